@@ -1,0 +1,147 @@
+// Package budget holds money as integer micro-dollars: amounts, prices, shares and the accounts that cap them.
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Micros is an amount of money in micro-dollars (1e-6 USD).
+type Micros int64
+
+// Dollar is one US dollar; Unlimited is the limit that nothing reaches.
+const (
+	Dollar    Micros = 1_000_000
+	Unlimited Micros = math.MaxInt64
+)
+
+// String prints dollars, with at least two and at most six decimals: $0.50, $0.000123.
+func (m Micros) String() string {
+	if m == Unlimited {
+		return "unlimited"
+	}
+	sign := ""
+	if m < 0 {
+		sign, m = "-", -m
+	}
+	frac := strings.TrimRight(fmt.Sprintf("%06d", m%Dollar), "0")
+	for len(frac) < 2 {
+		frac += "0"
+	}
+	return fmt.Sprintf("%s$%d.%s", sign, m/Dollar, frac)
+}
+
+// ParseMicros reads dollars as people write them: "0.5", "$0.50", "2". More than six decimals, signs and
+// amounts above nine million dollars are errors.
+func ParseMicros(s string) (Micros, error) {
+	text := strings.TrimPrefix(strings.TrimSpace(s), "$")
+	whole, frac, _ := strings.Cut(text, ".")
+	if whole == "" {
+		whole = "0"
+	}
+	if len(frac) > 6 {
+		return 0, fmt.Errorf("amount %q has more than six decimals; the smallest amount is $0.000001", s)
+	}
+	for _, r := range whole + frac {
+		if r < '0' || r > '9' {
+			return 0, fmt.Errorf("amount %q is not a number of dollars such as 0.50", s)
+		}
+	}
+	if text == "" || text == "." || len(whole) > 7 {
+		return 0, fmt.Errorf("amount %q is not a number of dollars between 0 and 9999999", s)
+	}
+	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("amount %q is not a number of dollars: %w", s, err)
+	}
+	return Micros(n), nil
+}
+
+// Price is what a model costs, in micro-dollars per million tokens.
+type Price struct {
+	In       Micros `json:"in"`
+	CachedIn Micros `json:"cached_in"`
+	Out      Micros `json:"out"`
+}
+
+// Tokens is what a call used. In includes Cached; Out includes Reasoning.
+type Tokens struct {
+	In        int64 `json:"in"`
+	Cached    int64 `json:"cached,omitempty"`
+	Out       int64 `json:"out"`
+	Reasoning int64 `json:"reasoning,omitempty"`
+}
+
+// Cost rounds up to the next whole micro-dollar, so that sums never fall below the bill.
+func (p Price) Cost(t Tokens) Micros {
+	cached := min(t.Cached, t.In)
+	sum := (t.In-cached)*int64(p.In) + cached*int64(p.CachedIn) + t.Out*int64(p.Out)
+	return Micros((sum + 999_999) / 1_000_000)
+}
+
+// Worst is the dearest this many tokens can cost: nothing cached, cached price never above the full one.
+func (p Price) Worst(in, out int64) Micros {
+	dear := max(p.In, p.CachedIn)
+	return Micros((in*int64(dear) + out*int64(p.Out) + 999_999) / 1_000_000)
+}
+
+// Account is one cap that a call must fit under. Scope names it ("dream:…", "day:echo/2026-11-20").
+type Account struct {
+	Scope string `json:"scope"`
+	Limit Micros `json:"limit"`
+}
+
+// Shares is how a dream's budget is divided among its phases, in percent. They add up to 100 (S4: 10/35/35/15/5).
+type Shares struct {
+	Onset       int `json:"onset"`
+	NREM        int `json:"nrem"`
+	REM         int `json:"rem"`
+	Integration int `json:"integration"`
+	Return      int `json:"return"`
+}
+
+// DefaultShares is S4's table.
+var DefaultShares = Shares{Onset: 10, NREM: 35, REM: 35, Integration: 15, Return: 5}
+
+// Validate says what is wrong with the shares.
+func (s Shares) Validate() error {
+	var faults []error
+	for _, f := range []struct {
+		name string
+		v    int
+	}{{"onset", s.Onset}, {"nrem", s.NREM}, {"rem", s.REM}, {"integration", s.Integration}, {"return", s.Return}} {
+		if f.v < 0 || f.v > 100 {
+			faults = append(faults, fmt.Errorf("share %s is %d %%; it must lie between 0 and 100", f.name, f.v))
+		}
+	}
+	if sum := s.Onset + s.NREM + s.REM + s.Integration + s.Return; sum != 100 {
+		faults = append(faults, fmt.Errorf("shares add up to %d %%; onset, nrem, rem, integration and return must make 100", sum))
+	}
+	return errors.Join(faults...)
+}
+
+// Plan is a dream's budget by phase.
+type Plan struct {
+	Onset       Micros `json:"onset"`
+	NREM        Micros `json:"nrem"`
+	REM         Micros `json:"rem"`
+	Integration Micros `json:"integration"`
+	Return      Micros `json:"return"`
+}
+
+// Split divides total by the shares; what rounding leaves goes to NREM, so that the parts make the whole.
+func Split(total Micros, s Shares) Plan {
+	part := func(percent int) Micros { return total/100*Micros(percent) + total%100*Micros(percent)/100 }
+	p := Plan{Onset: part(s.Onset), NREM: part(s.NREM), REM: part(s.REM), Integration: part(s.Integration), Return: part(s.Return)}
+	p.NREM += total - (p.Onset + p.NREM + p.REM + p.Integration + p.Return)
+	return p
+}
+
+// WithoutOnset gives the onset's share to NREM (H2).
+func (p Plan) WithoutOnset() Plan {
+	p.NREM, p.Onset = p.NREM+p.Onset, 0
+	return p
+}

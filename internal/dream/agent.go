@@ -1,0 +1,84 @@
+package dream
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Caps are the hard limits of what an agent may spend. Zero means nothing may be spent.
+type Caps struct {
+	Dream budget.Micros `json:"dream"`
+	Day   budget.Micros `json:"day"`
+	Month budget.Micros `json:"month"`
+}
+
+// DefaultCaps are the consent defaults of Z13.
+var DefaultCaps = Caps{Dream: budget.Dollar / 2, Day: 2 * budget.Dollar, Month: 15 * budget.Dollar}
+
+// Agent is somebody who remembers and dreams.
+type Agent struct {
+	ID        string          `json:"id"`
+	Handle    string          `json:"handle"`
+	Persona   string          `json:"persona"`
+	Interests []string        `json:"interests,omitempty"`
+	Zone      string          `json:"zone"` // IANA time zone: its day and its money's day follow it
+	Tier      Tier            `json:"tier"`
+	Models    map[Role]string `json:"models,omitempty"` // overrides of the configured model by role
+	Caps      Caps            `json:"caps"`
+	Feed      string          `json:"feed,omitempty"`
+	Auto      bool            `json:"auto"` // dream by itself when idle
+	Created   time.Time       `json:"created"`
+}
+
+// Affect is how an agent feels, and since when.
+type Affect struct {
+	PAD   mood.PAD  `json:"pad"`
+	Since time.Time `json:"since"`
+	Cause string    `json:"cause"`
+}
+
+var handle = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// Validate names every field that is wrong and what would be right.
+func (a Agent) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !handle.MatchString(a.Handle) {
+		fault("handle %q must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter", a.Handle)
+	}
+	if a.ID == "" {
+		fault("id is empty")
+	}
+	if a.Tier != Core && a.Tier != Hardened {
+		fault("tier %q must be core or hardened", a.Tier)
+	}
+	if a.Zone == "" {
+		fault("zone is empty; use an IANA name such as Europe/Berlin or UTC")
+	} else if _, err := time.LoadLocation(a.Zone); err != nil {
+		fault("zone %q is not an IANA time zone such as Europe/Berlin", a.Zone)
+	}
+	if a.Caps.Dream < 0 || a.Caps.Day < 0 || a.Caps.Month < 0 {
+		fault("caps must not be negative")
+	}
+	if a.Caps.Dream > a.Caps.Day {
+		fault("cap of one dream (%s) is above the cap of a day (%s)", a.Caps.Dream, a.Caps.Day)
+	}
+	if a.Caps.Day > a.Caps.Month {
+		fault("cap of a day (%s) is above the cap of a month (%s)", a.Caps.Day, a.Caps.Month)
+	}
+	for role := range a.Models {
+		known := false
+		for _, r := range Roles {
+			known = known || r == role
+		}
+		if !known {
+			fault("model role %q is unknown; roles are %v", role, Roles)
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,293 @@
+package dream
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Head is what every remembered thing carries.
+type Head struct {
+	ID      string    `json:"id"` // derived: from content for what was lived, from dream, phase and counter for what was dreamt
+	Agent   string    `json:"agent"`
+	Kind    Kind      `json:"kind"`
+	At      time.Time `json:"at"` // when it happened or was made, UTC
+	State   State     `json:"state"`
+	Taint   Taint     `json:"taint"`
+	Dream   string    `json:"dream,omitempty"`   // the dream that made it; empty when lived
+	Phase   Phase     `json:"phase,omitempty"`   // the phase that made it
+	Sources []string  `json:"sources,omitempty"` // ids of the items it was made from
+	Derived []string  `json:"derived,omitempty"` // names of fields that a local rule filled in
+	NewerID string    `json:"newer,omitempty"`   // the item that superseded it
+}
+
+// Header gives the common part; with it every noun that embeds Head is half an Item.
+func (h *Head) Header() *Head { return h }
+
+// Marks are the numbers and labels that a store sorts and filters by. Scores lie in [0, 1].
+type Marks struct {
+	Salience float64
+	Surprise float64
+	Score    float64   // strength, novelty, confidence or significance, by kind
+	Due      time.Time // when a semantic entry fades or a prediction falls due; zero for never
+	Status   string
+	Session  string
+}
+
+// Item is anything remembered.
+type Item interface {
+	Header() *Head
+	Marks() Marks
+	// Text is what an embedder reads and a search shows.
+	Text() string
+}
+
+// Episode is something that happened: context, action, outcome.
+type Episode struct {
+	Head
+	Context  string   `json:"context,omitempty"`
+	Action   string   `json:"action,omitempty"`
+	Outcome  string   `json:"outcome,omitempty"`
+	Content  string   `json:"content"`
+	Salience float64  `json:"salience"` // [0, 1]
+	Surprise float64  `json:"surprise"` // [0, 1]
+	Affect   mood.PAD `json:"affect"`
+	Session  string   `json:"session,omitempty"`
+	Origin   string   `json:"origin,omitempty"` // where it came from: file and line, room, client
+	Speaker  string   `json:"speaker,omitempty"`
+}
+
+// Marks of an episode.
+func (e *Episode) Marks() Marks {
+	return Marks{Salience: e.Salience, Surprise: e.Surprise, Session: e.Session}
+}
+
+// Text of an episode.
+func (e *Episode) Text() string { return e.Content }
+
+// Semantic is a piece of knowledge with a strength that fades (demurrage).
+type Semantic struct {
+	Head
+	Content  string    `json:"content"`
+	Strength float64   `json:"strength"` // [0, 1] at At
+	Due      time.Time `json:"due"`      // when, undisturbed, its strength reaches the demurrage threshold
+	Affect   mood.PAD  `json:"affect"`
+}
+
+// Marks of a semantic entry.
+func (s *Semantic) Marks() Marks { return Marks{Score: s.Strength, Due: s.Due} }
+
+// Text of a semantic entry.
+func (s *Semantic) Text() string { return s.Content }
+
+// Verdict is what the observer saw in a text. The three distances stay apart (Z3). All lie in [0, 1].
+type Verdict struct {
+	Novelty          float64 `json:"novelty"`
+	Relevance        float64 `json:"relevance"`
+	Coherence        float64 `json:"coherence"`
+	Composite        float64 `json:"composite"`
+	DistancePlaybook float64 `json:"distance_playbook"` // 1 - highest cosine; 1 when the playbook is empty
+	DistanceMemory   float64 `json:"distance_memory"`
+	PlaybookEmpty    bool    `json:"playbook_empty,omitempty"`
+	Judge            string  `json:"judge"` // the model, or "embedder" when the numbers were measured, not answered
+}
+
+// Fragment states (S4, FragmentStatus).
+const (
+	FragmentRaw       = "raw"
+	FragmentSelected  = "selected"
+	FragmentDeveloped = "developed"
+	FragmentPromoted  = "promoted"
+	FragmentDiscarded = "discarded"
+)
+
+// Fragment is a thought caught at sleep onset (S4, HypnagogicFragment). Rejected ones are stored too, as discarded.
+type Fragment struct {
+	Head
+	Content    string   `json:"content"`
+	Verdict    Verdict  `json:"verdict"`
+	Tone       mood.PAD `json:"tone"`
+	Cycle      int      `json:"cycle"` // Dali cycle, from 1; 0 for the induction
+	Stage      Stage    `json:"stage"`
+	Confidence float64  `json:"confidence"` // .10-.20
+	Status     string   `json:"status"`
+	Reason     string   `json:"reason,omitempty"` // why discarded, or the rating at lucid capture
+	Scenario   string   `json:"scenario,omitempty"`
+	Hypothesis string   `json:"hypothesis,omitempty"`
+	Settings   Settings `json:"settings"`
+}
+
+// Marks of a fragment.
+func (f *Fragment) Marks() Marks { return Marks{Score: f.Verdict.Composite, Status: f.Status} }
+
+// Text of a fragment.
+func (f *Fragment) Text() string { return f.Content }
+
+// Settings records what a generation was asked for and what the provider was really sent (decision 13).
+type Settings struct {
+	Model       string   `json:"model"`
+	Temperature *float64 `json:"temperature,omitempty"` // requested
+	MinP        *float64 `json:"min_p,omitempty"`       // requested
+	Effective   string   `json:"effective,omitempty"`   // what was sent, such as "temperature=1.31 min_p=0.1"
+}
+
+// Scenario is something imagined in REM from fragments and recombined episodes.
+type Scenario struct {
+	Head
+	Content        string  `json:"content"`
+	Premise        string  `json:"premise,omitempty"`
+	Counterfactual bool    `json:"counterfactual"`
+	Synthetic      bool    `json:"synthetic"` // recombined from episodes that never happened together
+	Score          float64 `json:"score"`     // [0, 1]
+	Kept           bool    `json:"kept"`
+	Parent         string  `json:"parent,omitempty"`
+	Reason         string  `json:"reason,omitempty"`
+}
+
+// Marks of a scenario.
+func (s *Scenario) Marks() Marks {
+	status := "dropped"
+	if s.Kept {
+		status = "kept"
+	}
+	return Marks{Score: s.Score, Status: status}
+}
+
+// Text of a scenario.
+func (s *Scenario) Text() string { return s.Content }
+
+// Hypothesis states.
+const (
+	HypothesisStaged   = "staged"
+	HypothesisPromoted = "promoted"
+	HypothesisRefuted  = "refuted"
+)
+
+// Hypothesis is a claim staged for the playbook: starts at .2-.3, promoted at .7, refuted below .1 (H14).
+type Hypothesis struct {
+	Head
+	Claim      string  `json:"claim"`
+	FirstStep  string  `json:"first_step,omitempty"`
+	Confidence float64 `json:"confidence"`
+	Status     string  `json:"status"`
+}
+
+// Marks of a hypothesis.
+func (h *Hypothesis) Marks() Marks { return Marks{Score: h.Confidence, Status: h.Status} }
+
+// Text of a hypothesis.
+func (h *Hypothesis) Text() string { return h.Claim }
+
+// Gist is the shape of a lesson, kept when the entry it came from fades: no numbers, dates or addresses (H11).
+type Gist struct {
+	Head
+	Content string `json:"content"`
+}
+
+// Marks of a gist.
+func (g *Gist) Marks() Marks { return Marks{} }
+
+// Text of a gist.
+func (g *Gist) Text() string { return g.Content }
+
+// Playbook is one heuristic that the agent acts by.
+type Playbook struct {
+	Head
+	Content    string  `json:"content"`
+	Confidence float64 `json:"confidence"`
+	Hypothesis string  `json:"hypothesis,omitempty"` // the hypothesis it came from; empty when a person wrote it
+}
+
+// Marks of a playbook entry.
+func (p *Playbook) Marks() Marks { return Marks{Score: p.Confidence} }
+
+// Text of a playbook entry.
+func (p *Playbook) Text() string { return p.Content }
+
+// Prediction sources and states (E2).
+const (
+	Creative        = "creative"
+	Analytical      = "analytical"
+	PredictionOpen  = "open"
+	PredictionRight = "correct"
+	PredictionWrong = "incorrect"
+	PredictionVoid  = "void" // the horizon passed and nobody could say
+)
+
+// Prediction is a claim that reality can judge (E2). Every creative output makes one.
+type Prediction struct {
+	Head
+	Source     string     `json:"source"`
+	Claim      string     `json:"claim"`
+	Criterion  string     `json:"criterion"` // what would show it true or false
+	Horizon    time.Time  `json:"horizon"`   // by when
+	Confidence float64    `json:"confidence"`
+	Session    string     `json:"session"`            // the dream sitting it came from
+	Episodes   []string   `json:"episodes,omitempty"` // the episode set it rests on
+	Scenario   string     `json:"scenario,omitempty"`
+	Fragment   string     `json:"fragment,omitempty"`
+	Trace      string     `json:"trace,omitempty"` // the reasoning given for it
+	Status     string     `json:"status"`
+	ResolvedAt *time.Time `json:"resolved_at,omitempty"`
+	Residual   *float64   `json:"residual,omitempty"` // outcome (1 or 0) - confidence
+}
+
+// Marks of a prediction.
+func (p *Prediction) Marks() Marks {
+	return Marks{Score: p.Confidence, Status: p.Status, Due: p.Horizon, Session: p.Session}
+}
+
+// Text of a prediction.
+func (p *Prediction) Text() string { return p.Claim }
+
+// Journal is an entry of the dream journal.
+type Journal struct {
+	Head
+	Content      string        `json:"content"`
+	Significance float64       `json:"significance"` // [0, 1]
+	Affect       mood.PAD      `json:"affect"`
+	Duration     time.Duration `json:"duration"`
+	Interrupted  bool          `json:"interrupted"`
+	Topics       []string      `json:"topics,omitempty"`
+}
+
+// Marks of a journal entry.
+func (j *Journal) Marks() Marks { return Marks{Score: j.Significance} }
+
+// Text of a journal entry.
+func (j *Journal) Text() string { return j.Content }
+
+// Decode reads an item of the given kind from its JSON.
+func Decode(kind Kind, body []byte) (Item, error) {
+	var item Item
+	switch kind {
+	case KindEpisode:
+		item = new(Episode)
+	case KindSemantic:
+		item = new(Semantic)
+	case KindFragment:
+		item = new(Fragment)
+	case KindScenario:
+		item = new(Scenario)
+	case KindHypothesis:
+		item = new(Hypothesis)
+	case KindGist:
+		item = new(Gist)
+	case KindPlaybook:
+		item = new(Playbook)
+	case KindPrediction:
+		item = new(Prediction)
+	case KindJournal:
+		item = new(Journal)
+	case KindNight:
+		item = new(Night)
+	default:
+		return nil, fmt.Errorf("unknown kind of memory %q", kind)
+	}
+	if err := json.Unmarshal(body, item); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", kind, err)
+	}
+	return item, nil
+}

@@ -1,0 +1,143 @@
+package dream
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// Knobs are every number that shapes a dream. They are frozen into its request (decision 9).
+type Knobs struct {
+	// Onset (S4, HypnagogicConfig and Layers 1, 2).
+	OnsetEnabled   bool    `json:"onset_enabled"`
+	BudgetFraction float64 `json:"budget_fraction"` // onset and return together, of the dream's budget
+	Cycles         int     `json:"cycles"`          // Dali cycles
+	Partials       int     `json:"partials"`        // per cycle, 3-5
+	PartialTokens  int     `json:"partial_tokens"`  // visible tokens, 50-100
+	InductionHeat  float64 `json:"induction_heat"`
+	HeatHigh       float64 `json:"heat_high"` // peak, 1.3-1.5
+	HeatLow        float64 `json:"heat_low"`  // cold end, .3-.5
+	Cooling        float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's (Z5)
+	MinP           float64 `json:"min_p"`
+	ObserverHeat   float64 `json:"observer_heat"`
+	ObserverTokens int     `json:"observer_tokens"`
+	FragmentFloor  float64 `json:"fragment_floor"`
+	FragmentStart  float64 `json:"fragment_start"` // confidence of a kept fragment, .10-.20
+	CaptureHeat    float64 `json:"capture_heat"`
+	// Choice of memories (S4, build_induction_prompt).
+	Recent          int     `json:"recent"`
+	Salient         int     `json:"salient"`
+	SalientAbove    float64 `json:"salient_above"`
+	Decaying        int     `json:"decaying"`
+	Shuffle         float64 `json:"shuffle"`          // share of the order that is random
+	ShownCharacters int     `json:"shown_characters"` // most characters of memory shown in one prompt
+	// Replay, imagination, integration.
+	ReplayEpisodes  int     `json:"replay_episodes"` // per direction
+	ReplayAlpha     float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul 2016)
+	ReplayHeat      float64 `json:"replay_heat"`
+	LastLookHeat    float64 `json:"last_look_heat"`
+	LastLookEntries int     `json:"last_look_entries"`
+	Branches        int     `json:"branches"` // scenarios imagined
+	Keep            int     `json:"keep"`     // scenarios kept
+	RemHeat         float64 `json:"rem_heat"`
+	ScoreHeat       float64 `json:"score_heat"`
+	IntegrateHeat   float64 `json:"integrate_heat"`
+	ReturnHeat      float64 `json:"return_heat"`
+	AnswerTokens    int     `json:"answer_tokens"`    // most tokens of a structured answer
+	ReasoningTokens int     `json:"reasoning_tokens"` // added for reasoning models, and reserved
+	MaxStaged       int     `json:"max_staged"`       // hypotheses staged at once
+	MoodShift       float64 `json:"mood_shift"`       // share of the way from waking mood to the dream's, in [0, 1]
+	// Forgetting.
+	HalfLife  time.Duration `json:"half_life"` // of a semantic entry's strength, at volatility 0
+	FadeBelow float64       `json:"fade_below"`
+	// Money and time.
+	Shares      budget.Shares `json:"shares"`
+	CallTimeout time.Duration `json:"call_timeout"` // wall of one call
+	IdleToken   time.Duration `json:"idle_token"`   // longest silence between two tokens
+	Attempts    int           `json:"attempts"`     // per paid step, the first included
+	DreamWall   time.Duration `json:"dream_wall"`   // wall of one dream
+}
+
+// DefaultKnobs are S4's figures where it gives one; the others carry their reason in the configuration reference.
+func DefaultKnobs() Knobs {
+	return Knobs{
+		OnsetEnabled: true, BudgetFraction: .15, Cycles: 3, Partials: 4, PartialTokens: 80,
+		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1,
+		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5,
+		Recent: 200, Salient: 50, SalientAbove: .7, Decaying: 20, Shuffle: .7, ShownCharacters: 12_000,
+		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayHeat: .7, LastLookHeat: .8, LastLookEntries: 20,
+		Branches: 3, Keep: 2, RemHeat: 1.0, ScoreHeat: .3, IntegrateHeat: .4, ReturnHeat: .6,
+		AnswerTokens: 600, ReasoningTokens: 2000, MaxStaged: 10, MoodShift: .3,
+		HalfLife: 30 * 24 * time.Hour, FadeBelow: .2,
+		Shares: budget.DefaultShares, CallTimeout: 3 * time.Minute, IdleToken: 60 * time.Second, Attempts: 3,
+		DreamWall: 2 * time.Hour,
+	}
+}
+
+// Validate joins every fault, relations between knobs included.
+func (k Knobs) Validate() error {
+	var faults []error
+	in := func(name string, v, low, high float64) {
+		if !(v >= low && v <= high) {
+			faults = append(faults, fmt.Errorf("%s is %v; it must lie between %v and %v", name, v, low, high))
+		}
+	}
+	in("budget_fraction", k.BudgetFraction, 0, 1)
+	in("cycles", float64(k.Cycles), 0, 20)
+	in("partials", float64(k.Partials), 3, 5)
+	in("partial_tokens", float64(k.PartialTokens), 50, 100)
+	in("induction_heat", k.InductionHeat, 0, 2)
+	in("heat_high", k.HeatHigh, 1.2, 1.5)
+	in("heat_low", k.HeatLow, .3, .5)
+	in("cooling", k.Cooling, .5, 1)
+	in("min_p", k.MinP, 0, 1)
+	in("observer_heat", k.ObserverHeat, 0, 2)
+	in("observer_tokens", float64(k.ObserverTokens), 20, 1000)
+	in("fragment_floor", k.FragmentFloor, 0, 1)
+	in("fragment_start", k.FragmentStart, .10, .20)
+	in("capture_heat", k.CaptureHeat, 0, 2)
+	in("recent", float64(k.Recent), 1, 5000)
+	in("salient", float64(k.Salient), 0, 5000)
+	in("salient_above", k.SalientAbove, 0, 1)
+	in("decaying", float64(k.Decaying), 0, 5000)
+	in("shuffle", k.Shuffle, 0, 1)
+	in("shown_characters", float64(k.ShownCharacters), 500, 1_000_000)
+	in("replay_episodes", float64(k.ReplayEpisodes), 1, 100)
+	in("replay_alpha", k.ReplayAlpha, 0, 1)
+	in("replay_heat", k.ReplayHeat, 0, 2)
+	in("last_look_heat", k.LastLookHeat, 0, 2)
+	in("last_look_entries", float64(k.LastLookEntries), 0, 200)
+	in("branches", float64(k.Branches), 1, 16)
+	in("keep", float64(k.Keep), 1, 16)
+	in("rem_heat", k.RemHeat, 0, 2)
+	in("score_heat", k.ScoreHeat, 0, 2)
+	in("integrate_heat", k.IntegrateHeat, 0, 2)
+	in("return_heat", k.ReturnHeat, 0, 2)
+	in("answer_tokens", float64(k.AnswerTokens), 100, 32_000)
+	in("reasoning_tokens", float64(k.ReasoningTokens), 0, 200_000)
+	in("max_staged", float64(k.MaxStaged), 1, 10)
+	in("mood_shift", k.MoodShift, 0, 1)
+	in("fade_below", k.FadeBelow, 0, 1)
+	in("half_life (hours)", k.HalfLife.Hours(), 1, 24*3650)
+	in("call_timeout (seconds)", k.CallTimeout.Seconds(), 1, 3600)
+	in("idle_token (seconds)", k.IdleToken.Seconds(), 1, 3600)
+	in("attempts", float64(k.Attempts), 1, 10)
+	in("dream_wall (minutes)", k.DreamWall.Minutes(), 1, 24*60)
+	if k.Keep > k.Branches {
+		faults = append(faults, fmt.Errorf("keep is %d and branches is %d; a dream cannot keep more scenarios than it imagines", k.Keep, k.Branches))
+	}
+	if k.HeatLow >= k.HeatHigh {
+		faults = append(faults, fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one", k.HeatLow, k.HeatHigh))
+	}
+	if k.IdleToken > k.CallTimeout {
+		faults = append(faults, fmt.Errorf("idle_token is %s and call_timeout is %s; silence cannot outlast the call", k.IdleToken, k.CallTimeout))
+	}
+	if err := k.Shares.Validate(); err != nil {
+		faults = append(faults, err)
+	} else if got := float64(k.Shares.Onset+k.Shares.Return) / 100; got-k.BudgetFraction > 1e-9 || k.BudgetFraction-got > 1e-9 {
+		faults = append(faults, fmt.Errorf("shares of onset and return make %v and budget_fraction is %v; they must be equal", got, k.BudgetFraction))
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,58 @@
+package dream
+
+import (
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Tally counts what one phase did. All counts are whole dream totals, not differences.
+type Tally struct {
+	Phase   Phase         `json:"phase"`
+	State   string        `json:"state"` // "ran", "skipped", "exhausted", "running"
+	Reason  string        `json:"reason,omitempty"`
+	Calls   int           `json:"calls"`
+	Reused  int           `json:"reused,omitempty"` // steps answered from what was already bought
+	Failed  int           `json:"failed,omitempty"`
+	Spent   budget.Micros `json:"spent"`
+	Cap     budget.Micros `json:"cap"`
+	In      int64         `json:"tokens_in"`
+	Cached  int64         `json:"tokens_cached"`
+	Out     int64         `json:"tokens_out"`
+	Made    int           `json:"made"` // fragments, patterns, scenarios, hypotheses or insights
+	Kept    int           `json:"kept"`
+	Cycles  int           `json:"cycles,omitempty"`
+	Started time.Time     `json:"started"`
+	Ended   time.Time     `json:"ended"`
+}
+
+// Night is the record of one dream, written when it begins and changed when it ends. Its item id is the dream id.
+type Night struct {
+	Head
+	Workflow string        `json:"workflow"`
+	Run      string        `json:"run"`
+	Tier     Tier          `json:"tier"`
+	Theme    string        `json:"theme,omitempty"`
+	Seed     uint64        `json:"seed"`
+	AsOf     time.Time     `json:"as_of"`
+	Outcome  Outcome       `json:"outcome"`
+	Reason   string        `json:"reason,omitempty"`
+	Ended    time.Time     `json:"ended"`
+	Budget   budget.Micros `json:"budget"`
+	Spent    budget.Micros `json:"spent"`
+	Phases   []Tally       `json:"phases,omitempty"`
+	Before   mood.PAD      `json:"mood_before"`
+	After    mood.PAD      `json:"mood_after"`
+	Insights []string      `json:"insights,omitempty"` // ids of what was surfaced on return
+	Selected int           `json:"selected"`           // memory pieces that fitted the choice
+	Shown    int           `json:"shown"`              // memory pieces that fitted the model's window
+	Paid     bool          `json:"paid"`               // false when every model states a price of zero
+	Models   []string      `json:"models,omitempty"`
+}
+
+// Marks of a night.
+func (n *Night) Marks() Marks { return Marks{Status: string(n.Outcome)} }
+
+// Text of a night.
+func (n *Night) Text() string { return n.Theme }

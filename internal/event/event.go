@@ -1,0 +1,200 @@
+// Package event is the catalogue of what can be announced, and its JSON.
+package event
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Schema is the version of the envelope and of every payload below. Fields are only added.
+const Schema = 1
+
+// Subsystem tags every event of the dream engine (S4, Subsystem::Hypnagogia).
+const Subsystem = "hypnagogia"
+
+// Event is the envelope. ID makes it idempotent: the store keeps the first event of an id and ignores the rest.
+// Seq is given by the store: 1, 2, 3, … per agent without gaps.
+type Event struct {
+	ID        string          `json:"id"`
+	Seq       int64           `json:"seq"`
+	Schema    int             `json:"schema"`
+	Subsystem string          `json:"subsystem"`
+	Agent     string          `json:"agent"`
+	Dream     string          `json:"dream,omitempty"`
+	Type      string          `json:"type"`
+	At        time.Time       `json:"at"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// Payload is the data of one type of event. None carries text of memories or dreams, only ids and numbers (W6).
+type Payload interface{ EventType() string }
+
+// New seals a payload in an envelope. The id should be derived from the deed, so that a deed done twice announces once.
+func New(id, agent, dreamID string, at time.Time, p Payload) Event {
+	data, err := json.Marshal(p)
+	if err != nil { // payloads are plain structs of numbers and strings
+		panic("event " + p.EventType() + ": " + err.Error())
+	}
+	return Event{ID: id, Schema: Schema, Subsystem: Subsystem, Agent: agent, Dream: dreamID, Type: p.EventType(), At: at.UTC(), Data: data}
+}
+
+// DreamStarted opens every sitting.
+type DreamStarted struct {
+	Tier   dream.Tier    `json:"tier"`
+	Seed   uint64        `json:"seed"`
+	Budget budget.Micros `json:"budget_micros"`
+}
+
+// OnsetStarted announces the descent (S4).
+type OnsetStarted struct {
+	Depth    dream.Stage   `json:"depth"`
+	Budget   budget.Micros `json:"budget_allocated_micros"`
+	Affect   mood.PAD      `json:"pad_snapshot"`
+	Bias     mood.Bias     `json:"fragment_bias"`
+	Selected int           `json:"selected"`
+	Shown    int           `json:"shown"`
+}
+
+// OnsetSkipped says why a dream went straight to NREM (H2).
+type OnsetSkipped struct {
+	Reason string `json:"reason"`
+}
+
+// DepthChanged announces a move between Hori stages (S4).
+type DepthChanged struct {
+	From        dream.Stage `json:"from"`
+	To          dream.Stage `json:"to"`
+	Temperature float64     `json:"current_temperature"`
+}
+
+// DaliInterrupt announces that a cycle's partials were halted and judged (S4).
+type DaliInterrupt struct {
+	Cycle    int     `json:"cycle"`
+	Captured int     `json:"fragments_captured"`
+	Partials int     `json:"partials"`
+	Heat     float64 `json:"peak_temperature"`
+}
+
+// FragmentCaptured announces a kept fragment (S4).
+type FragmentCaptured struct {
+	Fragment  string   `json:"fragment_id"`
+	Novelty   float64  `json:"novelty_score"`
+	Distance  float64  `json:"semantic_distance"`
+	Composite float64  `json:"composite_score"`
+	Tone      mood.PAD `json:"emotional_tone"`
+}
+
+// FragmentDiscarded announces a rejected fragment (S4).
+type FragmentDiscarded struct {
+	Fragment  string  `json:"fragment_id"`
+	Reason    string  `json:"reason"`
+	Composite float64 `json:"composite_score"`
+}
+
+// OnsetCompleted closes the onset (S4).
+type OnsetCompleted struct {
+	Fragments int           `json:"total_fragments"`
+	Spent     budget.Micros `json:"budget_consumed_micros"`
+	Seconds   float64       `json:"duration_secs"`
+	Cycles    int           `json:"dali_cycles_run"`
+	Reason    string        `json:"reason,omitempty"` // set when it ended early
+}
+
+// PhaseStarted opens NREM, REM or integration.
+type PhaseStarted struct {
+	Phase  dream.Phase   `json:"phase"`
+	Budget budget.Micros `json:"budget_allocated_micros"`
+}
+
+// PhaseCompleted closes NREM, REM or integration.
+type PhaseCompleted struct {
+	Phase dream.Phase   `json:"phase"`
+	Made  int           `json:"made"`
+	Kept  int           `json:"kept"`
+	Calls int           `json:"calls"`
+	Spent budget.Micros `json:"budget_consumed_micros"`
+	State string        `json:"state"` // ran, skipped, exhausted
+}
+
+// PatternFound announces a pattern consolidated in NREM.
+type PatternFound struct {
+	Prediction string  `json:"prediction_id"`
+	Confidence float64 `json:"confidence"`
+	Direction  string  `json:"direction"` // forward or backward
+}
+
+// GistExtracted announces what a fading entry left behind.
+type GistExtracted struct {
+	Gist   string `json:"gist_id"`
+	Source string `json:"source_id"`
+}
+
+// ScenarioImagined announces a scenario of REM.
+type ScenarioImagined struct {
+	Scenario  string  `json:"scenario_id"`
+	Score     float64 `json:"score"`
+	Kept      bool    `json:"kept"`
+	Synthetic bool    `json:"synthetic"`
+}
+
+// HypothesisStaged announces a claim staged for the playbook.
+type HypothesisStaged struct {
+	Hypothesis string  `json:"hypothesis_id"`
+	Confidence float64 `json:"confidence"`
+}
+
+// HypnopompicStarted opens the return (S4).
+type HypnopompicStarted struct {
+	Insights int `json:"insights_surfacing"`
+}
+
+// HypnopompicCompleted closes the return (S4).
+type HypnopompicCompleted struct {
+	Insights     int     `json:"insights_surfaced"`
+	Transitioned bool    `json:"mood_transitioned"`
+	Delta        float64 `json:"pad_delta"`
+}
+
+// DreamAborted announces a failure: the dream's allowance is given back (S4).
+type DreamAborted struct {
+	Phase  dream.Phase `json:"phase"`
+	Reason string      `json:"reason"`
+}
+
+// Spent announces what a phase has cost so far; consumers draw the timeline from it.
+type Spent struct {
+	Tally dream.Tally `json:"tally"`
+}
+
+// DreamEnded closes every sitting, whatever the outcome.
+type DreamEnded struct {
+	Outcome dream.Outcome `json:"outcome"`
+	Reason  string        `json:"reason,omitempty"`
+	Spent   budget.Micros `json:"spent_micros"`
+	Kept    int           `json:"kept"`
+}
+
+// EventType of each payload is its name on the wire.
+func (DreamStarted) EventType() string         { return "DreamStarted" }
+func (OnsetStarted) EventType() string         { return "OnsetStarted" }
+func (OnsetSkipped) EventType() string         { return "OnsetSkipped" }
+func (DepthChanged) EventType() string         { return "DepthChanged" }
+func (DaliInterrupt) EventType() string        { return "DaliInterrupt" }
+func (FragmentCaptured) EventType() string     { return "FragmentCaptured" }
+func (FragmentDiscarded) EventType() string    { return "FragmentDiscarded" }
+func (OnsetCompleted) EventType() string       { return "OnsetCompleted" }
+func (PhaseStarted) EventType() string         { return "PhaseStarted" }
+func (PhaseCompleted) EventType() string       { return "PhaseCompleted" }
+func (PatternFound) EventType() string         { return "PatternFound" }
+func (GistExtracted) EventType() string        { return "GistExtracted" }
+func (ScenarioImagined) EventType() string     { return "ScenarioImagined" }
+func (HypothesisStaged) EventType() string     { return "HypothesisStaged" }
+func (HypnopompicStarted) EventType() string   { return "HypnopompicStarted" }
+func (HypnopompicCompleted) EventType() string { return "HypnopompicCompleted" }
+func (DreamAborted) EventType() string         { return "DreamAborted" }
+func (Spent) EventType() string                { return "Spent" }
+func (DreamEnded) EventType() string           { return "DreamEnded" }

@@ -1,0 +1,91 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// JSONMode says how a provider can be held to a schema.
+type JSONMode string
+
+// The modes.
+const (
+	JSONSchema JSONMode = "json_schema" // response_format json_schema
+	JSONObject JSONMode = "json_object" // response_format json_object
+	JSONPrompt JSONMode = "prompt"      // only by asking
+)
+
+// Spec is what is known of a model: who serves it, what it costs, what it refuses.
+type Spec struct {
+	Name      string        `json:"name"`                // the catalogue's name: "provider/model"
+	Provider  string        `json:"provider"`            // which Model serves it
+	Wire      string        `json:"wire"`                // the name the provider knows it by
+	Price     *budget.Price `json:"price"`               // nil: unpriced, every call is refused
+	Context   int           `json:"context"`             // tokens of prompt and answer together
+	Tokenizer string        `json:"tokenizer,omitempty"` // "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
+	MaxHeat   float64       `json:"max_heat"`            // highest temperature accepted; 0: temperature is refused
+	MinP      bool          `json:"min_p"`
+	TopP      bool          `json:"top_p"`
+	Seed      bool          `json:"seed"`
+	Stop      bool          `json:"stop"`
+	JSON      JSONMode      `json:"json"`
+	Reasoning bool          `json:"reasoning"` // thinks before it answers; wants max_completion_tokens
+	Embeds    bool          `json:"embeds"`    // an embedding model
+	Judges    bool          `json:"judges"`    // its scores in JSON mean something; false: measure with the embedder
+	BuiltIn   bool          `json:"built_in"`  // announced on every screen
+}
+
+// Catalog knows every model of a deployment.
+type Catalog interface {
+	// Lookup returns a *Failure of kind Unknown, with the line of configuration to add, when there is none.
+	Lookup(model string) (Spec, error)
+}
+
+// Table is a Catalog made of a map by name.
+type Table map[string]Spec
+
+// Lookup finds a model.
+func (t Table) Lookup(model string) (Spec, error) {
+	if s, ok := t[model]; ok {
+		return s, nil
+	}
+	return Spec{}, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q is not configured; add it under providers.<name>.models", model)}
+}
+
+// Switchboard is a Model that hands each call to the provider its model belongs to.
+type Switchboard struct {
+	Catalog   Catalog
+	Providers map[string]Model // by Spec.Provider
+}
+
+// Generate asks the provider of r.Model.
+func (s Switchboard) Generate(ctx context.Context, r Request, token func(string) bool) (Answer, error) {
+	m, err := s.find(r.Model)
+	if err != nil {
+		return Answer{}, err
+	}
+	return m.Generate(ctx, r, token)
+}
+
+// Embed asks the provider of the model.
+func (s Switchboard) Embed(ctx context.Context, model string, texts []string, key string) (Vectors, error) {
+	m, err := s.find(model)
+	if err != nil {
+		return Vectors{}, err
+	}
+	return m.Embed(ctx, model, texts, key)
+}
+
+func (s Switchboard) find(model string) (Model, error) {
+	spec, err := s.Catalog.Lookup(model)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := s.Providers[spec.Provider]
+	if !ok {
+		return nil, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q belongs to provider %q, which is not configured", model, spec.Provider)}
+	}
+	return m, nil
+}

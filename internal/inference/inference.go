@@ -1,0 +1,172 @@
+// Package inference says what may be asked of a model: request, answer, usage, cost and the kinds of failure.
+package inference
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// Message is one turn of a prompt. Role is system, user or assistant.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Sampling is what a generation is asked for; nil fields are left to the provider. Temperature 0 means exactly 0.
+type Sampling struct {
+	Temperature *float64 `json:"temperature,omitempty"`
+	MinP        *float64 `json:"min_p,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	Seed        *int64   `json:"seed,omitempty"`
+}
+
+// String is a stable rendering such as "temperature=1.31 min_p=0.1 seed=7"; empty when nothing is asked for.
+func (s Sampling) String() string {
+	var parts []string
+	add := func(name string, v *float64) {
+		if v != nil {
+			parts = append(parts, fmt.Sprintf("%s=%g", name, *v))
+		}
+	}
+	add("temperature", s.Temperature)
+	add("min_p", s.MinP)
+	add("top_p", s.TopP)
+	if s.Seed != nil {
+		parts = append(parts, fmt.Sprintf("seed=%d", *s.Seed))
+	}
+	return strings.Join(parts, " ")
+}
+
+// Schema asks for an answer that is one JSON value of this JSON Schema.
+type Schema struct {
+	Name string          `json:"name"`
+	JSON json.RawMessage `json:"schema"`
+}
+
+// Request is one generation. It carries no tools: dreams have no hands (Z1).
+type Request struct {
+	Model     string // a name of the catalogue
+	Messages  []Message
+	Sampling  Sampling
+	MaxTokens int // most tokens of the visible answer, > 0
+	Reasoning int // allowance added for models that think first; reserved too
+	Stop      []string
+	Schema    *Schema
+	Key       string        // idempotency key of this attempt, sent to the provider
+	IdleToken time.Duration // longest silence between two tokens; 0 for none
+}
+
+// Finish says why a generation ended.
+type Finish string
+
+// The ways to end.
+const (
+	Stopped Finish = "stop"   // the model was done
+	Length  Finish = "length" // max tokens reached
+	Halted  Finish = "halted" // the caller had enough: the stream was closed
+	Cut     Finish = "cut"    // the context ended
+)
+
+// UsageFrom says who counted.
+type UsageFrom string
+
+// The counters. A counted usage is an estimate from what was sent and read; the purse then settles at the full reservation.
+const (
+	ByProvider UsageFrom = "provider"
+	ByCount    UsageFrom = "counted"
+)
+
+// Answer is what a generation gave.
+type Answer struct {
+	Text      string        `json:"text"`
+	Finish    Finish        `json:"finish"`
+	Tokens    budget.Tokens `json:"tokens"`
+	UsageFrom UsageFrom     `json:"usage_from"`
+	Visible   int           `json:"visible"`   // tokens (stream pieces) read of the visible answer
+	Effective string        `json:"effective"` // the sampling that was really sent, rendered by Sampling.String
+	Provider  string        `json:"provider"`  // the provider's id of the answer
+	Model     string        `json:"model"`     // as the provider named it
+}
+
+// Vectors is what an embedding call gave: one unit vector per text, in order.
+type Vectors struct {
+	V         [][]float32
+	Space     string // names embedder, version and dimension
+	Tokens    budget.Tokens
+	UsageFrom UsageFrom
+}
+
+// Model generates and embeds. It never retries, keeps nothing between calls, and is safe for concurrent use.
+type Model interface {
+	// Generate streams. token is called with each visible piece in order; false halts the stream at that piece
+	// (Finish Halted). When ctx ends first, the answer holds the whole pieces read so far with Finish Cut, beside an
+	// error that wraps context.Cause(ctx). Every other error is a *Failure; the answer then holds what was read.
+	Generate(ctx context.Context, r Request, token func(piece string) bool) (Answer, error)
+	// Embed gives one vector per text. Errors as above.
+	Embed(ctx context.Context, model string, texts []string, key string) (Vectors, error)
+}
+
+// Kind sorts failures by what to do about them.
+type Kind string
+
+// The kinds of failure.
+const (
+	BadRequest   Kind = "bad_request"   // 400, 404, 422: never again
+	Unauthorized Kind = "unauthorized"  // 401, 403: never again
+	NoMoney      Kind = "no_money"      // 402, or 429 with an exhausted quota: never again
+	RateLimited  Kind = "rate_limited"  // 429, with the provider's own delay when it names one
+	Unavailable  Kind = "unavailable"   // 408, 409, 5xx, or nobody answers
+	Broken       Kind = "broken"        // the stream ended before its end, or fell silent
+	Malformed    Kind = "malformed"     // an answer that cannot be read
+	Unpriced     Kind = "unpriced"      // the model has no price: nothing was sent
+	Unknown      Kind = "unknown_model" // the model is not in the catalogue: nothing was sent
+)
+
+// Failure is how a call fails.
+type Failure struct {
+	Kind       Kind
+	Status     int           // HTTP status; 0 when there was none
+	RetryAfter time.Duration // the provider's own delay; 0 when it names none
+	Billed     bool          // whether the provider may have charged for it: false only when it certainly did not
+	Message    string        // for people; never holds a secret
+	Err        error
+}
+
+// Error says the kind and the message.
+func (f *Failure) Error() string {
+	text := string(f.Kind)
+	if f.Status != 0 {
+		text += fmt.Sprintf(" (HTTP %d)", f.Status)
+	}
+	if f.Message != "" {
+		text += ": " + f.Message
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Again says whether another attempt could do better.
+func (f *Failure) Again() bool {
+	switch f.Kind {
+	case RateLimited, Unavailable, Broken, Malformed:
+		return true
+	case BadRequest, Unauthorized, NoMoney, Unpriced, Unknown:
+		return false
+	}
+	return false
+}
+
+// AsFailure finds a Failure in an error.
+func AsFailure(err error) (*Failure, bool) {
+	var f *Failure
+	ok := errors.As(err, &f)
+	return f, ok
+}

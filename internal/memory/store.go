@@ -1,0 +1,187 @@
+// Package memory says what may be asked of the past, and what a store promises about it.
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// The failures that callers branch on. Stores wrap them with what was tried.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrTaken    = errors.New("taken")       // handle or dreaming slot held by somebody else
+	ErrFenced   = errors.New("fenced")      // the writer no longer holds the agent's dreaming slot
+	ErrSpace    = errors.New("other space") // vectors of two embedders may not be mixed
+)
+
+// Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
+// agent's dreaming slot (ErrFenced). The zero Fence is a write made awake: it is never refused.
+type Fence struct {
+	Dream string `json:"dream"`
+	Run   string `json:"run"`
+}
+
+// Vector is an item's place in one embedder's space.
+type Vector struct {
+	Item  string
+	Space string // embedder, version and dimension, such as "builtin-lexical/1/384"
+	V     []float32
+}
+
+// Write is one transaction: everything in it happens, or nothing does.
+type Write struct {
+	Agent   string
+	Fence   Fence
+	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision
+	Add     []dream.Item  // an id that already exists is left as it is and counted as known
+	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision; equal content adds no revision
+	Vectors []Vector      // an item's vector in a space; the newest wins
+	Affect  *dream.Affect // sets the agent's affect
+	Events  []event.Event // appended in order; an id already in the agent's log is ignored
+}
+
+// Receipt says what a write did.
+type Receipt struct {
+	Added, Known, Changed int
+	LastSeq               int64 // the agent's newest event
+}
+
+// Order of a query's answer. Ties break by Text, then by id, so that order never depends on insertion.
+type Order string
+
+// The orders.
+const (
+	Newest       Order = "newest"        // At, latest first
+	Oldest       Order = "oldest"        // At, earliest first
+	MostSalient  Order = "most_salient"  // Salience, then Newest
+	HighestScore Order = "highest_score" // Score, then Newest
+	SoonestDue   Order = "soonest_due"   // Due, earliest first; items without a due time are left out
+)
+
+// Query asks for items of one agent. Zero fields do not filter, but State defaults to live.
+type Query struct {
+	Agent        string
+	Kinds        []dream.Kind
+	States       []dream.State
+	Statuses     []string
+	Dream        string
+	Session      string
+	SalientFrom  float64   // Salience at least this
+	ScoreFrom    float64   // Score at least this
+	Since, Until time.Time // At in [Since, Until)
+	DueBefore    time.Time
+	Order        Order // Newest by default
+	Limit        int   // 0 for all
+}
+
+// Hit is a neighbour. Cosine lies in [-1, 1].
+type Hit struct {
+	Item   string
+	Cosine float64
+}
+
+// Slot is who dreams for an agent.
+type Slot struct {
+	Fence
+	Workflow string
+	Since    time.Time
+}
+
+// Undone says what undoing a dream did. Kept names items that a later cause changed again; they stay as they are.
+type Undone struct {
+	Archived int // items the dream had made
+	Restored int // items whose revision before the dream is the newest again
+	Kept     []string
+}
+
+// Store remembers. Every method is safe for concurrent use, by several processes of one deployment.
+// Answers are complete copies: changing one changes nothing remembered.
+type Store interface {
+	// PutAgent creates an agent or replaces the one with the same id. ErrTaken when another agent has the handle.
+	PutAgent(ctx context.Context, a dream.Agent) error
+	// Agent finds by id or handle. ErrNotFound.
+	Agent(ctx context.Context, idOrHandle string) (dream.Agent, error)
+	// Agents lists all, by handle.
+	Agents(ctx context.Context) ([]dream.Agent, error)
+
+	// Commit does a Write. ErrFenced, ErrNotFound, ErrSpace.
+	Commit(ctx context.Context, w Write) (Receipt, error)
+	// Get returns the newest revisions in the order of ids, leaving out what does not exist.
+	Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
+	Find(ctx context.Context, q Query) ([]dream.Item, error)
+	Count(ctx context.Context, q Query) (int, error)
+	// Revisions returns every revision of an item, oldest first, each with its cause.
+	Revisions(ctx context.Context, agent, id string) ([]Revision, error)
+
+	// Near returns the k live items nearest to v by cosine, exactly, best first; ties by id. kinds empty means all.
+	// ErrSpace when the agent's vectors are of another space.
+	Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]Hit, error)
+	// Bare returns live items that have no vector in the space, oldest first.
+	Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error)
+	// Space names the space that the agent's vectors are in; empty when it has none.
+	Space(ctx context.Context, agent string) (string, error)
+
+	// Affect is the agent's; neutral with cause "new" when it was never set.
+	Affect(ctx context.Context, agent string) (dream.Affect, error)
+
+	// NextDream gives 1, 2, 3, … per agent; a number is never given twice.
+	NextDream(ctx context.Context, agent string) (int64, error)
+	// TakeSlot takes the agent's dreaming slot, or confirms it when the same fence holds it already. When another holds
+	// it, that slot is returned with ErrTaken; with steal set to that slot's fence, it is taken over in one step.
+	TakeSlot(ctx context.Context, agent string, s Slot, steal Fence) (Slot, error)
+	// FreeSlot frees the slot if this fence holds it; otherwise it does nothing.
+	FreeSlot(ctx context.Context, agent string, f Fence) error
+	// Slots lists every taken slot by agent.
+	Slots(ctx context.Context) (map[string]Slot, error)
+
+	// PutNote keeps working data of a dream under a key, once: a key that exists keeps its first value, which is returned.
+	PutNote(ctx context.Context, agent string, f Fence, key string, value []byte) ([]byte, error)
+	// Note reads it back. ErrNotFound.
+	Note(ctx context.Context, agent, dreamID, key string) ([]byte, error)
+	// DropNotes removes the working data of a dream that has ended.
+	DropNotes(ctx context.Context, agent, dreamID string) error
+
+	// Undo archives what a dream made and restores what it changed, affect included.
+	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
+	// Forget erases items for good, revisions and vectors too, and scrubs them from sources (Z16). It answers how many.
+	Forget(ctx context.Context, agent string, ids ...string) (int, error)
+
+	Close() error
+}
+
+// Revision is one state of an item.
+type Revision struct {
+	Number int
+	Cause  string
+	At     time.Time
+	Item   dream.Item
+}
+
+// As returns the items of one type, in order, leaving out the others.
+func As[T dream.Item](items []dream.Item) []T {
+	out := make([]T, 0, len(items))
+	for _, item := range items {
+		if t, ok := item.(T); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// One gets a single item of a known type. ErrNotFound when it does not exist or is of another type.
+func One[T dream.Item](ctx context.Context, s Store, agent, id string) (T, error) {
+	var none T
+	items, err := s.Get(ctx, agent, id)
+	if err != nil {
+		return none, err
+	}
+	for _, t := range As[T](items) {
+		return t, nil
+	}
+	return none, fmt.Errorf("%T %s: %w", none, id, ErrNotFound)
+}

@@ -1,0 +1,126 @@
+// Package purse makes every paid call: it reserves the worst case under every cap, makes the call, and settles.
+package purse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// State of one attempt in the ledger.
+type State string
+
+// The states. Open and Unknown count in full; Settled counts what was settled; Refused counts nothing.
+const (
+	Open    State = "open"    // reserved, the call is under way or its process died
+	Settled State = "settled" // finished: the answer is stored under its step
+	Partial State = "partial" // cut or halted without the provider's usage: counted at its full reservation
+	Refused State = "refused" // the provider certainly charged nothing
+	Lost    State = "unknown" // ended without anybody knowing what was billed: counted in full
+)
+
+// Ask is a wish to spend.
+type Ask struct {
+	Step     string // the step's key, unique in the deployment: "<dream id>/onset/2/partial-1"
+	Agent    string
+	Dream    string
+	Phase    string
+	Model    string
+	Day      string           // the day that pays, YYYY-MM-DD in the agent's zone
+	Amount   budget.Micros    // the worst case
+	Accounts []budget.Account // every cap that applies, checked in one atomic step
+	At       time.Time
+}
+
+// Hold is a granted reservation: attempt 1, 2, 3, … of its step.
+type Hold struct {
+	Step    string
+	Attempt int
+	Amount  budget.Micros
+}
+
+// Key names the attempt for the provider and the ledger.
+func (h Hold) Key() string { return fmt.Sprintf("%s#%d", h.Step, h.Attempt) }
+
+// Bill ends an attempt.
+type Bill struct {
+	State  State
+	Amount budget.Micros // what counts from now on
+	Tokens budget.Tokens
+	Finish string
+	Answer []byte // the step's finished answer, stored in the same transaction; nil for none. The first answer stays.
+	At     time.Time
+}
+
+// Row is one attempt as the ledger tells it.
+type Row struct {
+	Ask
+	Attempt  int
+	Reserved budget.Micros
+	Counted  budget.Micros // what it counts for now
+	State    State
+	Tokens   budget.Tokens
+	Finish   string
+	Ended    time.Time
+}
+
+// Balance is the sum of an account's attempts.
+type Balance struct {
+	Reserved budget.Micros // open attempts
+	Spent    budget.Micros // ended attempts: settled, partial and unknown
+}
+
+// Query asks the ledger; zero fields do not filter.
+type Query struct {
+	Agent, Dream, Phase, Model, Day string
+	States                          []State
+	Limit                           int
+}
+
+// OverCap refuses a reservation: the first account it would overrun, in the order of the ask.
+type OverCap struct {
+	Scope                string
+	Limit, Counted, Asks budget.Micros
+}
+
+// Error says which cap, how much is used and how much was asked.
+func (e *OverCap) Error() string {
+	return fmt.Sprintf("cap %s is %s, %s is spent or reserved, and this call may cost %s", e.Scope, e.Limit, e.Counted, e.Asks)
+}
+
+// AsOverCap finds an OverCap in an error.
+func AsOverCap(err error) (*OverCap, bool) {
+	var o *OverCap
+	ok := errors.As(err, &o)
+	return o, ok
+}
+
+// ErrUnknownHold is returned by Settle for an attempt the ledger never granted.
+var ErrUnknownHold = errors.New("no such reservation")
+
+// Ledger is the durable book. Each method is one atomic, durable step, safe across processes.
+type Ledger interface {
+	// Reserve checks every account and books the worst case, or returns *OverCap and books nothing.
+	Reserve(ctx context.Context, a Ask) (Hold, error)
+	// Settle ends an attempt. Settling an ended attempt again changes nothing, except that Open and Lost may still be
+	// settled by the process that made the call.
+	Settle(ctx context.Context, h Hold, b Bill) error
+	// Answer returns the finished answer of a step, if there is one.
+	Answer(ctx context.Context, step string) ([]byte, bool, error)
+	// Close turns the open attempts of a dream into Lost ones, and says how many and how much.
+	Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error)
+	// OpenDreams lists the dreams that have open attempts.
+	OpenDreams(ctx context.Context) ([]string, error)
+	Balance(ctx context.Context, scope string) (Balance, error)
+	Rows(ctx context.Context, q Query) ([]Row, error)
+
+	// Allow takes a dream's allowance from the agent's day, once per dream: *OverCap when limit would be passed.
+	// Allowance is a plan, not spending (Z2): GiveBack returns it and leaves what was spent where it is.
+	Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error
+	GiveBack(ctx context.Context, dream string) error
+	// Allowance is what is taken of the agent's day.
+	Allowance(ctx context.Context, agent, day string) (budget.Micros, error)
+}
