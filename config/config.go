@@ -1,0 +1,135 @@
+// Package config is every knob: its default, its unit, its limits and its reason; read once, at the door.
+package config
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// Config is what a process was told. It holds no secret: keys are named by environment variable or file.
+type Config struct {
+	DataDir   string              `json:"data_dir"`
+	Store     Store               `json:"store"`
+	Temporal  Temporal            `json:"temporal"`
+	Worker    Worker              `json:"worker"`
+	Roles     Roles               `json:"roles"`
+	Dream     dream.Knobs         `json:"dream"`
+	Money     Money               `json:"money"`
+	Agent     Agent               `json:"agent"`
+	Log       Log                 `json:"log"`
+	Consent   Consent             `json:"consent"`
+	Providers map[string]Provider `json:"providers"`
+
+	File     string   `json:"-"` // the file that was read; empty when there was none
+	Warnings []string `json:"-"` // what was ignored, and why
+
+	settings []Setting
+	env      map[string]string
+	known    inference.Table
+	profiles map[string]inference.Spec
+}
+
+// Store is where memory, events and the ledger live.
+type Store struct {
+	Path string `json:"path"`
+}
+
+// Temporal is how to reach a Temporal cluster.
+type Temporal struct {
+	Address   string `json:"address"`
+	Namespace string `json:"namespace"`
+	TaskQueue string `json:"task_queue"`
+	Profile   string `json:"profile"`
+	Child     string `json:"child"` // auto or never
+	KeyEnv    string `json:"api_key_env"`
+	KeyFile   string `json:"api_key_file"`
+	TLS       TLS    `json:"tls"`
+}
+
+// TLS names certificates by file.
+type TLS struct {
+	Enabled    bool   `json:"enabled"`
+	CAFile     string `json:"ca_file"`
+	CertFile   string `json:"cert_file"`
+	KeyFile    string `json:"key_file"`
+	ServerName string `json:"server_name"`
+}
+
+// Worker is how much one process takes on.
+type Worker struct {
+	Concurrent int           `json:"concurrent"`
+	Cache      int           `json:"cache"`
+	StopWithin time.Duration `json:"stop_within"`
+}
+
+// Roles names a model, "provider/model", for each use.
+type Roles struct {
+	Generator   string `json:"generator"`
+	Observer    string `json:"observer"`
+	Replay      string `json:"replay"`
+	Imagination string `json:"imagination"`
+	Integration string `json:"integration"`
+	Embedder    string `json:"embedder"`
+}
+
+// Models is the roles as a map, the form a dream's request carries.
+func (r Roles) Models() map[dream.Role]string {
+	return map[dream.Role]string{
+		dream.Generator: r.Generator, dream.Observer: r.Observer, dream.Replayer: r.Replay,
+		dream.Imaginer: r.Imagination, dream.Integrator: r.Integration, dream.Embedder: r.Embedder,
+	}
+}
+
+// Money is the caps (Z13).
+type Money struct {
+	Dream    budget.Micros `json:"dream"`
+	Day      budget.Micros `json:"day"`
+	Month    budget.Micros `json:"month"`
+	FleetDay budget.Micros `json:"fleet_day"`
+}
+
+// Caps are the caps a new agent starts with.
+func (m Money) Caps() dream.Caps { return dream.Caps{Dream: m.Dream, Day: m.Day, Month: m.Month} }
+
+// Agent is when agents dream by themselves.
+type Agent struct {
+	Auto        bool          `json:"auto"`
+	IdleTimeout time.Duration `json:"idle_timeout"`
+	MinGap      time.Duration `json:"min_gap"`
+}
+
+// Log is what the process says about itself on standard error.
+type Log struct {
+	Level  string `json:"level"`
+	Format string `json:"format"`
+}
+
+// Consent is what may be used without asking again (Z13).
+type Consent struct {
+	EnvironmentKey bool          `json:"environment_key"`
+	LocalOllama    bool          `json:"local_ollama"`
+	ConfirmAbove   budget.Micros `json:"confirm_above"`
+}
+
+// Setting is one knob as it stands and where it came from: "default", "file …", "environment …", "flag …".
+type Setting struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	Source  string `json:"source"`
+}
+
+// Settings lists every knob in the order of the reference. Nothing in it is secret.
+func (c Config) Settings() []Setting { return append([]Setting(nil), c.settings...) }
+
+// StorePath is the store's file: store.path, or oneiros.db in data_dir.
+func (c Config) StorePath() string {
+	if c.Store.Path != "" {
+		return c.Store.Path
+	}
+	return filepath.Join(c.DataDir, "oneiros.db")
+}

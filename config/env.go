@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Names with the prefix that are no knobs: the file to read, the Temporal server to start, the demo's own switches.
+var otherNames = []string{"ONEIROS_CONFIG", "ONEIROS_TEMPORALD"}
+
+func environment(list []string) map[string]string {
+	env := make(map[string]string, len(list))
+	for _, line := range list {
+		if name, value, ok := strings.Cut(line, "="); ok {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// saying is what the environment says: values by key, and the variable each came from.
+type saying struct {
+	values map[string]any
+	names  map[string]string
+}
+
+// readEnv takes ONEIROS_ variables: ONEIROS_DREAM_CYCLES is dream.cycles, ONEIROS_PROVIDERS_HOME_BASE_URL is
+// providers.home.base_url. An unknown one is a warning, since schedulers put variables of their own beside ours.
+func readEnv(env map[string]string) (saying, []string) {
+	said := saying{values: map[string]any{}, names: map[string]string{}}
+	byName := map[string]string{}
+	known := append([]string(nil), otherNames...)
+	for _, k := range table() {
+		byName[k.Env()] = k.Key
+		known = append(known, k.Env())
+	}
+	var warnings []string
+	for _, name := range sortedNames(env) {
+		key, ok := byName[name]
+		if !ok {
+			key, ok = providerVariable(name)
+		}
+		switch {
+		case ok:
+			said.values[key], said.names[key] = env[name], name
+		case strings.HasPrefix(name, "ONEIROS_") && !contains(otherNames, name):
+			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting and was ignored%s", name, nearestHint(name, known)))
+		}
+	}
+	return said, warnings
+}
+
+func providerVariable(name string) (string, bool) {
+	rest, ok := strings.CutPrefix(name, "ONEIROS_PROVIDERS_")
+	if !ok {
+		return "", false
+	}
+	for _, field := range providerKeys {
+		provider, found := strings.CutSuffix(rest, "_"+strings.ToUpper(field))
+		if found && provider != "" && field != "models" {
+			return "providers." + strings.ToLower(provider) + "." + field, true
+		}
+	}
+	return "", false
+}
+
+func sortedNames(env map[string]string) []string {
+	names := make([]string, 0, len(env))
+	for name := range env {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

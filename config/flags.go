@@ -1,0 +1,107 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+)
+
+const (
+	flagConfig = "config"
+	flagSet    = "set"
+)
+
+// Flags declares the flags that every command takes: the file, the knobs that have a flag of their own, and --set for
+// all the others.
+func Flags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("configuration", pflag.ContinueOnError)
+	fs.String(flagConfig, "", "configuration `file` (YAML or TOML)")
+	fs.StringArray(flagSet, nil, "set any knob, as in --set dream.cycles=2 (`key=value`, may be repeated)")
+	for _, k := range table() {
+		if k.Flag != "" {
+			fs.String(k.Flag, "", fmt.Sprintf("`%s` of %s", unitOf(k), k.Key))
+		}
+	}
+	return fs
+}
+
+func unitOf(k Knob) string {
+	if k.Sort == Choice {
+		return strings.Join(k.Choices, "|")
+	}
+	return k.Unit
+}
+
+// bind lays the flags that were given over everything else, and returns what --set said.
+func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
+	sets := map[string]bool{}
+	if flags == nil {
+		return sets, nil
+	}
+	var faults []error
+	for _, k := range table() {
+		if f := flags.Lookup(k.Flag); k.Flag != "" && f != nil && f.Changed {
+			faults = append(faults, v.BindPFlag(k.Key, f))
+		}
+	}
+	if flags.Lookup(flagSet) == nil {
+		return sets, errors.Join(faults...)
+	}
+	lines, err := flags.GetStringArray(flagSet)
+	faults = append(faults, err)
+	for _, line := range lines {
+		key, value, ok := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		switch {
+		case !ok:
+			faults = append(faults, fmt.Errorf("--set %s must be key=value, such as dream.cycles=2", shown(line)))
+		case !contains(knownKeys()[1:], key):
+			faults = append(faults, fmt.Errorf("--set: %s is no setting%s", key, nearestHint(key, knownKeys())))
+		default:
+			v.Set(key, value)
+			sets[key] = true
+		}
+	}
+	return sets, errors.Join(faults...)
+}
+
+const fromDefault = "default"
+
+// origin knows who said what.
+type origin struct {
+	path  string
+	file  map[string]any
+	env   saying
+	flags *pflag.FlagSet
+	sets  map[string]bool
+}
+
+func (o origin) of(k Knob) string {
+	if o.sets[k.Key] {
+		return "flag --set"
+	}
+	if o.flags != nil && k.Flag != "" {
+		if f := o.flags.Lookup(k.Flag); f != nil && f.Changed {
+			return "flag --" + k.Flag
+		}
+	}
+	if name, ok := o.env.names[k.Key]; ok {
+		return "environment " + name
+	}
+	if saysKey(o.file, strings.Split(k.Key, ".")) {
+		return "file " + o.path
+	}
+	return fromDefault
+}
+
+func saysKey(in map[string]any, path []string) bool {
+	value, ok := in[path[0]]
+	if !ok || len(path) == 1 {
+		return ok && value != nil
+	}
+	inner, isMap := value.(map[string]any)
+	return isMap && saysKey(inner, path[1:])
+}

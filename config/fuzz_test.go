@@ -1,0 +1,42 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/config"
+)
+
+// FuzzFile feeds the file reader whatever there is: it answers with a configuration that holds, or with a fault.
+func FuzzFile(f *testing.F) {
+	for _, seed := range []string{
+		threeProviders, "dream:\n  cycles: 4\n", "dream: 5\n", "a: &a [*a]\n", "providers: [1]\n", "? {a: b}\n: c\n",
+		"dream:\n  cycles: 1e400\n  half_life: -9223372036854775808h\n", "money: {dream: -1}\n", "---\n...\n", "{",
+		"[dream]\ncycles = 3\n", "dream.cycles = 3\n", "[[providers]]\n", "x = 1979-05-27T07:32:00Z\n",
+	} {
+		f.Add(true, seed)
+		f.Add(false, seed)
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, toml bool, body string) {
+		name := "oneiros.yaml"
+		if toml {
+			name = "oneiros.toml"
+		}
+		file, err := os.CreateTemp(dir, "*-"+name)
+		require.NoError(t, err)
+		defer os.Remove(file.Name())
+		_, err = file.WriteString(body)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		c, err := config.Load(config.Options{File: file.Name(), Dir: filepath.Dir(file.Name()), Known: known()})
+		if err == nil {
+			require.NoError(t, c.Dream.Validate())
+			require.NotEmpty(t, c.Settings())
+			require.NotEmpty(t, c.String())
+		}
+	})
+}

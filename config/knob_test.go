@@ -1,0 +1,84 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+func dreamFields(t *testing.T) map[string]bool {
+	t.Helper()
+	body, err := json.Marshal(dream.DefaultKnobs())
+	require.NoError(t, err)
+	var nested map[string]any
+	require.NoError(t, json.Unmarshal(body, &nested))
+	fields := map[string]bool{}
+	for name, value := range nested {
+		if inner, ok := value.(map[string]any); ok {
+			for part := range inner {
+				fields["dream."+name+"."+part] = true
+			}
+			continue
+		}
+		fields["dream."+name] = true
+	}
+	return fields
+}
+
+func TestEveryNumberOfADreamIsAKnobAndNoOtherIs(t *testing.T) {
+	t.Parallel()
+	fields := dreamFields(t)
+	for _, k := range config.Knobs() {
+		if strings.HasPrefix(k.Key, "dream.") {
+			require.True(t, fields[k.Key], "%s is no field of dream.Knobs", k.Key)
+			delete(fields, k.Key)
+		}
+	}
+	require.Empty(t, fields, "fields of dream.Knobs without a row")
+}
+
+func TestLimitsOfTheTableAreThoseOfTheDream(t *testing.T) {
+	t.Parallel()
+	for _, k := range config.Knobs() {
+		if !strings.HasPrefix(k.Key, "dream.") || k.Sort == config.YesNo || strings.HasPrefix(k.Key, "dream.shares.") {
+			continue
+		}
+		t.Run(k.Key, func(t *testing.T) {
+			t.Parallel()
+			for _, limit := range []struct {
+				at    float64
+				valid bool
+			}{{k.Low, true}, {k.High, true}, {k.High + 1, false}, {k.Low - 1, false}} {
+				knobs := dream.DefaultKnobs()
+				value := fmt.Sprint(limit.at)
+				if k.Sort == config.Span {
+					value = fmt.Sprintf("%.0f", limit.at*1e9)
+				}
+				name := strings.TrimPrefix(k.Key, "dream.")
+				if err := json.Unmarshal([]byte(fmt.Sprintf(`{%q: %s}`, name, wholeText(k, value))), &knobs); err != nil {
+					continue // a negative count is no count at all
+				}
+				err := knobs.Validate()
+				named := err != nil && (strings.Contains(err.Error(), name+" is") || strings.Contains(err.Error(), name+" (")) &&
+					strings.Contains(err.Error(), "must lie between")
+				require.Equal(t, !limit.valid, named, "%s = %s: %v", k.Key, value, err)
+			}
+		})
+	}
+}
+
+func wholeText(k config.Knob, value string) string {
+	if k.Sort == config.Whole {
+		var n float64
+		if _, err := fmt.Sscan(value, &n); err == nil {
+			return fmt.Sprintf("%.0f", n)
+		}
+	}
+	return value
+}

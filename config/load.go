@@ -1,0 +1,167 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-viper/mapstructure/v2"
+	"github.com/spf13/pflag"
+	"github.com/spf13/viper"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// Options says where to read from. Nothing else is looked at: not the process's own environment, not its flags.
+type Options struct {
+	File  string         // the file to read; empty: --config, ONEIROS_CONFIG, then the usual places
+	Dir   string         // where the usual places begin; empty: the working directory
+	Env   []string       // "NAME=value" as os.Environ gives it
+	Flags *pflag.FlagSet // as Flags made it; nil for none
+
+	Known    inference.Table           // built-in models, and prices and capabilities of hosted ones as "profile/wire name"
+	Profiles map[string]inference.Spec // what a server of each profile takes when nothing more is known of a model
+}
+
+// Load reads defaults, then the file, then the environment, then the flags; later ones win. The error joins every fault.
+func Load(o Options) (Config, error) {
+	env := environment(o.Env)
+	c := Config{env: env, known: o.Known, profiles: o.Profiles}
+	path, err := find(o, env)
+	if err != nil {
+		return c, err
+	}
+	file, err := readFile(path)
+	if err != nil {
+		return c, err
+	}
+	c.File = path
+	var faults []error
+	keep := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	keep(unknownKeys(path, file))
+	said, warnings := readEnv(env)
+	c.Warnings = warnings
+	v := viper.New()
+	for _, k := range table() {
+		v.SetDefault(k.Key, k.Default)
+	}
+	keep(v.MergeConfigMap(file))
+	keep(v.MergeConfigMap(nest(said.values)))
+	sets, err := bind(v, o.Flags)
+	keep(err)
+	keep(c.fill(v, origin{path: path, file: file, env: said, flags: o.Flags, sets: sets}))
+	providers, err := readProviders(v.Get("providers"))
+	keep(err)
+	c.Providers = providers
+	c.derive()
+	keep(c.Validate())
+	return c, errors.Join(faults...)
+}
+
+// fill reads every knob of the table. A knob that cannot be read keeps its default, so that the others are still checked.
+func (c *Config) fill(v *viper.Viper, from origin) error {
+	var faults []error
+	values := map[string]any{}
+	for _, k := range table() {
+		fallback, err := k.read(k.Default)
+		if err != nil {
+			return fmt.Errorf("default of %w", err)
+		}
+		value := fallback
+		source := from.of(k)
+		if raw := v.Get(k.Key); source != fromDefault {
+			if value, err = k.read(raw); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", strings.TrimPrefix(source, "file "), err))
+				value = fallback
+			}
+		}
+		values[k.Key] = value
+		c.settings = append(c.settings, Setting{Key: k.Key, Value: text(value), Default: text(fallback), Source: source})
+	}
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: c, TagName: "json", ErrorUnused: true})
+	if err == nil {
+		err = decoder.Decode(nest(values))
+	}
+	return errors.Join(append(faults, err)...)
+}
+
+// derive fills in what follows from the rest.
+func (c *Config) derive() {
+	c.DataDir = c.home(c.DataDir)
+	if c.DataDir == "" {
+		c.DataDir = dataDir(c.env)
+	}
+	c.Store.Path = c.home(c.Store.Path)
+	c.consented()
+}
+
+// consented adds the providers that somebody agreed to use as they were found (Z13).
+func (c *Config) consented() {
+	if _, taken := c.Providers["openai"]; c.Consent.EnvironmentKey && !taken && c.env["OPENAI_API_KEY"] != "" {
+		c.Providers["openai"] = Provider{Profile: "openai", BaseURL: c.env["OPENAI_BASE_URL"], KeyEnv: "OPENAI_API_KEY"}
+	}
+	if _, taken := c.Providers["ollama"]; c.Consent.LocalOllama && !taken {
+		c.Providers["ollama"] = Provider{Profile: "ollama", BaseURL: ollamaURL(c.env["OLLAMA_HOST"]), Local: true}
+	}
+}
+
+// ollamaURL follows Ollama's own reading of OLLAMA_HOST: host, host:port or an address.
+func ollamaURL(host string) string {
+	if host == "" {
+		host = "127.0.0.1:11434"
+	}
+	if !strings.Contains(host, "://") {
+		host = "http://" + host
+	}
+	scheme, rest, _ := strings.Cut(host, "://")
+	rest = strings.TrimRight(rest, "/")
+	if !strings.Contains(rest, ":") {
+		rest += ":11434"
+	}
+	if bare, isAll := strings.CutPrefix(rest, "0.0.0.0:"); isAll {
+		rest = "127.0.0.1:" + bare
+	}
+	return scheme + "://" + rest + "/v1"
+}
+
+// home expands a leading ~/ as a shell would.
+func (c *Config) home(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && c.env["HOME"] != "" {
+		return filepath.Join(c.env["HOME"], rest)
+	}
+	return path
+}
+
+func dataDir(env map[string]string) string {
+	switch {
+	case env["XDG_DATA_HOME"] != "":
+		return filepath.Join(env["XDG_DATA_HOME"], "oneiros")
+	case env["HOME"] != "":
+		return filepath.Join(env["HOME"], ".local", "share", "oneiros")
+	}
+	return ".oneiros"
+}
+
+// nest turns {"a.b": 1} into {"a": {"b": 1}}.
+func nest(flat map[string]any) map[string]any {
+	root := map[string]any{}
+	for key, value := range flat {
+		at := root
+		parts := strings.Split(key, ".")
+		for _, part := range parts[:len(parts)-1] {
+			inner, ok := at[part].(map[string]any)
+			if !ok {
+				inner = map[string]any{}
+				at[part] = inner
+			}
+			at = inner
+		}
+		at[parts[len(parts)-1]] = value
+	}
+	return root
+}

@@ -1,0 +1,40 @@
+package config
+
+import "fmt"
+
+// nearestHint suggests the known name that a misspelt one most likely meant.
+func nearestHint(name string, known []string) string {
+	best, distance := "", 1+len(name)/2
+	for _, k := range known {
+		if d := edits(name, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
+}
+
+// edits is the Levenshtein distance in bytes; names are ASCII and short.
+func edits(a, b string) int {
+	if len(a) > 200 {
+		a = a[:200]
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost = 1 + min(diagonal, row[j], row[j-1])
+			}
+			diagonal, row[j] = row[j], cost
+		}
+	}
+	return row[len(b)]
+}

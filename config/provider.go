@@ -1,0 +1,210 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"sort"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// BuiltIn is the provider that needs no configuration: the built-in model and embedder.
+const BuiltIn = "builtin"
+
+// Profiles are the kinds of server a provider can be; each knows what its servers refuse and accept.
+var Profiles = []string{"openai", "openrouter", "ollama", "llamacpp", "vllm", "generic"}
+
+// Provider is one server that speaks the OpenAI wire.
+type Provider struct {
+	Profile string  `json:"profile"`
+	BaseURL string  `json:"base_url"`
+	KeyEnv  string  `json:"api_key_env,omitempty"`
+	KeyFile string  `json:"api_key_file,omitempty"`
+	Local   bool    `json:"local,omitempty"` // its models cost nothing
+	Models  []Model `json:"models,omitempty"`
+}
+
+// Model overrides what is known of a model; nil fields leave what the profile and the catalogue say.
+type Model struct {
+	Name      string        `json:"name"`           // "provider/model" without the provider
+	Wire      string        `json:"wire,omitempty"` // the name the server knows; Name when empty
+	Price     *budget.Price `json:"price,omitempty"`
+	Context   *int          `json:"context,omitempty"` // tokens
+	Tokenizer *string       `json:"tokenizer,omitempty"`
+	MaxHeat   *float64      `json:"max_heat,omitempty"`
+	MinP      *bool         `json:"min_p,omitempty"`
+	TopP      *bool         `json:"top_p,omitempty"`
+	Seed      *bool         `json:"seed,omitempty"`
+	Stop      *bool         `json:"stop,omitempty"`
+	JSON      *string       `json:"json,omitempty"` // json_schema, json_object or prompt
+	Reasoning *bool         `json:"reasoning,omitempty"`
+	Embeds    *bool         `json:"embeds,omitempty"`
+	Judges    *bool         `json:"judges,omitempty"`
+}
+
+// Over lays the overrides over a specification.
+func (m Model) Over(s inference.Spec) inference.Spec {
+	over(&s.Wire, nonEmpty(m.Wire))
+	over(&s.Context, m.Context)
+	over(&s.Tokenizer, m.Tokenizer)
+	over(&s.MaxHeat, m.MaxHeat)
+	over(&s.MinP, m.MinP)
+	over(&s.TopP, m.TopP)
+	over(&s.Seed, m.Seed)
+	over(&s.Stop, m.Stop)
+	over(&s.Reasoning, m.Reasoning)
+	over(&s.Embeds, m.Embeds)
+	over(&s.Judges, m.Judges)
+	if m.JSON != nil {
+		s.JSON = inference.JSONMode(*m.JSON)
+	}
+	if m.Price != nil {
+		s.Price = m.Price
+	}
+	return s
+}
+
+func over[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Settings of a provider, in the order of the reference.
+var providerKeys = []string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models"}
+
+var modelKeys = []string{
+	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json", "reasoning", "embeds", "judges",
+}
+
+// readProviders reads the providers section, which no fixed table can hold.
+func readProviders(raw any) (map[string]Provider, error) {
+	providers := map[string]Provider{}
+	if raw == nil {
+		return providers, nil
+	}
+	section, ok := raw.(map[string]any)
+	if !ok {
+		return providers, fmt.Errorf("providers is %s; it must hold one section per provider", shown(raw))
+	}
+	var faults []error
+	for _, name := range sortedKeys(section) {
+		p, err := readProvider("providers."+name, section[name])
+		if err != nil {
+			faults = append(faults, err)
+		}
+		providers[name] = p
+	}
+	return providers, errors.Join(faults...)
+}
+
+func readProvider(at string, raw any) (Provider, error) {
+	fields, ok := raw.(map[string]any)
+	if !ok {
+		return Provider{}, fmt.Errorf("%s is %s; it must be a section with profile and base_url", at, shown(raw))
+	}
+	r := reader{at: at, fields: fields}
+	if _, literal := fields["api_key"]; literal {
+		r.fault("%s.api_key: a key does not belong in a file; put it into an environment variable or a file of its own and name that by api_key_env or api_key_file", at)
+	}
+	r.onlyKnown(append([]string{"api_key"}, providerKeys...))
+	p := Provider{
+		Profile: r.text("profile"), BaseURL: r.text("base_url"), KeyEnv: r.text("api_key_env"), KeyFile: r.text("api_key_file"),
+		Local: r.yesNo("local"),
+	}
+	p.Models = r.models()
+	r.check(p)
+	return p, errors.Join(r.faults...)
+}
+
+// reader picks fields out of a section and remembers what was wrong.
+type reader struct {
+	at     string
+	fields map[string]any
+	faults []error
+}
+
+func (r *reader) fault(format string, args ...any) {
+	r.faults = append(r.faults, fmt.Errorf(format, args...))
+}
+
+func (r *reader) onlyKnown(known []string) {
+	for _, key := range sortedKeys(r.fields) {
+		if !contains(known, key) {
+			r.fault("%s.%s is no setting%s", r.at, key, nearestHint(key, known))
+		}
+	}
+}
+
+func (r *reader) value(key string, sort Sort) any {
+	raw, ok := r.fields[key]
+	if !ok {
+		return nil
+	}
+	v, err := Knob{Key: r.at + "." + key, Sort: sort}.read(raw)
+	if err != nil {
+		r.faults = append(r.faults, err)
+		return nil
+	}
+	return v
+}
+
+func (r *reader) text(key string) string { s, _ := r.value(key, Text).(string); return s }
+func (r *reader) yesNo(key string) bool  { b, _ := r.value(key, YesNo).(bool); return b }
+
+func (r *reader) check(p Provider) {
+	if p.Profile == "" {
+		r.fault("%s.profile is missing; it must be one of %s", r.at, strings.Join(Profiles, ", "))
+	} else if !contains(Profiles, p.Profile) {
+		r.fault("%s.profile is %q; it must be one of %s", r.at, p.Profile, strings.Join(Profiles, ", "))
+	}
+	if p.KeyEnv != "" && p.KeyFile != "" {
+		r.fault("%s names its key twice, by api_key_env and by api_key_file; keep one", r.at)
+	}
+	if strings.HasPrefix(p.KeyEnv, "sk-") || strings.ContainsAny(p.KeyEnv, " -/") {
+		r.fault("%s.api_key_env must be the name of an environment variable such as OPENAI_API_KEY, not the key", r.at)
+	}
+	if p.BaseURL == "" {
+		if p.Profile == "openai" || p.Profile == "openrouter" || p.Profile == "ollama" {
+			return // these have an address of their own
+		}
+		r.fault("%s.base_url is missing; it is the address that ends in /v1, such as http://127.0.0.1:8080/v1", r.at)
+		return
+	}
+	u, err := url.Parse(p.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		r.fault("%s.base_url is not an address such as http://127.0.0.1:8080/v1", r.at)
+		return
+	}
+	if u.User != nil {
+		r.fault("%s.base_url carries a password; name a key by api_key_env or api_key_file instead", r.at)
+	}
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func contains(list []string, s string) bool {
+	for _, item := range list {
+		if item == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+const threeProviders = `
+providers:
+  openai: {profile: openai, api_key_env: MY_KEY}
+  house:
+    profile: llamacpp
+    base_url: http://127.0.0.1:8080/v1/
+    local: true
+    models:
+      - {name: TinyLlama-1.1B, context: 2048, min_p: true}
+      - plain.model-Q4
+  other:
+    profile: generic
+    base_url: https://models.example/v1
+    models:
+      - {name: big-1, wire: Vendor/Big-1, price: {in: "0.15", out: 0.6}, json: prompt, max_heat: 1.0}
+roles:
+  generator: other/big-1
+  observer: house/TinyLlama-1.1B
+  replay: house/plain.model-Q4
+  imagination: openai/gpt-small
+  integration: house/whatever-is-loaded
+`
+
+func TestProvidersBecomeACatalogue(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "oneiros.yaml", threeProviders, []string{"MY_KEY=sk-very-secret", "ONEIROS_PROVIDERS_HOUSE_BASE_URL=http://10.0.0.1:9/v1"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "http://10.0.0.1:9/v1", c.Providers["house"].ProviderURL())
+	require.Equal(t, "https://api.openai.com/v1", c.Providers["openai"].ProviderURL())
+	table := c.Catalog()
+
+	big := table["other/big-1"]
+	require.Equal(t, "Vendor/Big-1", big.Wire)
+	require.Equal(t, "other", big.Provider)
+	require.Equal(t, &budget.Price{In: 150_000, CachedIn: 150_000, Out: 600_000}, big.Price)
+	require.Equal(t, inference.JSONPrompt, big.JSON)
+
+	tiny := table["house/TinyLlama-1.1B"]
+	require.Equal(t, &budget.Price{}, tiny.Price, "a local model costs nothing")
+	require.Equal(t, 2048, tiny.Context)
+	require.True(t, tiny.MinP)
+	require.Equal(t, "plain.model-Q4", table["house/plain.model-Q4"].Wire)
+	require.Equal(t, "whatever-is-loaded", table["house/whatever-is-loaded"].Wire, "a role names it, so it is in the catalogue")
+	require.Equal(t, budget.Micros(150_000), table["openai/gpt-small"].Price.In, "prices of hosted models are known")
+
+	key, err := c.Key("openai")
+	require.NoError(t, err)
+	require.Equal(t, "sk-very-secret", key)
+	require.NotContains(t, c.String(), "sk-very-secret")
+}
+
+func TestAKeyInAFileIsRefusedWithHowToSayItRight(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, "oneiros.yaml", "providers: {openai: {profile: openai, api_key: sk-very-secret}}\ntemporal: {api_key: also-secret}\n", nil, nil)
+	require.ErrorContains(t, err, "api_key_env or api_key_file")
+	require.NotContains(t, err.Error(), "secret\"")
+	require.NotContains(t, err.Error(), "sk-very")
+	require.NotContains(t, err.Error(), "also-secret")
+	_, err = load(t, "oneiros.yaml", "providers: {openai: {profile: openai, api_key_env: sk-very-secret}}\n", nil, nil)
+	require.ErrorContains(t, err, "must be the name of an environment variable")
+	require.NotContains(t, err.Error(), "sk-very")
+}
+
+func TestAKeyMayLieInAFileOfItsOwn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(path, []byte("sk-1\n"), 0o600))
+	c, err := load(t, "oneiros.yaml", "providers: {openai: {profile: openai, api_key_file: "+path+"}}\n", nil, nil)
+	require.NoError(t, err)
+	key, err := c.Key("openai")
+	require.NoError(t, err)
+	require.Equal(t, "sk-1", key)
+	require.NoError(t, os.WriteFile(path, []byte("two\nlines\n"), 0o600))
+	_, err = c.Key("openai")
+	require.ErrorContains(t, err, "must hold one line")
+	require.NotContains(t, err.Error(), "two")
+}
+
+func TestAPaidRoleWithoutAPriceIsRefusedWithTheLineToAdd(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, "oneiros.yaml", "providers: {openai: {profile: openai}}\nroles: {generator: openai/brand-new, embedder: builtin/associative}\n", nil, nil)
+	require.ErrorContains(t, err, `roles.generator: model "openai/brand-new" has no price; add it under providers.openai.models: {name: brand-new, price:`)
+	require.ErrorContains(t, err, `roles.embedder: "builtin/associative" is the wrong sort of model`)
+}
+
+func TestProviderFaultsNameTheirPlace(t *testing.T) {
+	t.Parallel()
+	const file = `
+providers:
+  a: {profile: openia}
+  b: {profile: generic}
+  c: {profile: vllm, base_url: "http://me:pass@host/v1", modles: []}
+  d: {profile: vllm, base_url: "localhost:80", models: {gpt-4.1: {min_p: true}}}
+  e: {profile: vllm, base_url: "http://h/v1", models: [{nam: x}, {name: y, price: {in: "1"}}, {name: z, json: xml}]}
+  f: 7
+`
+	_, err := load(t, "oneiros.yaml", file, nil, nil)
+	for _, want := range []string{
+		`providers.a.profile is "openia"; it must be one of`,
+		"providers.b.base_url is missing",
+		"providers.c.modles is no setting; did you mean models?",
+		"providers.c.base_url carries a password",
+		"providers.d.base_url is not an address",
+		"providers.d.models must be a list",
+		"providers.e.models[1].nam is no setting; did you mean name?",
+		"providers.e.models[2].price needs both in and out",
+		`providers.e.models[3].json is "xml"`,
+		"providers.f is 7; it must be a section",
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "me:pass")
+}
+
+func TestAFoundKeyIsUsedOnlyByConsent(t *testing.T) {
+	t.Parallel()
+	env := []string{"OPENAI_API_KEY=sk-1", "OPENAI_BASE_URL=http://proxy.example/v1", "OLLAMA_HOST=0.0.0.0"}
+	c, err := load(t, "", "", env, nil)
+	require.NoError(t, err)
+	require.Empty(t, c.Providers)
+	c, err = load(t, "", "", env, []string{"--set", "consent.environment_key=true", "--set", "consent.local_ollama=true"})
+	require.NoError(t, err)
+	require.Equal(t, "http://proxy.example/v1", c.Providers["openai"].ProviderURL())
+	require.Equal(t, "http://127.0.0.1:11434/v1", c.Providers["ollama"].ProviderURL())
+	require.True(t, c.Providers["ollama"].Local)
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+//go:generate env UPDATE=1 go test -run TestReferenceIsWhatTheTableSays .
+
+// Reference is docs/configuration.md, made from the table.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	section := ""
+	for _, k := range table() {
+		name, _, nested := strings.Cut(k.Key, ".")
+		if !nested {
+			name = "places"
+		} else if name == "store" {
+			name = "places"
+		}
+		if name != section {
+			section = name
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| knob | default | unit, limits | reason |\n|---|---|---|---|\n", section, about[section])
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Key, defaultText(k), limitsText(k), cell(reasonText(k)))
+	}
+	b.WriteString(referenceTail)
+	return b.String()
+}
+
+func defaultText(k Knob) string {
+	value, err := k.read(k.Default)
+	if err != nil || text(value) == "" {
+		return "empty"
+	}
+	return "`" + text(value) + "`"
+}
+
+func limitsText(k Knob) string {
+	unit := k.Unit
+	switch k.Sort {
+	case Choice:
+		return cell(strings.Join(k.Choices, " or "))
+	case YesNo:
+		return "true or false"
+	case Span:
+		unit = "duration"
+	case Dollars:
+		if k.Unlimited {
+			unit += ` or "unlimited"`
+		}
+	case Whole:
+		unit = "whole, " + unit
+	}
+	switch {
+	case !k.bounded():
+		return unit
+	case k.Sort == Span:
+		return fmt.Sprintf("%s, %s to %s", unit, spanOf(k.Low), spanOf(k.High))
+	}
+	return fmt.Sprintf("%s, %s to %s", unit, plain(k.Low), plain(k.High))
+}
+
+func reasonText(k Knob) string {
+	if k.Flag != "" {
+		return k.Reason + " Flag: --" + k.Flag + "."
+	}
+	return k.Reason
+}
+
+func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
+
+var about = map[string]string{
+	"places":   "Where things lie on this machine.",
+	"temporal": "How to reach the Temporal cluster that runs the dreams.",
+	"worker":   "How much one process takes on.",
+	"roles":    "Which model does what. Each names `provider/model`; an agent may name its own with `oneiros agents edit`.",
+	"money":    "Hard caps. A call whose worst case does not fit under every cap is not made.",
+	"agent":    "When agents dream by themselves.",
+	"log":      "What the process says about itself.",
+	"consent":  "What may be used without asking again.",
+	"dream":    "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running. S4 is the design document of the onset.",
+}
+
+const referenceHead = `# Configuration
+
+This page is generated from the table in ` + "`config/`" + ` by ` + "`go generate ./config`" + `; a test keeps it true.
+
+Oneiros needs no configuration. What it is told is read once, at the start, each later place winning over the earlier:
+
+1. the defaults below;
+2. a file: ` + "`--config FILE`, else `ONEIROS_CONFIG`, else `oneiros.yaml`, `oneiros.yml` or `oneiros.toml`" + ` in the working
+   directory, else the same names in ` + "`$XDG_CONFIG_HOME/oneiros` (`~/.config/oneiros`)" + `;
+3. the environment: ` + "`ONEIROS_` and the knob in capitals, dots as underscores: `ONEIROS_DREAM_CYCLES=2`" + `;
+4. flags: the few named below, and ` + "`--set dream.cycles=2`" + ` for any knob.
+
+` + "`oneiros config check`" + ` names everything that is wrong at once; ` + "`oneiros config show`" + ` says what holds and which place said it.
+Amounts of money are dollars ("0.50"); durations carry their unit (90s, 30m, 12h, 7d).
+`
+
+const referenceTail = `
+## providers
+
+One section per provider, named as you like in lower case. ` + "`builtin`" + ` is always there and needs none.
+
+` + "```yaml" + `
+providers:
+  openai:
+    profile: openai              # openai, openrouter, ollama, llamacpp, vllm or generic
+    api_key_env: OPENAI_API_KEY  # or api_key_file: /run/secrets/openai; the key itself is refused here
+  house:
+    profile: llamacpp
+    base_url: http://127.0.0.1:8080/v1
+    local: true                  # its models cost nothing
+    models:
+      - name: tinyllama
+        context: 2048
+  other:
+    profile: generic
+    base_url: https://models.example/v1
+    api_key_file: ~/keys/other
+    models:
+      - name: big-1              # named in roles as other/big-1
+        wire: vendor/big-1       # as the server knows it; the name when absent
+        price: {in: "0.15", cached_in: "0.075", out: "0.60"}  # dollars per million tokens
+roles:
+  generator: other/big-1
+  observer: house/tinyllama
+` + "```" + `
+
+| setting | meaning |
+|---|---|
+| ` + "`profile`" + ` | the kind of server; it decides which sampling fields are sent |
+| ` + "`base_url`" + ` | the address that ends in /v1; openai, openrouter and ollama have one of their own |
+| ` + "`api_key_env`, `api_key_file`" + ` | where the key lies; neither for servers that want none |
+| ` + "`local`" + ` | true: every model of this provider costs nothing |
+| ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
+
+A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds` and `judges`" + `
+(false: its scores mean nothing, measure with the embedder instead). A model that is neither local nor priced is refused, with the line to add.
+
+The environment reaches providers too: ` + "`ONEIROS_PROVIDERS_HOUSE_BASE_URL`" + ` is providers.house.base_url. Models are for files only.
+
+## Temporal's own environment
+
+While ` + "`temporal.address`" + ` is empty, the standard Temporal client environment is honoured: ` + "`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS`" + `
+and its relatives, ` + "`TEMPORAL_CONFIG_FILE` and `TEMPORAL_PROFILE`" + `, and the TOML file they share with the ` + "`temporal`" + ` command.
+
+## Other variables
+
+| variable | meaning |
+|---|---|
+| ` + "`ONEIROS_CONFIG`" + ` | the configuration file to read |
+| ` + "`ONEIROS_TEMPORALD`" + ` | the server that ` + "`oneiros up`" + ` starts when no cluster is configured |
+| ` + "`NO_COLOR`" + ` | set to anything: no colour |
+`

@@ -1,0 +1,124 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+)
+
+// Key fetches a provider's key from where the configuration says it lies; "" when it names no place.
+// The caller hands it to the provider and to nothing else.
+func (c Config) Key(provider string) (string, error) {
+	p, ok := c.Providers[provider]
+	if !ok {
+		return "", fmt.Errorf("provider %q is not configured", provider)
+	}
+	return c.secret("providers."+provider, p.KeyEnv, p.KeyFile)
+}
+
+// secret reads a key by variable or by file. Its faults name the place, never the content.
+func (c Config) secret(at, variable, file string) (string, error) {
+	switch {
+	case variable != "":
+		if key := strings.TrimSpace(c.env[variable]); key != "" {
+			return key, nil
+		}
+		return "", fmt.Errorf("%s.api_key_env names %s, which is not set", at, variable)
+	case file != "":
+		body, err := os.ReadFile(c.home(file))
+		if err != nil {
+			return "", fmt.Errorf("%s.api_key_file: %w", at, err)
+		}
+		key := strings.TrimSpace(string(body))
+		if key == "" || strings.ContainsAny(key, "\r\n") {
+			return "", fmt.Errorf("%s.api_key_file %s must hold one line, the key", at, file)
+		}
+		return key, nil
+	}
+	return "", nil
+}
+
+// ProviderURL is a provider's address: the configured one, or the one its profile is known for.
+func (p Provider) ProviderURL() string {
+	switch {
+	case p.BaseURL != "":
+		return strings.TrimRight(p.BaseURL, "/")
+	case p.Profile == "openai":
+		return "https://api.openai.com/v1"
+	case p.Profile == "openrouter":
+		return "https://openrouter.ai/api/v1"
+	case p.Profile == "ollama":
+		return "http://127.0.0.1:11434/v1"
+	}
+	return ""
+}
+
+// String is the configuration as `oneiros config show` prints it: one "key: value" a line, nothing secret.
+func (c Config) String() string {
+	var b strings.Builder
+	for _, s := range c.Redacted() {
+		fmt.Fprintf(&b, "%s: %s\n", s.Key, s.Value)
+	}
+	return b.String()
+}
+
+// Redacted lists every knob and every provider. Keys are named by place, and passwords or query strings that somebody
+// put into an address are cut out.
+func (c Config) Redacted() []Setting {
+	list := c.Settings()
+	for i := range list {
+		list[i].Value = redactURL(list[i].Value)
+	}
+	source := "file " + c.File
+	if c.File == "" {
+		source = "environment"
+	}
+	add := func(key, value, fallback string) {
+		if value != fallback {
+			list = append(list, Setting{Key: key, Value: redactURL(value), Default: fallback, Source: source})
+		}
+	}
+	for _, name := range sortedProviders(c.Providers) {
+		p, at := c.Providers[name], "providers."+name+"."
+		add(at+"profile", p.Profile, "")
+		add(at+"base_url", p.ProviderURL(), "")
+		add(at+"api_key_env", p.KeyEnv, "")
+		add(at+"api_key_file", p.KeyFile, "")
+		add(at+"local", fmt.Sprint(p.Local), "false")
+		for _, m := range p.Models {
+			value := m.Name
+			if m.Price != nil {
+				value += fmt.Sprintf(" (in %s, cached %s, out %s per million tokens)", m.Price.In, m.Price.CachedIn, m.Price.Out)
+			}
+			add(at+"models", value, "")
+		}
+	}
+	return list
+}
+
+func redactURL(s string) string {
+	if !strings.Contains(s, "://") {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return "(an address that cannot be read)"
+	}
+	if u.User != nil {
+		u.User = url.User("redacted")
+	}
+	if u.RawQuery != "" {
+		u.RawQuery = "redacted"
+	}
+	u.Fragment = ""
+	return u.String()
+}
+
+func sortedProviders(m map[string]Provider) []string {
+	keys := make(map[string]any, len(m))
+	for key := range m {
+		keys[key] = nil
+	}
+	return sortedKeys(keys)
+}

@@ -1,0 +1,150 @@
+package config
+
+import (
+	"sync"
+)
+
+const day = 24 * 3600 // seconds
+
+// Knobs is the whole table, in the order of the reference.
+func Knobs() []Knob {
+	return append([]Knob(nil), table()...)
+}
+
+var table = sync.OnceValue(func() []Knob {
+	var all []Knob
+	for _, part := range [][]Knob{placeKnobs(), temporalKnobs(), workerKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
+		all = append(all, part...)
+	}
+	return all
+})
+
+func placeKnobs() []Knob {
+	return []Knob{
+		{
+			Key: "data_dir", Sort: Text, Default: "", Unit: "path", Flag: "data-dir",
+			Reason: "Where the store, the embedded Temporal server's file and the demo live. Empty: $XDG_DATA_HOME/oneiros, else ~/.local/share/oneiros, else .oneiros.",
+		},
+		{
+			Key: "store.path", Sort: Text, Default: "", Unit: "path",
+			Reason: "The SQLite file of memory, events and ledger. Empty: oneiros.db in data_dir. Several processes of one host may share it; a network file system is refused.",
+		},
+	}
+}
+
+func temporalKnobs() []Knob {
+	return []Knob{
+		{
+			Key: "temporal.address", Sort: Text, Default: "", Unit: "host:port", Flag: "address",
+			Reason: "The cluster's frontend. Empty: the standard Temporal client environment (TEMPORAL_ADDRESS, TEMPORAL_PROFILE, its TOML file); when that names none either, `oneiros up` starts a server of its own.",
+		},
+		{
+			Key: "temporal.namespace", Sort: Text, Default: "", Unit: "name", Flag: "namespace",
+			Reason: "Empty: what the standard Temporal client environment says, else \"default\".",
+		},
+		{
+			Key: "temporal.task_queue", Sort: Text, Default: "oneiros", Unit: "name", Flag: "task-queue",
+			Reason: "Workers and starters meet here. One queue for workflows and activities keeps eager activities possible (31 % less CPU per dream).",
+		},
+		{
+			Key: "temporal.profile", Sort: Text, Default: "", Unit: "name", Flag: "profile",
+			Reason: "The profile of the standard Temporal client environment to read when temporal.address is empty. Empty: TEMPORAL_PROFILE, else \"default\".",
+		},
+		{
+			Key: "temporal.child", Sort: Choice, Default: "auto", Choices: []string{"auto", "never"},
+			Reason: "auto: start a Temporal server as a child when no address is known. never: fail instead, for production.",
+		},
+		{
+			Key: "temporal.api_key_env", Sort: Text, Default: "", Unit: "variable",
+			Reason: "The environment variable that holds the cluster's API key. The key itself is never written into a file.",
+		},
+		{
+			Key: "temporal.api_key_file", Sort: Text, Default: "", Unit: "path",
+			Reason: "The file that holds the cluster's API key, as secrets are mounted in containers.",
+		},
+		{
+			Key: "temporal.tls.enabled", Sort: YesNo, Default: false,
+			Reason: "Speak TLS to temporal.address. An API key or a certificate turns it on as well.",
+		},
+		{
+			Key: "temporal.tls.ca_file", Sort: Text, Default: "", Unit: "path",
+			Reason: "Certificates of the authority to trust. Empty: those of the system.",
+		},
+		{Key: "temporal.tls.cert_file", Sort: Text, Default: "", Unit: "path", Reason: "This client's certificate, for mTLS; goes with key_file."},
+		{Key: "temporal.tls.key_file", Sort: Text, Default: "", Unit: "path", Reason: "The key of cert_file."},
+		{
+			Key: "temporal.tls.server_name", Sort: Text, Default: "", Unit: "name",
+			Reason: "The name to expect in the server's certificate, when it is not the one in the address.",
+		},
+	}
+}
+
+func workerKnobs() []Knob {
+	return []Knob{
+		{
+			Key: "worker.concurrent", Sort: Whole, Default: 32, Unit: "activities", Low: 1, High: 10_000,
+			Reason: "Deeds under way at once in one process. A deed mostly waits for its model; sixteen dreams with parallel partials fit in 32 most of the time.",
+		},
+		{
+			Key: "worker.cache", Sort: Whole, Default: 500, Unit: "workflows", Low: 0, High: 100_000,
+			Reason: "Workflows kept in memory. 500 cost about 53 MiB; an idle agent beyond that is replayed when it stirs.",
+		},
+		{
+			Key: "worker.stop_within", Sort: Span, Default: "20s", Low: 0, High: 600,
+			Reason: "How long a stopping worker lets its deeds reach a token boundary. The SDK's own default is none at all.",
+		},
+	}
+}
+
+func roleKnobs() []Knob {
+	const words, meaning = "builtin/associative", "builtin/lexical"
+	return []Knob{
+		{Key: "roles.generator", Sort: Text, Default: words, Unit: "provider/model", Reason: "Dreams the onset: the induction and the Dali partials. The built-in model needs no provider and says what it is."},
+		{Key: "roles.observer", Sort: Text, Default: words, Unit: "provider/model", Reason: "Judges each fragment in at most dream.observer_tokens; a small model is enough."},
+		{Key: "roles.replay", Sort: Text, Default: words, Unit: "provider/model", Reason: "Reads episodes forward and backward in NREM, and takes the last look."},
+		{Key: "roles.imagination", Sort: Text, Default: words, Unit: "provider/model", Reason: "Imagines the scenarios of REM."},
+		{Key: "roles.integration", Sort: Text, Default: words, Unit: "provider/model", Reason: "Weaves what was kept into hypotheses, and words the return."},
+		{Key: "roles.embedder", Sort: Text, Default: meaning, Unit: "provider/model", Reason: "Places memories in a space. Every agent's vectors belong to one embedder; a change means to embed again."},
+	}
+}
+
+func moneyKnobs() []Knob {
+	return []Knob{
+		{Key: "money.dream", Sort: Dollars, Default: "0.50", Unit: "USD", Reason: "Hard cap of one dream (Z13), and the cap a new agent starts with."},
+		{Key: "money.day", Sort: Dollars, Default: "2.00", Unit: "USD", Reason: "Hard cap of one agent in one day of its own time zone (Z13)."},
+		{Key: "money.month", Sort: Dollars, Default: "15.00", Unit: "USD", Reason: "Hard cap of one agent in one month (Z13)."},
+		{
+			Key: "money.fleet_day", Sort: Dollars, Default: "unlimited", Unit: "USD", Unlimited: true,
+			Reason: "Hard cap of all agents together in one day (UTC). Unlimited, because the caps of the agents already bound it.",
+		},
+	}
+}
+
+func agentKnobs() []Knob {
+	return []Knob{
+		{Key: "agent.auto", Sort: YesNo, Default: false, Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money (Z13)."},
+		{
+			Key: "agent.idle_timeout", Sort: Span, Default: "30m", Low: 10, High: 30 * day,
+			Reason: "Quiet time before an agent that may dream by itself does. Long enough to outlast a pause in a talk.",
+		},
+		{
+			Key: "agent.min_gap", Sort: Span, Default: "6h", Low: 60, High: 90 * day,
+			Reason: "Least time between two dreams that nobody asked for. Four dreams of $0.50 fill the cap of a day.",
+		},
+	}
+}
+
+func logKnobs() []Knob {
+	return []Knob{
+		{Key: "log.level", Sort: Choice, Default: "warn", Choices: []string{"debug", "info", "warn", "error"}, Flag: "log-level", Reason: "Least level written to standard error. At warn, a healthy night is silent beside its own timeline."},
+		{Key: "log.format", Sort: Choice, Default: "text", Choices: []string{"text", "json"}, Flag: "log-format", Reason: "text for people, json for collectors."},
+	}
+}
+
+func consentKnobs() []Knob {
+	return []Knob{
+		{Key: "consent.environment_key", Sort: YesNo, Default: false, Reason: "Use OPENAI_API_KEY and OPENAI_BASE_URL found in the environment as provider \"openai\". A key that merely lies about is never used (Z13)."},
+		{Key: "consent.local_ollama", Sort: YesNo, Default: false, Reason: "Use an Ollama on this machine as provider \"ollama\" (OLLAMA_HOST, else 127.0.0.1:11434). It costs nothing but this machine's time."},
+		{Key: "consent.confirm_above", Sort: Dollars, Default: "0.00", Unit: "USD", Reason: "A dream whose estimate is above this asks before it begins; where nobody can answer, --yes is the answer. At 0 every paid dream asks."},
+	}
+}

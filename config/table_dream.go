@@ -1,0 +1,117 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// dreamKnobs describes every field of dream.Knobs; the defaults are dream.DefaultKnobs, read by their JSON names.
+func dreamKnobs() []Knob {
+	rows := append(append(onsetRows(), choiceRows()...), append(laterRows(), limitRows()...)...)
+	defaults := dreamDefaults()
+	for i := range rows {
+		rows[i].Default = defaults[rows[i].Key]
+		if n, ok := rows[i].Default.(float64); ok && rows[i].Sort == Span {
+			rows[i].Default = spanText(time.Duration(n))
+		}
+		rows[i].Key = "dream." + rows[i].Key
+	}
+	return rows
+}
+
+// dreamDefaults flattens dream.DefaultKnobs: "cycles" to 3, "shares.onset" to 10.
+func dreamDefaults() map[string]any {
+	body, err := json.Marshal(dream.DefaultKnobs())
+	nested := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(body, &nested)
+	}
+	if err != nil { // a plain struct of numbers
+		panic(fmt.Sprintf("config: default knobs: %v", err))
+	}
+	flat := map[string]any{}
+	flatten("", nested, flat)
+	return flat
+}
+
+func flatten(prefix string, nested, flat map[string]any) {
+	for key, value := range nested {
+		name := strings.TrimPrefix(prefix+"."+key, ".")
+		if inner, ok := value.(map[string]any); ok {
+			flatten(name, inner, flat)
+			continue
+		}
+		flat[name] = value
+	}
+}
+
+func onsetRows() []Knob {
+	return []Knob{
+		{Key: "onset_enabled", Sort: YesNo, Reason: "Every dream begins with an onset (S4); without it the dream goes straight to NREM and the share goes there too."},
+		{Key: "budget_fraction", Sort: Number, High: 1, Unit: "share", Reason: "Onset and return together, of the dream's budget (S4). Must equal their shares."},
+		{Key: "cycles", Sort: Whole, High: 20, Unit: "Dali cycles", Reason: "S4: three cycles."},
+		{Key: "partials", Sort: Whole, Low: 3, High: 5, Unit: "per cycle", Reason: "S4: three to five partial completions, four by default."},
+		{Key: "partial_tokens", Sort: Whole, Low: 50, High: 100, Unit: "tokens", Reason: "S4: a partial is halted at 50 to 100 visible tokens, 80 by default."},
+		{Key: "induction_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "S4: induction starts at 1.2."},
+		{Key: "heat_high", Sort: Number, Low: 1.2, High: 1.5, Unit: "temperature", Reason: "S4: the peak of a cycle lies between 1.3 and 1.5."},
+		{Key: "heat_low", Sort: Number, Low: .3, High: .5, Unit: "temperature", Reason: "S4: the cold end of a cycle lies between 0.3 and 0.5."},
+		{Key: "cooling", Sort: Number, Low: .5, High: 1, Unit: "share", Reason: "The next cycle's peak as a share of this one's (S4, Z5)."},
+		{Key: "min_p", Sort: Number, High: 1, Unit: "probability", Reason: "S4: 0.1 keeps high temperatures readable by dropping tokens far below the likeliest."},
+		{Key: "observer_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "The observer judges coldly (S4, Z3)."},
+		{Key: "observer_tokens", Sort: Whole, Low: 20, High: 1000, Unit: "tokens", Reason: "S4: a verdict takes at most 60 tokens."},
+		{Key: "fragment_floor", Sort: Number, High: 1, Unit: "composite", Reason: "S4: a fragment is kept above 0.10."},
+		{Key: "fragment_start", Sort: Number, Low: .1, High: .2, Unit: "confidence", Reason: "S4: a kept fragment starts between 0.10 and 0.20."},
+		{Key: "capture_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "S4: lucid capture rates at 0.5."},
+	}
+}
+
+func choiceRows() []Knob {
+	return []Knob{
+		{Key: "recent", Sort: Whole, Low: 1, High: 5000, Unit: "episodes", Reason: "S4: the 200 most recent."},
+		{Key: "salient", Sort: Whole, High: 5000, Unit: "episodes", Reason: "S4: 50 that mattered."},
+		{Key: "salient_above", Sort: Number, High: 1, Unit: "salience", Reason: "S4: mattering begins at 0.7."},
+		{Key: "decaying", Sort: Whole, High: 5000, Unit: "entries", Reason: "S4: 20 that are about to fade."},
+		{Key: "shuffle", Sort: Number, High: 1, Unit: "share", Reason: "S4: 70 % of the order is chance."},
+		{Key: "shown_characters", Sort: Whole, Low: 500, High: 1_000_000, Unit: "characters", Reason: "Most memory shown in one prompt: about 3,000 tokens, which fits a model with a window of 4,096 beside its answer. What is cut is counted."},
+	}
+}
+
+func laterRows() []Knob {
+	return []Knob{
+		{Key: "replay_episodes", Sort: Whole, Low: 1, High: 100, Unit: "per direction", Reason: "Episodes read in one replay: enough to hold a pattern, few enough to read whole."},
+		{Key: "replay_alpha", Sort: Number, High: 1, Unit: "exponent", Reason: "Exponent of importance sampling (Schaul 2016); 0 is uniform."},
+		{Key: "replay_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "Replay retells more than it invents."},
+		{Key: "last_look_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "S4: the last look at what fades is taken at 0.8."},
+		{Key: "last_look_entries", Sort: Whole, High: 200, Unit: "entries", Reason: "Fading entries looked at in one dream, as many as the choice above takes."},
+		{Key: "branches", Sort: Whole, Low: 1, High: 16, Unit: "scenarios", Reason: "Scenarios imagined in REM; three differ enough to be worth comparing."},
+		{Key: "keep", Sort: Whole, Low: 1, High: 16, Unit: "scenarios", Reason: "Scenarios kept. Never more than branches."},
+		{Key: "rem_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "Imagination is warm, and colder than the onset."},
+		{Key: "score_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "Scores should not depend on luck."},
+		{Key: "integrate_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "Integration argues; it does not roam."},
+		{Key: "return_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "The return speaks plainly, with some colour left."},
+		{Key: "answer_tokens", Sort: Whole, Low: 100, High: 32_000, Unit: "tokens", Reason: "Most tokens of a structured answer. The worst case is reserved, so a larger figure needs a larger budget."},
+		{Key: "reasoning_tokens", Sort: Whole, High: 200_000, Unit: "tokens", Reason: "Added for models that think before they answer, and reserved too (Z6)."},
+		{Key: "max_staged", Sort: Whole, Low: 1, High: 10, Unit: "hypotheses", Reason: "S4: at most ten are staged at once."},
+		{Key: "mood_shift", Sort: Number, High: 1, Unit: "share", Reason: "How far the waking mood moves toward the dream's on return: gradually (S4)."},
+		{Key: "half_life", Sort: Span, Low: 3600, High: 3650 * day, Reason: "Of an entry's strength when nothing is volatile: a month untouched halves it."},
+		{Key: "fade_below", Sort: Number, High: 1, Unit: "strength", Reason: "The demurrage threshold: an entry below it is archived after its last look."},
+	}
+}
+
+func limitRows() []Knob {
+	return []Knob{
+		{Key: "shares.onset", Sort: Whole, High: 100, Unit: "percent", Reason: "S4's table. The five shares make 100."},
+		{Key: "shares.nrem", Sort: Whole, High: 100, Unit: "percent", Reason: "S4's table."},
+		{Key: "shares.rem", Sort: Whole, High: 100, Unit: "percent", Reason: "S4's table."},
+		{Key: "shares.integration", Sort: Whole, High: 100, Unit: "percent", Reason: "S4's table."},
+		{Key: "shares.return", Sort: Whole, High: 100, Unit: "percent", Reason: "S4's table."},
+		{Key: "call_timeout", Sort: Span, Low: 1, High: 3600, Reason: "Wall of one call. A long answer of a slow local model takes minutes."},
+		{Key: "idle_token", Sort: Span, Low: 1, High: 3600, Reason: "Longest silence between two tokens, the first included: a local model may read its prompt for most of a minute. Never above call_timeout."},
+		{Key: "attempts", Sort: Whole, Low: 1, High: 10, Unit: "per paid step", Reason: "The first included. Each needs a reservation of its own."},
+		{Key: "dream_wall", Sort: Span, Low: 60, High: 1 * day, Reason: "Wall of one dream, so that one that hangs gives the agent back by morning."},
+	}
+}

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+)
+
+// DefaultNamespace is where dreams live when nobody says otherwise.
+const DefaultNamespace = "default"
+
+// Cluster says how to reach Temporal. Known is false when neither the configuration nor the standard Temporal client
+// environment names an address: then a child may be started.
+type Cluster struct {
+	Options client.Options
+	Known   bool
+	Source  string // "temporal.address", or the standard environment
+}
+
+// Cluster resolves the Temporal section. Certificates and keys are read here; faults never show their content.
+func (c Config) Cluster() (Cluster, error) {
+	if c.Temporal.Address != "" {
+		o, err := c.ownCluster()
+		return Cluster{Options: o, Known: true, Source: "temporal.address"}, err
+	}
+	profile, err := envconfig.LoadClientConfigProfile(envconfig.LoadClientConfigProfileOptions{
+		ConfigFilePath:    c.standardFile(),
+		ConfigFileProfile: c.Temporal.Profile,
+		EnvLookup:         lookup(c.env),
+	})
+	if err != nil {
+		return Cluster{}, fmt.Errorf("read the standard Temporal client environment: %w", err)
+	}
+	if c.Temporal.Namespace != "" {
+		profile.Namespace = c.Temporal.Namespace
+	}
+	o, err := profile.ToClientOptions(envconfig.ToClientOptionsRequest{})
+	if err != nil {
+		return Cluster{}, fmt.Errorf("read the standard Temporal client environment: %w", err)
+	}
+	if o.Namespace == "" {
+		o.Namespace = DefaultNamespace
+	}
+	return Cluster{Options: o, Known: profile.Address != "", Source: "the standard Temporal client environment"}, nil
+}
+
+// standardFile keeps the lookup inside the environment that Load was given; a path that does not exist is no file.
+func (c Config) standardFile() string {
+	switch {
+	case c.env["TEMPORAL_CONFIG_FILE"] != "":
+		return c.env["TEMPORAL_CONFIG_FILE"]
+	case c.env["XDG_CONFIG_HOME"] != "":
+		return c.env["XDG_CONFIG_HOME"] + "/temporalio/temporal.toml"
+	case c.env["HOME"] != "":
+		if path := envconfig.DefaultConfigFilePath(); path != "" && os.Getenv("HOME") == c.env["HOME"] {
+			return path
+		}
+		return c.env["HOME"] + "/.config/temporalio/temporal.toml"
+	}
+	return os.DevNull
+}
+
+func (c Config) ownCluster() (client.Options, error) {
+	t := c.Temporal
+	o := client.Options{HostPort: t.Address, Namespace: t.Namespace}
+	if o.Namespace == "" {
+		o.Namespace = DefaultNamespace
+	}
+	key, err := c.secret("temporal", t.KeyEnv, t.KeyFile)
+	if err != nil {
+		return o, err
+	}
+	if key != "" {
+		o.Credentials = client.NewAPIKeyStaticCredentials(key)
+	}
+	if t.TLS == (TLS{}) && key == "" {
+		return o, nil
+	}
+	o.ConnectionOptions.TLS, err = c.tlsConfig(t.TLS)
+	return o, err
+}
+
+func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	var faults []error
+	if t.CAFile != "" {
+		body, err := os.ReadFile(c.home(t.CAFile))
+		pool := x509.NewCertPool()
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("temporal.tls.ca_file: %w", err))
+		case !pool.AppendCertsFromPEM(body):
+			faults = append(faults, fmt.Errorf("temporal.tls.ca_file %s holds no certificate in PEM form", t.CAFile))
+		default:
+			conf.RootCAs = pool
+		}
+	}
+	if t.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(c.home(t.CertFile), c.home(t.KeyFile))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("temporal.tls.cert_file and key_file: %w", err))
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return conf, errors.Join(faults...)
+}
+
+// lookup answers the standard environment's questions from the environment that Load was given.
+type lookup map[string]string
+
+// Environ lists it.
+func (l lookup) Environ() []string {
+	lines := make([]string, 0, len(l))
+	for _, name := range sortedNames(l) {
+		lines = append(lines, name+"="+l[name])
+	}
+	return lines
+}
+
+// LookupEnv finds one.
+func (l lookup) LookupEnv(name string) (string, bool) {
+	value, ok := l[name]
+	return value, ok
+}

@@ -1,0 +1,86 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Validate joins every fault in the relations between knobs. Limits of single knobs are checked as they are read.
+func (c Config) Validate() error {
+	return errors.Join(c.validDream(), c.Money.validate(), c.Temporal.validate(), c.validRoles())
+}
+
+func (c Config) validDream() error {
+	err := c.Dream.Validate()
+	if err == nil {
+		return nil
+	}
+	var faults []error
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, fault := range many.Unwrap() {
+			faults = append(faults, fmt.Errorf("dream: %w", fault))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (m Money) validate() error {
+	var faults []error
+	order := func(low, high string, a, b budget.Micros) {
+		if a > b {
+			faults = append(faults, fmt.Errorf("money.%s is %s and money.%s is %s; the longer cap must not be the smaller one", low, a, high, b))
+		}
+	}
+	order("dream", "day", m.Dream, m.Day)
+	order("day", "month", m.Day, m.Month)
+	order("dream", "fleet_day", m.Dream, m.FleetDay)
+	return errors.Join(faults...)
+}
+
+func (t Temporal) validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if (t.TLS.CertFile == "") != (t.TLS.KeyFile == "") {
+		fault("temporal.tls.cert_file and temporal.tls.key_file go together; one of them is empty")
+	}
+	if t.KeyEnv != "" && t.KeyFile != "" {
+		fault("temporal names its key twice, by api_key_env and by api_key_file; keep one")
+	}
+	if t.TaskQueue == "" {
+		fault("temporal.task_queue is empty; workers and starters need a name to meet at, such as oneiros")
+	}
+	if t.Address == "" && (t.KeyEnv != "" || t.KeyFile != "" || t.TLS != (TLS{})) {
+		fault("temporal.address is empty, yet a key or TLS is set for it; set the address, or use the standard Temporal client environment for all of them")
+	}
+	if t.Address != "" && t.Profile != "" {
+		fault("temporal.address and temporal.profile are both set; a profile has an address of its own, so keep one")
+	}
+	return errors.Join(faults...)
+}
+
+// validRoles checks that every role names a model that is configured and, where it is paid for, priced.
+func (c Config) validRoles() error {
+	var faults []error
+	models := c.Roles.Models()
+	for _, role := range dream.Roles {
+		spec, err := c.Spec(models[role])
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("roles.%s: %w", role, err))
+		case spec.Price == nil:
+			faults = append(faults, fmt.Errorf(
+				"roles.%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
+				role, spec.Name, spec.Provider, spec.Wire))
+		case (role == dream.Embedder) != spec.Embeds:
+			want := "a model that embeds"
+			if role != dream.Embedder {
+				want = "a model that writes, not an embedder"
+			}
+			faults = append(faults, fmt.Errorf("roles.%s: %q is the wrong sort of model; it must be %s", role, spec.Name, want))
+		}
+	}
+	return errors.Join(faults...)
+}
