@@ -1,0 +1,118 @@
+package forgetting
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// leastWords is how many words a clause needs to say something by itself.
+const leastWords = 4
+
+// Gist takes out of a text what carries specifics (H11): the clause that does, when the rest of its sentence still says
+// something, otherwise the sentence. It answers false when nothing is left. What it answers has no specifics, and is its own gist.
+func Gist(text string) (string, bool) {
+	var kept []string
+	for _, sentence := range sentences(strings.ToValidUTF8(text, "")) {
+		if len(Specifics(sentence)) > 0 {
+			sentence = withoutSpecificClauses(sentence)
+		}
+		if wordCount(sentence) > 0 {
+			kept = append(kept, sentence)
+		}
+	}
+	gist := strings.Join(kept, " ")
+	if gist == "" || len(Specifics(gist)) > 0 { // clean sentences that touch could still make a date
+		return "", false
+	}
+	return gist, true
+}
+
+// withoutSpecificClauses answers "" when fewer than leastWords are left.
+func withoutSpecificClauses(sentence string) string {
+	end := ""
+	if r, size := utf8.DecodeLastRuneInString(sentence); strings.ContainsRune(".!?…。！？", r) {
+		sentence, end = sentence[:len(sentence)-size], string(r)
+	}
+	var kept []string
+	for _, clause := range clauses(sentence) {
+		if len(Specifics(clause)) == 0 {
+			kept = append(kept, clause)
+		}
+	}
+	rest := strings.TrimSpace(strings.Join(kept, " "))
+	rest = strings.TrimRight(rest, ",;:–—- ")
+	if wordCount(rest) < leastWords || len(Specifics(rest)) > 0 {
+		return ""
+	}
+	if r, size := utf8.DecodeRuneInString(rest); unicode.IsLower(r) {
+		rest = string(unicode.ToUpper(r)) + rest[size:]
+	}
+	if end == "" {
+		end = "."
+	}
+	if rest += end; len(Specifics(rest)) > 0 {
+		return ""
+	}
+	return rest
+}
+
+// clauses cuts after a comma, semicolon or colon that a space follows, at dashes between spaces and around brackets.
+func clauses(sentence string) []string {
+	var out []string
+	start := 0
+	cut := func(at, next int) {
+		if c := strings.TrimSpace(sentence[start:at]); c != "" {
+			out = append(out, c)
+		}
+		start = next
+	}
+	for i, r := range sentence {
+		size := utf8.RuneLen(r)
+		switch {
+		case strings.ContainsRune(",;:", r) && strings.HasPrefix(sentence[i+size:], " "), strings.ContainsRune("，、；：", r):
+			cut(i+size, i+size)
+		case strings.ContainsRune("–—-", r) && i > 0 && sentence[i-1] == ' ' && strings.HasPrefix(sentence[i+size:], " "):
+			cut(i, i+size)
+		case strings.ContainsRune("()[]", r):
+			cut(i, i+size)
+		}
+	}
+	cut(len(sentence), len(sentence))
+	return out
+}
+
+// sentences cuts one flattened text after each end mark that a space follows.
+func sentences(text string) []string {
+	var out []string
+	flat := strings.Join(strings.Fields(text), " ")
+	start := 0
+	for i, r := range flat {
+		end := i + utf8.RuneLen(r)
+		if strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?…", r) && strings.HasPrefix(flat[end:], " ") {
+			if s := strings.TrimSpace(flat[start:end]); s != "" {
+				out = append(out, s)
+			}
+			start = end
+		}
+	}
+	if s := strings.TrimSpace(flat[start:]); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+func wordCount(text string) int {
+	n, in := 0, false
+	for _, r := range text {
+		switch letter := unicode.IsLetter(r); {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			n, in = n+1, false
+		case letter && !in:
+			n, in = n+1, true
+		case !letter && r != '\'' && r != '’':
+			in = false
+		}
+	}
+	return n
+}

@@ -1,0 +1,48 @@
+package hypnagogia
+
+import "github.com/seed-56a03226/oneiros/internal/dream"
+
+// The edges between the stages, as temperatures (S4, HoriStage: .8-1.0, 1.0-1.2, 1.2-1.5).
+const (
+	shallowFrom      = .8
+	transitionalFrom = 1.0
+	peakFrom         = 1.2
+	tooDeepAbove     = 1.5 // N2, where the benefit is gone (Lacaux 2021)
+)
+
+// Floor is the lowest temperature an ideation call of this stage may have (Z5). A thought that went too deep is called
+// back to the peak, so its floor is the peak's.
+func Floor(s dream.Stage) float64 {
+	switch s {
+	case dream.Shallow:
+		return shallowFrom
+	case dream.Transitional:
+		return transitionalFrom
+	case dream.Peak, dream.TooDeep:
+		return peakFrom
+	}
+	return shallowFrom
+}
+
+// StageAt is the depth that a temperature stands for. An edge belongs to the deeper stage, but 1.5 is still the peak.
+func StageAt(temperature float64) dream.Stage {
+	switch {
+	case temperature > tooDeepAbove:
+		return dream.TooDeep
+	case temperature >= peakFrom:
+		return dream.Peak
+	case temperature >= transitionalFrom:
+		return dream.Transitional
+	default:
+		return dream.Shallow
+	}
+}
+
+// Descent lists the stages that an onset goes through, in order: it sets out shallow, the induction is transitional
+// (S4 calls its 1.2 the transitional range), and Dali cycles are dreamt at the peak. A core onset has none of them (H16).
+func Descent(cycles int, tier dream.Tier) []dream.Stage {
+	if tier == dream.Core || cycles < 1 {
+		return []dream.Stage{dream.Shallow, dream.Transitional}
+	}
+	return []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}
+}

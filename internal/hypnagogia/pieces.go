@@ -1,0 +1,165 @@
+package hypnagogia
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Piece is a fragment of a memory, small enough to be shown out of order (S4, decompose_to_fragments).
+type Piece struct {
+	Ref     string // the item's id, "#" and the part
+	Item    string
+	Part    string // context, action, outcome, or content; with "-1", "-2", … when the part was broken up
+	Text    string
+	Session string
+	At      time.Time
+	// Recency is filled in by Rank. Salience and Surprise are the item's. All lie in [0, 1].
+	Recency, Salience, Surprise float64
+	Affect                      mood.PAD
+}
+
+// longest is how many characters a piece of an episode has at most: about the three short sentences that S4 lets a
+// fragment have.
+const longest = 280
+
+// Decompose breaks a memory into pieces. An episode gives its context, action and outcome and the sentences of its content,
+// leaving out what an earlier piece already says in the same words; anything else gives one piece, whole. No piece is blank.
+// What is fading presses to be seen: the salience of a semantic entry is the strength it has lost (H4, near demurrage).
+func Decompose(item dream.Item) []Piece {
+	head, marks := item.Header(), item.Marks()
+	blank := Piece{Item: head.ID, Session: marks.Session, At: head.At, Salience: unit(marks.Salience), Surprise: unit(marks.Surprise)}
+	switch it := item.(type) {
+	case *dream.Episode:
+		blank.Affect = it.Affect
+		return episodePieces(it, blank)
+	case *dream.Semantic:
+		blank.Affect = it.Affect
+		blank.Salience = unit(1 - it.Strength)
+	}
+	text := flatten(item.Text())
+	if text == "" {
+		return nil
+	}
+	return []Piece{blank.with("content", text)}
+}
+
+func episodePieces(e *dream.Episode, blank Piece) []Piece {
+	var pieces []Piece
+	said := map[string]bool{}
+	add := func(part string, texts []string) {
+		for i, text := range texts {
+			name := part
+			if len(texts) > 1 {
+				name = fmt.Sprintf("%s-%d", part, i+1)
+			}
+			if key := wordKey(text); !said[key] {
+				said[key] = true
+				pieces = append(pieces, blank.with(name, text))
+			}
+		}
+	}
+	add("context", shorten([]string{flatten(e.Context)}))
+	add("action", shorten([]string{flatten(e.Action)}))
+	add("outcome", shorten([]string{flatten(e.Outcome)}))
+	if content := flatten(e.Content); !said[wordKey(content)] {
+		add("content", shorten(sentences(content)))
+	}
+	return pieces
+}
+
+func (p Piece) with(part, text string) Piece {
+	p.Ref, p.Part, p.Text = p.Item+"#"+part, part, text
+	return p
+}
+
+// flatten makes one line of a text.
+func flatten(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// wordKey is a text without case, punctuation and spacing; the text itself when it has no letters or digits.
+func wordKey(text string) string {
+	if key := strings.Join(words(text), " "); key != "" {
+		return key
+	}
+	return text
+}
+
+func words(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}
+
+// sentences cuts a flattened text after each full stop, question or exclamation mark that a space follows, and after the
+// marks that scripts without spaces use.
+func sentences(text string) []string {
+	var out []string
+	start := 0
+	runes := []rune(text)
+	for i, r := range runes {
+		end := strings.ContainsRune("。！？", r) ||
+			strings.ContainsRune(".!?…", r) && i+1 < len(runes) && runes[i+1] == ' ' && !abbreviation(runes[start:i])
+		if end {
+			out = append(out, strings.TrimSpace(string(runes[start:i+1])))
+			start = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(string(runes[start:])))
+}
+
+// abbreviation says that the word before a full stop is a single letter or a title: "J. Smith", "Dr. Okafor".
+func abbreviation(before []rune) bool {
+	last := string(before[lastSpace(before)+1:])
+	switch last {
+	case "Dr", "Mr", "Mrs", "Ms", "St", "vs", "e.g", "i.e":
+		return true
+	}
+	return len([]rune(last)) == 1 && unicode.IsUpper([]rune(last)[0]) && last != "I"
+}
+
+// shorten leaves out blanks and breaks what is too long at its last clause or word that still fits.
+func shorten(texts []string) []string {
+	var out []string
+	for _, text := range texts {
+		rest := []rune(text)
+		for len(rest) > longest {
+			cut := longest
+			if at := lastSpace(rest[:longest]); at > 0 {
+				cut = at
+			}
+			for i := cut - 1; i > longest/2; i-- {
+				if strings.ContainsRune(",;:", rest[i]) && rest[i+1] == ' ' {
+					cut = i + 1
+					break
+				}
+			}
+			out = append(out, strings.TrimSpace(string(rest[:cut])))
+			rest = []rune(strings.TrimSpace(string(rest[cut:])))
+		}
+		if len(rest) > 0 {
+			out = append(out, string(rest))
+		}
+	}
+	return out
+}
+
+func lastSpace(runes []rune) int {
+	for i := len(runes) - 1; i >= 0; i-- {
+		if runes[i] == ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
+// unit clamps to [0, 1]; what is not a number is 0.
+func unit(v float64) float64 {
+	if v > 0 {
+		return min(v, 1)
+	}
+	return 0
+}

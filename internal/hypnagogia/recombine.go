@@ -1,0 +1,103 @@
+package hypnagogia
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Recombined is something that never happened: the context of one episode, the action of another, the outcome of a third
+// or of one of the two (S4, non-veridical replay). Sources are the episodes' ids in that order, each once: two or three.
+type Recombined struct {
+	Context, Action, Outcome string
+	Sources                  []string
+}
+
+// Recombine makes up to n of them, with no field blank, no two alike, and none that really happened. An episode gives
+// only the parts it has; where the episodes cannot give more, the answer is shorter, and empty when fewer than two can take part.
+func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
+	const triesEach = 16 // small memories soon repeat themselves
+	cast := newCast(episodes)
+	var out []Recombined
+	for tries := 0; len(out) < n && tries < n*triesEach; tries++ {
+		one, ok := cast.draw(r)
+		if !ok {
+			break
+		}
+		scene := [3]string{one.Context, one.Action, one.Outcome}
+		if !cast.known[scene] {
+			cast.known[scene] = true
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// cast is who can play which part, and every scene that is already known.
+type cast struct {
+	contexts, actions, outcomes []*dream.Episode
+	known                       map[[3]string]bool
+}
+
+func newCast(episodes []*dream.Episode) cast {
+	c := cast{known: map[[3]string]bool{}}
+	seen := map[string]bool{}
+	for _, e := range episodes {
+		if e == nil || seen[e.ID] {
+			continue
+		}
+		seen[e.ID] = true
+		c.known[[3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}] = true
+		for _, part := range []struct {
+			text string
+			list *[]*dream.Episode
+		}{{e.Context, &c.contexts}, {e.Action, &c.actions}, {e.Outcome, &c.outcomes}} {
+			if strings.TrimSpace(part.text) != "" {
+				*part.list = append(*part.list, e)
+			}
+		}
+	}
+	if len(c.actions) == 1 { // the only actor cannot set its own scene
+		c.contexts = without(c.contexts, c.actions[0])
+	}
+	return c
+}
+
+// draw picks two different episodes for context and action, which can always be completed: an outcome exists either
+// outside the two or in one of them. Two or three sources are equally likely where both can be had (S4).
+func (c cast) draw(r *rand.Rand) (Recombined, bool) {
+	if len(c.contexts) == 0 || len(c.actions) == 0 || len(c.outcomes) == 0 {
+		return Recombined{}, false
+	}
+	context := pick(c.contexts, r)
+	action := pick(without(c.actions, context), r)
+	third := without(c.outcomes, context, action)
+	outcome := context
+	switch {
+	case len(third) > 0 && (r.IntN(2) == 1 || len(third) == len(c.outcomes)):
+		outcome = pick(third, r)
+	case strings.TrimSpace(context.Outcome) == "":
+		outcome = action
+	}
+	sources := []string{context.ID, action.ID}
+	if outcome != context && outcome != action {
+		sources = append(sources, outcome.ID)
+	}
+	return Recombined{
+		Context: strings.TrimSpace(context.Context), Action: strings.TrimSpace(action.Action),
+		Outcome: strings.TrimSpace(outcome.Outcome), Sources: sources,
+	}, true
+}
+
+func pick(from []*dream.Episode, r *rand.Rand) *dream.Episode { return from[r.IntN(len(from))] }
+
+func without(from []*dream.Episode, not ...*dream.Episode) []*dream.Episode {
+	kept := make([]*dream.Episode, 0, len(from))
+	for _, e := range from {
+		if e != not[0] && e != not[len(not)-1] {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,85 @@
+package hypnagogia
+
+import "strings"
+
+// fresh is the share of neighbouring pairs of words that are met for the first time. A loop of any length falls below a
+// half at its second turn; plain speech stays above .9.
+func fresh(tokens []string) float64 {
+	if len(tokens) < 2 {
+		return 1
+	}
+	seen := map[[2]string]bool{}
+	for i := 1; i < len(tokens); i++ {
+		a, b := bare(tokens[i-1]), bare(tokens[i])
+		if a == b {
+			continue // a stammer is never fresh
+		}
+		seen[[2]string{a, b}] = true
+	}
+	return float64(len(seen)) / float64(len(tokens)-1)
+}
+
+func bare(token string) string {
+	if key := words(token); len(key) > 0 {
+		return strings.Join(key, " ")
+	}
+	return token
+}
+
+// bearable is the mean of the sentences, weighted by words: 1 for 4 to 45 words, less for one that is shorter or that runs
+// on, but never less than .3. A last sentence without its end is no fault, because partials are halted.
+func bearable(text string) float64 {
+	sum, all := 0.0, 0
+	for _, sentence := range sentences(flatten(text)) {
+		n := len(tokenize(sentence))
+		worth := 1.0
+		switch {
+		case n < 4:
+			worth = .3 + .7*float64(n)/4
+		case n > 45:
+			worth = max(.3, 45/float64(n))
+		}
+		sum += worth * float64(n)
+		all += n
+	}
+	if all == 0 {
+		return 0
+	}
+	return sum / float64(all)
+}
+
+// Small English words that open a noun. Another small word right after them is a stumble: "the of", "a and".
+var (
+	openers = setOf("a an the my your our their its every")
+	smalls  = setOf("a an the my your our their its every of to in on at by from with into onto and or but nor if because " +
+		"is are was were be been has have had do does did he she they we you him them me")
+	joiners = setOf("of from into onto")
+	stumble = setOf("of and or nor but is are was were be been has had do does did")
+)
+
+// joined is the share of neighbouring words that do not stumble. Texts without these words, in other languages for one, never do.
+func joined(tokens []string) float64 {
+	if len(tokens) < 2 {
+		return 1
+	}
+	stumbles := 0
+	for i := 1; i < len(tokens); i++ {
+		a, b := tokens[i-1], bare(tokens[i])
+		if a != strings.TrimRight(a, ".,;:!?…\"”)") { // a pause lies between
+			continue
+		}
+		a = bare(a)
+		if openers[a] && smalls[b] || joiners[a] && stumble[b] {
+			stumbles++
+		}
+	}
+	return 1 - float64(stumbles)/float64(len(tokens)-1)
+}
+
+func setOf(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}

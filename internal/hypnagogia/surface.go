@@ -1,0 +1,158 @@
+package hypnagogia
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Surface says in [0, 1] how much a text looks like somebody speaking, without knowing what it says: the product of
+// four shares, each stretched so that clear noise is exactly 0. Their edges are ours and hold for the table in the test:
+// words that can be words, of one script; pairs of words that do not come round again; sentences of a bearable length;
+// and small words that stand where small words can stand.
+func Surface(text string) float64 {
+	tokens := tokenize(text)
+	if len(tokens) == 0 {
+		return 0
+	}
+	return stretch(wordlike(tokens), .55, .9) * stretch(fresh(tokens), .4, .8) *
+		bearable(text) * stretch(joined(tokens), .8, .95)
+}
+
+// stretch maps low and below to 0, high and above to 1.
+func stretch(v, low, high float64) float64 { return unit((v - low) / (high - low)) }
+
+// tokenize splits at spaces; in scripts that have none, every character is a word.
+func tokenize(text string) []string {
+	var tokens []string
+	for _, field := range strings.Fields(text) {
+		start := 0
+		for i, r := range field {
+			if scriptOf(r) == "han" {
+				if i > start {
+					tokens = append(tokens, field[start:i])
+				}
+				tokens = append(tokens, string(r))
+				start = i + len(string(r))
+			}
+		}
+		if start < len(field) {
+			tokens = append(tokens, field[start:])
+		}
+	}
+	return tokens
+}
+
+// wordlike is the share of tokens that could be words or figures of the text's main script.
+func wordlike(tokens []string) float64 {
+	scripts := map[string]int{}
+	for _, t := range tokens {
+		scripts[tokenScript(t)]++
+	}
+	main := "latin"
+	for _, s := range []string{"latin", "han", "cyrillic", "greek", "arabic", "hebrew", "hangul", "other"} {
+		if scripts[s] > scripts[main] {
+			main = s
+		}
+	}
+	good, all := 0, 0
+	for _, t := range tokens {
+		script := tokenScript(t)
+		if script == "none" && isMark(t) { // a dash or a bullet between words is neither good nor bad
+			continue
+		}
+		all++
+		if script == "none" && isFigure(t) || script == main && isWord(t) {
+			good++
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(good) / float64(all)
+}
+
+func isMark(token string) bool {
+	return strings.Trim(token, "-–—*•·&+/.,;:!?…'\"“”‘’()") == ""
+}
+
+func isFigure(token string) bool {
+	digits := 0
+	for _, r := range token {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case !strings.ContainsRune(".,:;!?/-–+%$€£°#()'\"“”=<>~≈−×", r):
+			return false
+		}
+	}
+	return digits > 0
+}
+
+// isWord holds a token to what words of alphabets have in common. Only Latin words are held to have vowels and no long
+// runs of consonants; an acronym, a plural of one, or a name such as H1 or v4 is a word.
+func isWord(token string) bool {
+	core := strings.TrimFunc(token, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
+	letters, vowels, run, repeat := 0, 0, 0, 0
+	var last rune
+	for _, r := range strings.ToLower(core) {
+		repeat++
+		if r != last {
+			repeat = 1
+		}
+		last = r
+		switch {
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			letters++
+		case unicode.IsDigit(r), strings.ContainsRune("-'’./_@", r):
+			run = 0
+			continue
+		default:
+			return false
+		}
+		run++
+		if isVowel(r) {
+			vowels++
+			run = 0
+		}
+		if repeat > 3 || run > 6 {
+			return false
+		}
+	}
+	acronym := core == strings.ToUpper(core) && letters <= 5 || letters <= 2
+	return letters > 0 && letters <= 24 && (acronym || vowels > 0 && letters <= 7*vowels)
+}
+
+// isVowel takes every letter outside ASCII for a possible vowel.
+func isVowel(r rune) bool { return strings.ContainsRune("aeiouy", r) || r > unicode.MaxASCII }
+
+func tokenScript(token string) string {
+	for _, r := range token {
+		if s := scriptOf(r); s != "none" {
+			return s
+		}
+	}
+	return "none"
+}
+
+func scriptOf(r rune) string {
+	switch {
+	case !unicode.IsLetter(r):
+		return "none"
+	case unicode.Is(unicode.Latin, r):
+		return "latin"
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Khmer, unicode.Lao, unicode.Myanmar):
+		return "han"
+	case unicode.Is(unicode.Cyrillic, r):
+		return "cyrillic"
+	case unicode.Is(unicode.Greek, r):
+		return "greek"
+	case unicode.Is(unicode.Arabic, r):
+		return "arabic"
+	case unicode.Is(unicode.Hebrew, r):
+		return "hebrew"
+	case unicode.Is(unicode.Hangul, r):
+		return "hangul"
+	default:
+		return "other"
+	}
+}

@@ -1,0 +1,104 @@
+package hypnagogia_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// S4, temperature annealing within the Dali cycle: ideation 1.3-1.5, evaluation .3-.5 (H8).
+func TestAnnealingIsHalfACosineFromHotToCold(t *testing.T) {
+	t.Parallel()
+	for step, want := range []float64{1.5, 1.426314, 1.225, .95, .675, .473686, .4} {
+		require.InDelta(t, want, hypnagogia.Anneal(step, 6, 1.5, .4), 1e-6, "step %d", step)
+	}
+	require.Equal(t, 1.3, hypnagogia.Anneal(0, 7, 1.3, .3))
+	require.Equal(t, .3, hypnagogia.Anneal(7, 7, 1.3, .3))
+	require.Equal(t, .3, hypnagogia.Anneal(9, 7, 1.3, .3))
+	require.Equal(t, 1.3, hypnagogia.Anneal(-1, 7, 1.3, .3))
+	require.Equal(t, 1.3, hypnagogia.Anneal(0, 0, 1.3, .3))
+}
+
+func TestAnnealingNeverHeatsUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		high, low := rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
+		steps := rapid.IntRange(1, 60).Draw(r, "steps")
+		for step := 0; step < steps; step++ {
+			now, next := hypnagogia.Anneal(step, steps, high, low), hypnagogia.Anneal(step+1, steps, high, low)
+			require.Greater(r, now, next)
+			require.InDelta(r, high+low, now+hypnagogia.Anneal(steps-step, steps, high, low), 1e-9, "the curve is even about its middle")
+		}
+	})
+}
+
+// Z5: cooling of .95 applies to the cycle's peak.
+func TestEachCyclePeaksCoolerThanTheLast(t *testing.T) {
+	t.Parallel()
+	for cycle, want := range map[int]float64{0: 1.5, 1: 1.5, 2: 1.425, 3: 1.35375, 5: 1.221759375} {
+		require.InDelta(t, want, hypnagogia.CyclePeak(1.5, .95, cycle), 1e-12, "cycle %d", cycle)
+	}
+}
+
+// S4, reanneal: max(current, peak * .8).
+func TestACaptureSendsTheHeatBackToFourFifthsOfThePeak(t *testing.T) {
+	t.Parallel()
+	require.InDelta(t, 1.2, hypnagogia.Reanneal(.4, 1.5), 1e-12)
+	require.InDelta(t, 1.35, hypnagogia.Reanneal(1.35, 1.5), 1e-12)
+	require.InDelta(t, 1.04, hypnagogia.Reanneal(.3, 1.3), 1e-12)
+}
+
+// H8 and Z5 with S4's figures: peak 1.5, cold end .4, observer .4 (H5), four partials and four judgements, three cycles.
+func TestTheHeatsOfADefaultOnset(t *testing.T) {
+	t.Parallel()
+	k := dream.DefaultKnobs()
+	cold := []float64{.4, .4, .4, .4}
+	for cycle, want := range [][]float64{
+		{1.5, 1.446, 1.293, 1.2},
+		{1.425, 1.374, 1.232, 1.2},
+		{1.354, 1.307, 1.2, 1.2},
+	} {
+		for _, captured := range []bool{false, true} {
+			partial, observer := hypnagogia.Heats(cycle+1, 4, 4, k, captured)
+			require.Equal(t, want, partial, "cycle %d", cycle+1)
+			require.Equal(t, cold, observer, "cycle %d", cycle+1)
+		}
+	}
+}
+
+// A warmer observer follows the curve down to the cold end and is only capped (H5 meets H8).
+func TestAWarmObserverAnnealsToTheColdEnd(t *testing.T) {
+	t.Parallel()
+	k := dream.DefaultKnobs()
+	k.HeatLow, k.ObserverHeat = .3, .8
+	_, observer := hypnagogia.Heats(1, 4, 4, k, false)
+	require.Equal(t, []float64{.766, .526, .359, .3}, observer)
+	k.HeatHigh = 1.6 // beyond S4's range: here reannealing reaches above the floor of the peak stage
+	partial, _ := hypnagogia.Heats(1, 4, 4, k, false)
+	require.Equal(t, 1.2, partial[3])
+	partial, _ = hypnagogia.Heats(1, 4, 4, k, true)
+	require.Equal(t, 1.28, partial[3])
+}
+
+func TestEveryHeatStaysInItsRange(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		k := dream.DefaultKnobs()
+		k.HeatHigh, k.HeatLow = rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
+		k.Cooling, k.ObserverHeat = rapid.Float64Range(.5, 1).Draw(r, "cooling"), rapid.Float64Range(0, 2).Draw(r, "observer")
+		partials, judged := rapid.IntRange(0, 5).Draw(r, "partials"), rapid.IntRange(0, 5).Draw(r, "judged")
+		partial, observer := hypnagogia.Heats(rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k, rapid.Bool().Draw(r, "captured"))
+		require.Len(r, partial, partials)
+		require.Len(r, observer, judged)
+		for _, heat := range partial {
+			require.Equal(r, dream.Peak, hypnagogia.StageAt(heat))
+		}
+		for _, heat := range observer {
+			require.LessOrEqual(r, heat, k.ObserverHeat+.0005)
+		}
+	})
+}
