@@ -1,0 +1,107 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// PutAgent creates or replaces an agent's record.
+func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
+	if a.ID == "" || a.Handle == "" {
+		return fmt.Errorf("put agent %q: id and handle must not be empty", a.Handle)
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("put agent %s: %w", a.Handle, err)
+	}
+	err = s.write(ctx, func(d deal) error {
+		var holder string
+		taken, err := d.one("SELECT id FROM agents WHERE handle = ?", []any{a.Handle}, &holder)
+		if err != nil {
+			return err
+		}
+		if taken && holder != a.ID {
+			return fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, holder, memory.ErrTaken)
+		}
+		_, err = d.exec(`INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle, string(body))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("put agent %s: %w", a.ID, err)
+	}
+	return nil
+}
+
+// Agent finds by id, then by handle.
+func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
+	var a dream.Agent
+	err := s.read(ctx, func(d deal) error {
+		for _, query := range []string{"SELECT body FROM agents WHERE id = ?", "SELECT body FROM agents WHERE handle = ?"} {
+			var body []byte
+			found, err := d.one(query, []any{idOrHandle}, &body)
+			if err != nil {
+				return err
+			}
+			if found {
+				return json.Unmarshal(body, &a)
+			}
+		}
+		return memory.ErrNotFound
+	})
+	if err != nil {
+		return dream.Agent{}, fmt.Errorf("agent %q: %w", idOrHandle, err)
+	}
+	return a, nil
+}
+
+// Agents lists all, by handle.
+func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
+	var agents []dream.Agent
+	err := s.read(ctx, func(d deal) error {
+		return d.each("SELECT body FROM agents ORDER BY handle", nil, func(scan func(...any) error) error {
+			var body []byte
+			var a dream.Agent
+			if err := scan(&body); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(body, &a); err != nil {
+				return err
+			}
+			agents = append(agents, a)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", err)
+	}
+	return agents, nil
+}
+
+// life is what the store counts for an agent.
+type life struct {
+	seq, dreams, dim, tide, scrubs int64
+	space                          string
+}
+
+func (d deal) life(agent string) (life, error) {
+	var l life
+	_, err := d.one("SELECT seq, dreams, dim, tide, scrubs, space FROM lives WHERE agent = ?", []any{agent},
+		&l.seq, &l.dreams, &l.dim, &l.tide, &l.scrubs, &l.space)
+	return l, err
+}
+
+func (d deal) setLife(agent string, l life) error {
+	if agent == "" {
+		return errors.New("the agent's id is empty")
+	}
+	_, err := d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent) DO UPDATE SET seq = excluded.seq, dreams = excluded.dreams, dim = excluded.dim, tide = excluded.tide,
+		scrubs = excluded.scrubs, space = excluded.space`, agent, l.seq, l.dreams, l.dim, l.tide, l.scrubs, l.space)
+	return err
+}

@@ -1,0 +1,151 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// How often the file is asked whether another process wrote, and how long one answer serves all who wait.
+const (
+	listenEvery = 100 * time.Millisecond
+	versionGood = 50 * time.Millisecond
+)
+
+// Events returns the agent's events after a sequence number, in order. A limit of zero or less is none.
+func (s *Store) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	var events []event.Event
+	err := s.read(ctx, func(d deal) error {
+		return d.each(`SELECT seq, id, schema, subsystem, dream, type, at, data FROM events
+			WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{agent, after, limit}, func(scan func(...any) error) error {
+			e := event.Event{Agent: agent}
+			var at string
+			var data sql.NullString
+			if err := scan(&e.Seq, &e.ID, &e.Schema, &e.Subsystem, &e.Dream, &e.Type, &at, &data); err != nil {
+				return err
+			}
+			if data.Valid {
+				e.Data = json.RawMessage(data.String)
+			}
+			var err error
+			e.At, err = parseDate(at)
+			events = append(events, e)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("events of %s after %d: %w", agent, after, err)
+	}
+	return events, nil
+}
+
+// Await returns when the agent has events after a sequence number: at once when this process wrote them, within a fifth
+// of a second when another did.
+func (s *Store) Await(ctx context.Context, agent string, after int64) error {
+	tick := time.NewTicker(listenEvery)
+	defer tick.Stop()
+	for {
+		rung := s.bell.listen(agent)
+		version, err := s.bell.version(ctx)
+		if err != nil {
+			return err
+		}
+		var l life
+		err = s.read(ctx, func(d deal) error {
+			l, err = d.life(agent)
+			return err
+		})
+		if err != nil || l.seq > after {
+			return err
+		}
+		if err := s.silence(ctx, rung, tick.C, version); err != nil {
+			return err
+		}
+	}
+}
+
+// silence lasts until the bell rings or the file changes.
+func (s *Store) silence(ctx context.Context, rung <-chan struct{}, tick <-chan time.Time, since int64) error {
+	for {
+		select {
+		case <-rung:
+			return nil
+		case <-s.closed:
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick:
+			now, err := s.bell.version(ctx)
+			if err != nil || now != since {
+				return err
+			}
+		}
+	}
+}
+
+// bell tells those who wait in this process of new events, and watches the file for those of other processes.
+type bell struct {
+	mu      sync.Mutex
+	waiting map[string]chan struct{}
+
+	looking sync.Mutex
+	watch   *line // nil for a private store
+	seen    int64
+	looked  time.Time
+}
+
+func (b *bell) listen(agent string) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting == nil {
+		b.waiting = map[string]chan struct{}{}
+	}
+	c, ok := b.waiting[agent]
+	if !ok {
+		c = make(chan struct{})
+		b.waiting[agent] = c
+	}
+	return c
+}
+
+func (b *bell) ring(agent string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, ok := b.waiting[agent]; ok {
+		close(c)
+		delete(b.waiting, agent)
+	}
+}
+
+// version is a number that changes when another connection commits (PRAGMA data_version).
+func (b *bell) version(ctx context.Context) (int64, error) {
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	if b.watch == nil || time.Since(b.looked) < versionGood {
+		return b.seen, nil
+	}
+	if _, err := (deal{b.watch, ctx}).one("PRAGMA data_version", nil, &b.seen); err != nil {
+		return 0, err
+	}
+	b.looked = time.Now()
+	return b.seen, nil
+}
+
+func (b *bell) close() error {
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	if b.watch == nil {
+		return nil
+	}
+	l := b.watch
+	b.watch = nil
+	return l.close()
+}

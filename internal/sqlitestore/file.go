@@ -1,0 +1,80 @@
+package sqlitestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver, in pure Go
+)
+
+// private stores need names of their own, or they would share their memory.
+var privates atomic.Int64
+
+// prepareFile makes the folder and the empty file, both for their owner alone, and refuses a network file system.
+func prepareFile(path string, network bool) error {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if !network {
+		remote, err := networkSystem(folder)
+		if err != nil {
+			return err
+		}
+		if remote != "" {
+			return fmt.Errorf("%s lies on the network file system %s, where several processes cannot share it safely; "+
+				"move it to a local disk, or allow it for one host alone", folder, remote)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// addresses are the data source names of the writing and the reading connections.
+//
+// synchronous=FULL: a commit is on the disk when it returns, so that a reservation survives a power cut (decision 12).
+// secure_delete: what is erased is overwritten (Z16). cache_size is in KiB when negative.
+func addresses(path string, busy time.Duration) (write, read string) {
+	q := url.Values{}
+	add := func(pragma string) { q.Add("_pragma", pragma) }
+	add("busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")")
+	add("foreign_keys(1)")
+	add("temp_store(2)")
+	base := ""
+	if path == ":memory:" {
+		base = fmt.Sprintf("file:/oneiros-%d", privates.Add(1))
+		q.Set("vfs", "memdb")
+	} else {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			abs = path
+		}
+		base = (&url.URL{Scheme: "file", Path: uriPath(abs)}).String()
+	}
+	read = base + "?" + q.Encode() + "&_pragma=query_only(1)&_pragma=cache_size(-4096)"
+	write = base + "?" + q.Encode() + "&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=cache_size(-16384)"
+	return write, read
+}
+
+// uriPath writes a path of any system as SQLite reads it in a file URI.
+func uriPath(abs string) string {
+	slashed := filepath.ToSlash(abs)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // C:/… on Windows
+	}
+	return slashed
+}

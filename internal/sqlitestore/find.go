@@ -1,0 +1,230 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Get returns the newest revisions in the order of ids.
+func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
+	items := make([]dream.Item, 0, len(ids))
+	err := s.read(ctx, func(d deal) error {
+		for _, id := range ids {
+			var kind string
+			var body []byte
+			found, err := d.one("SELECT kind, body FROM items WHERE agent = ? AND id = ?", []any{agent, id}, &kind, &body)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			item, err := dream.Decode(dream.Kind(kind), body)
+			if err != nil {
+				return err
+			}
+			items = append(items, item)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("get memories of %s: %w", agent, err)
+	}
+	return items, nil
+}
+
+// Find answers a query.
+func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+	sort, ok := sorts[q.Order]
+	if !ok {
+		return nil, fmt.Errorf("find memories of %s: unknown order %q", q.Agent, q.Order)
+	}
+	query, args := findSQL(q, sort)
+	var items []dream.Item
+	err := s.read(ctx, func(d deal) error { return d.items(query, args, &items) })
+	if err != nil {
+		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
+	}
+	return items, nil
+}
+
+// Count counts what Find would answer without a limit.
+func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
+	if _, ok := sorts[q.Order]; !ok {
+		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Order)
+	}
+	w := where{}
+	w.filter(q)
+	n := 0
+	err := s.read(ctx, func(d deal) error {
+		_, err := d.one("SELECT count(*) FROM items"+w.index(q, "")+w.String(), w.args, &n)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count memories of %s: %w", q.Agent, err)
+	}
+	return n, nil
+}
+
+// items scans rows of kind and body.
+func (d deal) items(query string, args []any, out *[]dream.Item) error {
+	return d.each(query, args, func(scan func(...any) error) error {
+		var kind string
+		var body []byte
+		if err := scan(&kind, &body); err != nil {
+			return err
+		}
+		item, err := dream.Decode(dream.Kind(kind), body)
+		if err != nil {
+			return err
+		}
+		*out = append(*out, item)
+		return nil
+	})
+}
+
+// sorting is an order's clause and the index that yields it; only is the condition of a partial index.
+type sorting struct{ by, index, only string }
+
+var sorts = map[memory.Order]sorting{
+	"":                  {"at DESC, text, id", "items_at", ""},
+	memory.Newest:       {"at DESC, text, id", "items_at", ""},
+	memory.Oldest:       {"at, text, id", "items_at", ""},
+	memory.MostSalient:  {"salience DESC, at DESC, text, id", "items_salience", ""},
+	memory.HighestScore: {"score DESC, at DESC, text, id", "items_score", ""},
+	memory.SoonestDue:   {"due, text, id", "items_due", ""},
+}
+
+// findSQL answers from one index when the query names a dream or a session. Otherwise each pair of kind and state is a
+// stretch of an index in the order wanted, read only as far as the limit, and the stretches are merged.
+func findSQL(q memory.Query, sort sorting) (string, []any) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	if q.Dream != "" || q.Session != "" {
+		w := where{}
+		w.filter(q)
+		return "SELECT kind, body FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
+	}
+	var parts []string
+	var args []any
+	for _, kind := range kindsOf(q) {
+		for _, state := range statesOf(q) {
+			one := q
+			one.Kinds, one.States = []dream.Kind{kind}, []dream.State{state}
+			w := where{}
+			w.filter(one)
+			if sort.only != "" {
+				w.and(sort.only)
+			}
+			parts = append(parts, "SELECT * FROM (SELECT kind, body, id, text, at, salience, score, due FROM items"+
+				w.index(q, sort.index)+w.String()+" ORDER BY "+sort.by+" LIMIT ?)")
+			args = append(append(args, w.args...), limit)
+		}
+	}
+	return "SELECT kind, body FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by + " LIMIT ?", append(args, limit)
+}
+
+func kindsOf(q memory.Query) []dream.Kind {
+	if len(q.Kinds) == 0 {
+		return dream.Kinds
+	}
+	return once(q.Kinds)
+}
+
+func statesOf(q memory.Query) []dream.State {
+	if len(q.States) == 0 {
+		return []dream.State{dream.Live}
+	}
+	return once(q.States)
+}
+
+func once[T comparable](list []T) []T {
+	seen := map[T]bool{}
+	var out []T
+	for _, v := range list {
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// where gathers conditions and their arguments.
+type where struct {
+	terms []string
+	args  []any
+}
+
+func (w *where) String() string { return " WHERE " + strings.Join(w.terms, " AND ") }
+
+func (w *where) and(term string, args ...any) {
+	w.terms = append(w.terms, term)
+	w.args = append(w.args, args...)
+}
+
+// in adds a test for one of several values.
+func in[T ~string](w *where, column string, values []T) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = string(v)
+	}
+	w.and(column+" IN (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+}
+
+func (w *where) filter(q memory.Query) {
+	w.and("agent = ?", q.Agent)
+	if q.Dream != "" {
+		w.and("dream = ? AND dream <> ''", q.Dream)
+	}
+	if q.Session != "" {
+		w.and("session = ? AND session <> ''", q.Session)
+	}
+	in(w, "kind", kindsOf(q))
+	in(w, "state", statesOf(q))
+	if len(q.Statuses) > 0 {
+		in(w, "status", once(q.Statuses))
+	}
+	if q.SalientFrom != 0 {
+		w.and("salience >= ?", q.SalientFrom)
+	}
+	if q.ScoreFrom != 0 {
+		w.and("score >= ?", q.ScoreFrom)
+	}
+	w.time("at >= ?", q.Since)
+	w.time("at < ?", q.Until)
+	w.time("due IS NOT NULL AND due < ?", q.DueBefore)
+	if q.Order == memory.SoonestDue {
+		w.and("due IS NOT NULL")
+	}
+}
+
+func (w *where) time(term string, t time.Time) {
+	if !t.IsZero() {
+		w.and(term, nanos(t))
+	}
+}
+
+// index names the index to use, so that no plan depends on statistics that nobody gathers. sorted is the index of the
+// order, or empty when order does not matter.
+func (w *where) index(q memory.Query, sorted string) string {
+	switch {
+	case q.Dream != "":
+		return " INDEXED BY items_dream"
+	case q.Session != "":
+		return " INDEXED BY items_session"
+	case sorted != "":
+		return " INDEXED BY " + sorted
+	case !q.DueBefore.IsZero():
+		return " INDEXED BY items_due"
+	default:
+		return " INDEXED BY items_at"
+	}
+}

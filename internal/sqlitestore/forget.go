@@ -1,0 +1,166 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// errHeld says that the log could not be emptied.
+var errHeld = errors.New("the items are erased, but somebody reads an older state of the file, whose log still holds their text; forget again")
+
+// references are the fields in which items name other items.
+var references = []string{"sources", "newer", "scenario", "hypothesis", "parent", "fragment", "episodes", "insights"}
+
+// Forget erases items, their revisions and vectors, takes their ids out of what was made from them, and empties the
+// write-ahead log, so that their text is nowhere in the file.
+func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
+	erased := 0
+	err := s.write(ctx, func(d deal) error {
+		gone := map[string]bool{}
+		for _, id := range ids {
+			n, err := d.exec("DELETE FROM items WHERE agent = ? AND id = ?", agent, id)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			gone[id] = true
+			for _, table := range []string{"revisions", "vectors"} {
+				if _, err := d.exec("DELETE FROM "+table+" WHERE agent = ? AND id = ?", agent, id); err != nil {
+					return err
+				}
+			}
+		}
+		erased = len(gone)
+		if erased == 0 {
+			return nil
+		}
+		return d.afterErasure(agent, gone)
+	})
+	if err == nil && len(ids) > 0 && !s.private {
+		err = s.emptyLog(ctx)
+	}
+	if err != nil {
+		return erased, fmt.Errorf("forget memories of %s: %w", agent, err)
+	}
+	return erased, nil
+}
+
+func (d deal) afterErasure(agent string, gone map[string]bool) error {
+	for _, table := range []string{"items", "revisions"} {
+		if err := d.scrub(table, agent, gone); err != nil {
+			return err
+		}
+	}
+	l, err := d.life(agent)
+	if err != nil {
+		return err
+	}
+	var some bool
+	if _, err := d.one("SELECT EXISTS (SELECT 1 FROM vectors WHERE agent = ?)", []any{agent}, &some); err != nil {
+		return err
+	}
+	if !some {
+		l.space, l.dim = "", 0
+	}
+	l.scrubs++
+	return d.setLife(agent, l)
+}
+
+// scrub takes the ids of what is gone out of the bodies of a table.
+func (d deal) scrub(table, agent string, gone map[string]bool) error {
+	type change struct {
+		key  int64
+		body string
+	}
+	var changes []change
+	query := "SELECT rowid, kind, body FROM " + table + " WHERE agent = ? AND (0"
+	for _, field := range references {
+		query += ` OR instr(body, '"` + field + `":') > 0`
+	}
+	err := d.each(query+")", []any{agent}, func(scan func(...any) error) error {
+		var c change
+		var kind string
+		var body []byte
+		if err := scan(&c.key, &kind, &body); err != nil {
+			return err
+		}
+		scrubbed, changed, err := scrubBody(dream.Kind(kind), body, gone)
+		if changed {
+			c.body = scrubbed
+			changes = append(changes, c)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if _, err := d.exec("UPDATE "+table+" SET body = ? WHERE rowid = ?", c.body, c.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scrubBody takes ids out of the reference fields of an item's JSON.
+func scrubBody(kind dream.Kind, body []byte, gone map[string]bool) (string, bool, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return "", false, err
+	}
+	changed := false
+	for _, name := range references {
+		var list []string
+		var one string
+		switch raw := fields[name]; {
+		case raw == nil:
+		case json.Unmarshal(raw, &list) == nil:
+			kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return gone[id] })
+			if len(kept) == len(list) {
+				continue
+			}
+			fields[name], _ = json.Marshal(kept)
+			changed = true
+		case json.Unmarshal(raw, &one) == nil && gone[one]:
+			delete(fields, name)
+			changed = true
+		}
+	}
+	if !changed {
+		return "", false, nil
+	}
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return "", false, err
+	}
+	item, err := dream.Decode(kind, rest)
+	if err != nil {
+		return "", false, err
+	}
+	rest, err = json.Marshal(item)
+	return string(rest), err == nil, err
+}
+
+// emptyLog moves the log into the file and cuts it to nothing.
+func (s *Store) emptyLog(ctx context.Context) error {
+	return s.peek(ctx, func(d deal) error {
+		var held, pages, moved int64
+		if _, err := d.one("PRAGMA wal_checkpoint(TRUNCATE)", nil, &held, &pages, &moved); err != nil {
+			if busy(err) {
+				return errHeld
+			}
+			return err
+		}
+		if held != 0 {
+			return errHeld
+		}
+		return nil
+	})
+}

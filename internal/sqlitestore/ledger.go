@@ -1,0 +1,244 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Ledger is the store as the purse knows it. It is a view of its own because there Close ends a dream's reservations,
+// and on the Store it lets go of the file.
+type Ledger struct{ *Store }
+
+// Ledger gives the store's book of money.
+func (s *Store) Ledger() Ledger { return Ledger{s} }
+
+// Reserve books the worst case under every account, or nothing.
+func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
+	hold := purse.Hold{Step: a.Step, Amount: a.Amount}
+	accounts, err := checkAsk(a)
+	if err == nil {
+		err = s.write(ctx, func(d deal) error {
+			hold.Attempt, err = d.reserve(a, string(accounts))
+			return err
+		})
+	}
+	if err != nil {
+		return purse.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
+	}
+	return hold, nil
+}
+
+func checkAsk(a purse.Ask) ([]byte, error) {
+	if a.Step == "" {
+		return nil, errors.New("the step's key is empty")
+	}
+	if a.Amount < 0 {
+		return nil, fmt.Errorf("amount is %d micro-dollars; it must not be negative", a.Amount)
+	}
+	for _, account := range a.Accounts {
+		if account.Scope == "" {
+			return nil, errors.New("an account has no scope")
+		}
+	}
+	return json.Marshal(a.Accounts)
+}
+
+func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
+	for _, account := range a.Accounts {
+		b, err := d.balance(account.Scope)
+		if err != nil {
+			return 0, err
+		}
+		counted := plus(b.Reserved, b.Spent)
+		if counted > account.Limit || a.Amount > account.Limit-counted {
+			return 0, &purse.OverCap{Scope: account.Scope, Limit: account.Limit, Counted: counted, Asks: a.Amount}
+		}
+	}
+	for _, scope := range scopes(a.Accounts) {
+		if err := d.book(scope, a.Amount, 0); err != nil {
+			return 0, err
+		}
+	}
+	var attempt int
+	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1 FROM attempts WHERE step = ?", []any{a.Step}, &attempt); err != nil {
+		return 0, err
+	}
+	_, err := d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day, accounts,
+		int64(a.Amount), int64(a.Amount), string(purse.Open), date(a.At))
+	return attempt, err
+}
+
+// Settle ends an attempt that is open or lost.
+func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+	tokens, err := checkBill(b)
+	if err == nil {
+		err = s.write(ctx, func(d deal) error { return d.settle(h, b, string(tokens)) })
+	}
+	if err != nil {
+		return fmt.Errorf("settle %s: %w", h.Key(), err)
+	}
+	return nil
+}
+
+func checkBill(b purse.Bill) ([]byte, error) {
+	switch b.State {
+	case purse.Settled, purse.Partial, purse.Refused, purse.Lost:
+	case purse.Open:
+		return nil, errors.New("state open does not end an attempt")
+	default:
+		return nil, fmt.Errorf("state %q does not end an attempt; settled, partial, refused and unknown do", b.State)
+	}
+	if b.Amount < 0 {
+		return nil, fmt.Errorf("amount is %d micro-dollars; it must not be negative", b.Amount)
+	}
+	return json.Marshal(b.Tokens)
+}
+
+func (d deal) settle(h purse.Hold, b purse.Bill, tokens string) error {
+	t, found, err := d.attempt(h)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return purse.ErrUnknownHold
+	}
+	if t.state != purse.Open && t.state != purse.Lost {
+		return nil
+	}
+	if err := d.end(t, counts(t.reserved, b), b.State, b.At); err != nil {
+		return err
+	}
+	if _, err := d.exec("UPDATE attempts SET tokens = ?, finish = ? WHERE key = ?", tokens, b.Finish, t.key); err != nil {
+		return err
+	}
+	if b.Answer == nil {
+		return nil
+	}
+	_, err = d.exec("INSERT INTO answers (step, answer) VALUES (?, ?) ON CONFLICT DO NOTHING", h.Step, append([]byte{}, b.Answer...))
+	return err
+}
+
+// counts is what an ended attempt counts for. What nobody knows never counts less than was reserved.
+func counts(reserved budget.Micros, b purse.Bill) budget.Micros {
+	switch b.State {
+	case purse.Refused:
+		return 0
+	case purse.Partial, purse.Lost:
+		return max(reserved, b.Amount)
+	case purse.Settled, purse.Open:
+		return b.Amount
+	}
+	return b.Amount
+}
+
+// Close turns a dream's open attempts into lost ones. It does not close the store.
+func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error) {
+	n, sum := 0, budget.Micros(0)
+	err := s.write(ctx, func(d deal) error {
+		n, sum = 0, 0
+		open, err := d.attempts(" WHERE dream = ? AND state = 'open'", dream)
+		if err != nil {
+			return err
+		}
+		for _, t := range open {
+			if err := d.end(t, t.counted, purse.Lost, at); err != nil {
+				return err
+			}
+			n, sum = n+1, plus(sum, t.counted)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("close the reservations of dream %s: %w", dream, err)
+	}
+	return n, sum, nil
+}
+
+// attempt is what settling needs to know of one.
+type attempt struct {
+	key      int64
+	state    purse.State
+	reserved budget.Micros
+	counted  budget.Micros
+	accounts []budget.Account
+}
+
+func (d deal) attempt(h purse.Hold) (attempt, bool, error) {
+	found, err := d.attempts(" WHERE step = ? AND attempt = ?", h.Step, h.Attempt)
+	if err != nil || len(found) == 0 {
+		return attempt{}, false, err
+	}
+	return found[0], true, nil
+}
+
+func (d deal) attempts(where string, args ...any) ([]attempt, error) {
+	var out []attempt
+	err := d.each("SELECT key, state, reserved, counted, accounts FROM attempts"+where, args, func(scan func(...any) error) error {
+		var t attempt
+		var accounts []byte
+		if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &accounts); err != nil {
+			return err
+		}
+		out = append(out, t)
+		return json.Unmarshal(accounts, &out[len(out)-1].accounts)
+	})
+	return out, err
+}
+
+// end moves an attempt from what it counted to what it counts from now on, in every account.
+func (d deal) end(t attempt, counted budget.Micros, state purse.State, at time.Time) error {
+	for _, scope := range scopes(t.accounts) {
+		reserved, spent := -t.counted, counted
+		if t.state == purse.Lost {
+			reserved, spent = 0, counted-t.counted
+		}
+		if err := d.book(scope, reserved, spent); err != nil {
+			return err
+		}
+	}
+	_, err := d.exec("UPDATE attempts SET counted = ?, state = ?, ended = ? WHERE key = ?", int64(counted), string(state), date(at), t.key)
+	return err
+}
+
+// book moves the sums of an account.
+func (d deal) book(scope string, reserved, spent budget.Micros) error {
+	b, err := d.balance(scope)
+	if err != nil {
+		return err
+	}
+	_, err = d.exec(`INSERT INTO accounts (scope, reserved, spent) VALUES (?, ?, ?)
+		ON CONFLICT (scope) DO UPDATE SET reserved = excluded.reserved, spent = excluded.spent`,
+		scope, int64(plus(b.Reserved, reserved)), int64(plus(b.Spent, spent)))
+	return err
+}
+
+func (d deal) balance(scope string) (purse.Balance, error) {
+	var b purse.Balance
+	_, err := d.one("SELECT reserved, spent FROM accounts WHERE scope = ?", []any{scope}, &b.Reserved, &b.Spent)
+	return b, err
+}
+
+// scopes names each account once.
+func scopes(accounts []budget.Account) []string {
+	names := make([]string, len(accounts))
+	for i, a := range accounts {
+		names[i] = a.Scope
+	}
+	return once(names)
+}
+
+// plus adds without overflow: what is too much to count stays at the most that can be counted.
+func plus(a, b budget.Micros) budget.Micros {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,111 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Affect is the agent's newest.
+func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
+	a := dream.Affect{Cause: "new"}
+	err := s.read(ctx, func(d deal) error {
+		var body []byte
+		found, err := d.one("SELECT body FROM affects WHERE agent = ? ORDER BY number DESC LIMIT 1", []any{agent}, &body)
+		if err != nil || !found {
+			return err
+		}
+		return json.Unmarshal(body, &a)
+	})
+	if err != nil {
+		return dream.Affect{}, fmt.Errorf("affect of %s: %w", agent, err)
+	}
+	return a, nil
+}
+
+// putAffect adds to the history of affect, so that a dream's part in it can be undone.
+func (d deal) putAffect(agent, cause string, a dream.Affect) error {
+	if err := a.PAD.Validate(); err != nil {
+		return err
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = d.exec(`INSERT INTO affects (agent, number, cause, body)
+		VALUES (?, 1 + coalesce((SELECT max(number) FROM affects WHERE agent = ?), 0), ?, ?)`, agent, agent, cause, string(body))
+	return err
+}
+
+// NextDream counts an agent's dreams.
+func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
+	var n int64
+	err := s.write(ctx, func(d deal) error {
+		l, err := d.life(agent)
+		if err != nil {
+			return err
+		}
+		l.dreams++
+		n = l.dreams
+		return d.setLife(agent, l)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("number the next dream of %s: %w", agent, err)
+	}
+	return n, nil
+}
+
+// PutNote keeps the first value of a key.
+func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
+	kept := []byte{}
+	err := s.write(ctx, func(d deal) error {
+		if agent == "" || key == "" {
+			return errors.New("agent and key must not be empty")
+		}
+		if err := d.fenced(agent, f); err != nil {
+			return err
+		}
+		if _, err := d.exec("INSERT INTO notes (agent, dream, name, value) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			agent, f.Dream, key, append([]byte{}, value...)); err != nil {
+			return err
+		}
+		_, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, f.Dream, key}, &kept)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note %q of dream %q of %s: %w", key, f.Dream, agent, err)
+	}
+	return kept, nil
+}
+
+// Note reads a note back.
+func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
+	value := []byte{}
+	err := s.read(ctx, func(d deal) error {
+		found, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, dreamID, key}, &value)
+		if err == nil && !found {
+			err = memory.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("note %q of dream %q of %s: %w", key, dreamID, agent, err)
+	}
+	return value, nil
+}
+
+// DropNotes removes a dream's working data.
+func (s *Store) DropNotes(ctx context.Context, agent, dreamID string) error {
+	err := s.write(ctx, func(d deal) error {
+		_, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ?", agent, dreamID)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("drop the notes of dream %q of %s: %w", dreamID, agent, err)
+	}
+	return nil
+}

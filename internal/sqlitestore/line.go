@@ -1,0 +1,180 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// statementsKept bounds the prepared statements of one connection. Queries have a few dozen shapes.
+const statementsKept = 200
+
+// line is one connection with its prepared statements, used by one goroutine at a time.
+type line struct {
+	conn  *sql.Conn
+	kept  map[string]*sql.Stmt
+	order []string
+}
+
+func newLine(ctx context.Context, db *sql.DB) (*line, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &line{conn: conn, kept: map[string]*sql.Stmt{}}, nil
+}
+
+func (l *line) close() error {
+	var faults []error
+	for _, stmt := range l.kept {
+		faults = append(faults, stmt.Close())
+	}
+	return errors.Join(append(faults, l.conn.Close())...)
+}
+
+func (l *line) prepare(query string) (*sql.Stmt, error) {
+	if stmt, ok := l.kept[query]; ok {
+		return stmt, nil
+	}
+	if len(l.order) >= statementsKept {
+		oldest := l.order[0]
+		l.order = l.order[1:]
+		if err := l.kept[oldest].Close(); err != nil {
+			return nil, err
+		}
+		delete(l.kept, oldest)
+	}
+	stmt, err := l.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", query, err)
+	}
+	l.kept[query] = stmt
+	l.order = append(l.order, query)
+	return stmt, nil
+}
+
+// deal is one transaction on a line.
+type deal struct {
+	*line
+	ctx context.Context
+}
+
+func (d deal) exec(query string, args ...any) (int64, error) {
+	stmt, err := d.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := stmt.ExecContext(d.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// one scans the first row of a query into dest; false when there is none.
+func (d deal) one(query string, args []any, dest ...any) (bool, error) {
+	stmt, err := d.prepare(query)
+	if err != nil {
+		return false, err
+	}
+	err = stmt.QueryRowContext(d.ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls row for every row of a query. row must scan what it keeps.
+func (d deal) each(query string, args []any, row func(scan func(...any) error) error) error {
+	stmt, err := d.prepare(query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(d.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// write runs do as one durable transaction that holds the file's write lock from its first statement. Once the lock is
+// held the transaction runs to its end: it is short, and half of it must never be a question of timing.
+func (s *Store) write(ctx context.Context, do func(deal) error) error {
+	l, err := s.take(ctx, s.writer)
+	if err != nil {
+		return err
+	}
+	defer func() { s.writer <- l }()
+	if s.private {
+		s.gate.Lock()
+		defer s.gate.Unlock()
+	}
+	if _, err := (deal{l, ctx}).exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	d := deal{l, context.WithoutCancel(ctx)}
+	if err := do(d); err != nil {
+		return errors.Join(err, d.rollback())
+	}
+	if _, err := d.exec("COMMIT"); err != nil {
+		return errors.Join(err, d.rollback())
+	}
+	return nil
+}
+
+// read runs do over one snapshot of the file.
+func (s *Store) read(ctx context.Context, do func(deal) error) error {
+	l, err := s.take(ctx, s.readers)
+	if err != nil {
+		return err
+	}
+	defer func() { s.readers <- l }()
+	if s.private {
+		s.gate.RLock()
+		defer s.gate.RUnlock()
+	}
+	d := deal{l, ctx}
+	if _, err := d.exec("BEGIN"); err != nil {
+		return err
+	}
+	end := deal{l, context.WithoutCancel(ctx)}
+	if err := do(d); err != nil {
+		return errors.Join(err, end.rollback())
+	}
+	_, err = end.exec("COMMIT")
+	return err
+}
+
+// rollback ends a transaction that SQLite may have ended by itself, as it does on a full disk.
+func (d deal) rollback() error {
+	if _, err := d.exec("ROLLBACK"); err != nil && !noTransaction(err) {
+		return fmt.Errorf("roll back: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) take(ctx context.Context, from chan *line) (*line, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.closed:
+		return nil, ErrClosed
+	default:
+	}
+	select {
+	case l := <-from:
+		return l, nil
+	case <-s.closed:
+		return nil, ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

@@ -1,0 +1,86 @@
+package sqlitestore
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// FUSE file systems that bring a disk of another machine.
+var remoteFuses = []string{
+	"sshfs", "rclone", "s3fs", "s3fs-fuse", "gcsfuse", "goofys", "geesefs", "mount-s3", "blobfuse", "blobfuse2", "glusterfs",
+	"juicefs", "seaweedfs", "davfs", "davfs2", "curlftpfs", "ceph", "ceph-fuse", "cephfs", "moosefs", "mfs", "gvfsd-fuse",
+	"smbnetfs", "afp", "hdfs", "fuse_dfs", "ipfs", "google-drive-ocamlfuse", "onedriver", "keybase", "nfs", "drvfs",
+}
+
+// remoteFuse says whether a file system type, such as "fuse.sshfs", is known to be a network's.
+func remoteFuse(kind string) bool {
+	name := strings.TrimPrefix(strings.ToLower(kind), "fuse.")
+	for _, remote := range remoteFuses {
+		if name == remote {
+			return true
+		}
+	}
+	return false
+}
+
+// mountKind finds, in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), the type of the file system that holds
+// the folder: that of the longest mount point above it, and of the last of several on one point. Lines it cannot read
+// are passed over; empty when nothing holds the folder.
+func mountKind(table, folder string) (string, error) {
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	kind, longest := "", -1
+	for line := range strings.Lines(table) {
+		point, fs, ok := mountLine(line)
+		if ok && holds(point, abs) && len(point) >= longest {
+			kind, longest = fs, len(point)
+		}
+	}
+	return kind, nil
+}
+
+// mountLine reads mount point (field 5) and type (the first field after the lone hyphen).
+func mountLine(line string) (point, kind string, ok bool) {
+	fields := strings.Fields(line)
+	if len(fields) < 7 {
+		return "", "", false
+	}
+	for i := 6; i < len(fields)-1; i++ {
+		if fields[i] == "-" {
+			return unescapeMount(fields[4]), fields[i+1], true
+		}
+	}
+	return "", "", false
+}
+
+func holds(point, path string) bool {
+	if point == "/" || point == path {
+		return true
+	}
+	return strings.HasPrefix(path, strings.TrimSuffix(point, "/")+"/")
+}
+
+// unescapeMount undoes the kernel's octal escapes of space, tab, newline and backslash.
+func unescapeMount(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,161 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Near compares v with every live vector of the agent.
+func (s *Store) Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]memory.Hit, error) {
+	hits, err := s.nearest(ctx, agent, space, v, k, kinds)
+	if err != nil {
+		return nil, fmt.Errorf("nearest memories of %s: %w", agent, err)
+	}
+	return hits, nil
+}
+
+func (s *Store) nearest(ctx context.Context, agent, space string, v []float32, k int, kinds []dream.Kind) ([]memory.Hit, error) {
+	if err := checkVector(space, v); err != nil {
+		return nil, fmt.Errorf("the vector sought: %w", err)
+	}
+	m := s.near.of(agent)
+	defer s.near.weigh()
+	var l life
+	err := s.read(ctx, func(d deal) error {
+		var err error
+		if l, err = d.life(agent); err != nil || l.space == "" {
+			return err
+		}
+		if l.space != space || l.dim != int64(len(v)) {
+			return fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w", space, len(v), l.space, l.dim, memory.ErrSpace)
+		}
+		return m.catchUp(d, agent, l)
+	})
+	if err != nil || l.space == "" || k <= 0 {
+		return nil, err
+	}
+	return m.search(v, k, kinds), nil
+}
+
+// search answers the k best of the rows whose kind is wanted.
+func (m *matrix) search(v []float32, k int, kinds []dream.Kind) []memory.Hit {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if len(v) > m.stride {
+		return nil // erased to the last vector since the snapshot
+	}
+	sought := make([]float32, m.stride)
+	copy(sought, v)
+	normalise(sought)
+	var wanted [256]bool
+	for i, kind := range dream.Kinds {
+		wanted[i] = len(kinds) == 0 || slices.Contains(kinds, kind)
+	}
+	best := make([]podium, m.workers())
+	share := (len(m.ids) + len(best) - 1) / len(best)
+	var wg sync.WaitGroup
+	for w := range best {
+		from, to := min(w*share, len(m.ids)), min((w+1)*share, len(m.ids))
+		best[w] = podium{m: m, size: min(k, to-from)}
+		if w == len(best)-1 {
+			m.scan(sought, from, to, &wanted, &best[w])
+			break
+		}
+		wg.Go(func() { m.scan(sought, from, to, &wanted, &best[w]) })
+	}
+	wg.Wait()
+	return m.merge(best, k)
+}
+
+// smallScan is how many multiplications one goroutine does faster than it hands half of them to another.
+const smallScan = 1 << 18
+
+func (m *matrix) workers() int {
+	if len(m.ids)*m.stride < smallScan {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (m *matrix) scan(sought []float32, from, to int, wanted *[256]bool, best *podium) {
+	for i := from; i < to; i++ {
+		if m.live[i] && wanted[m.kinds[i]] {
+			best.offer(place{row: i, cosine: dot(sought, m.rows[i*m.stride:(i+1)*m.stride])})
+		}
+	}
+}
+
+func (m *matrix) merge(best []podium, k int) []memory.Hit {
+	var all []place
+	for _, p := range best {
+		all = append(all, p.heap...)
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		if m.better(a, b) {
+			return -1
+		}
+		return 1
+	})
+	hits := make([]memory.Hit, 0, min(k, len(all)))
+	for _, p := range all[:min(k, len(all))] {
+		hits = append(hits, memory.Hit{Item: m.ids[p.row], Cosine: max(-1, min(1, float64(p.cosine)))})
+	}
+	return hits
+}
+
+type place struct {
+	row    int
+	cosine float32
+}
+
+// better orders by cosine, then by id.
+func (m *matrix) better(a, b place) bool {
+	if a.cosine != b.cosine {
+		return a.cosine > b.cosine
+	}
+	return m.ids[a.row] < m.ids[b.row]
+}
+
+// podium keeps the best of what it is offered in a heap whose root is the worst kept.
+type podium struct {
+	m    *matrix
+	size int
+	heap []place
+}
+
+func (p *podium) offer(c place) {
+	switch {
+	case p.size == 0:
+	case len(p.heap) < p.size:
+		p.heap = append(p.heap, c)
+		for i := len(p.heap) - 1; i > 0 && p.m.better(p.heap[(i-1)/2], p.heap[i]); i = (i - 1) / 2 {
+			p.heap[i], p.heap[(i-1)/2] = p.heap[(i-1)/2], p.heap[i]
+		}
+	case c.cosine < p.heap[0].cosine || !p.m.better(c, p.heap[0]):
+	default:
+		p.heap[0] = c
+		p.sink()
+	}
+}
+
+func (p *podium) sink() {
+	for i := 0; ; {
+		worst := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(p.heap); child++ {
+			if p.m.better(p.heap[worst], p.heap[child]) {
+				worst = child
+			}
+		}
+		if worst == i {
+			return
+		}
+		p.heap[i], p.heap[worst] = p.heap[worst], p.heap[i]
+		i = worst
+	}
+}

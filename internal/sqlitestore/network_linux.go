@@ -1,0 +1,58 @@
+package sqlitestore
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Magic numbers of file systems that live on another machine (linux/magic.h and the sources of each).
+var networkMagic = map[uint32]string{
+	0x6969:     "NFS",
+	0x517B:     "SMB",
+	0xFE534D42: "SMB2",
+	0xFF534D42: "CIFS",
+	0x01021997: "9P",
+	0x564C:     "NCP",
+	0x5346414F: "AFS",
+	0x6B414653: "AFS",
+	0x73757245: "Coda",
+	0x00C36400: "Ceph",
+	0x0BD00BD0: "Lustre",
+	0x47504653: "GPFS",
+	0x013111A8: "IBRIX",
+	0x7461636F: "OCFS2",
+	0x01161970: "GFS2",
+	0x19830326: "BeeGFS",
+	0xAAD7AAEA: "PanFS",
+}
+
+const fuseMagic = 0x65735546
+
+// networkSystem names the network file system that the folder lies on; empty when it is local.
+func networkSystem(folder string) (string, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(folder, &st); err != nil {
+		return "", fmt.Errorf("ask which file system holds %s: %w", folder, err)
+	}
+	magic := uint32(st.Type)
+	if name, ok := networkMagic[magic]; ok {
+		return name, nil
+	}
+	if magic != fuseMagic {
+		return "", nil
+	}
+	table, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return "", nil // without /proc nobody can tell a FUSE disk from a FUSE network
+	}
+	kind, err := mountKind(string(table), folder)
+	if err != nil {
+		return "", err
+	}
+	if remoteFuse(kind) {
+		return kind, nil
+	}
+	return "", nil
+}

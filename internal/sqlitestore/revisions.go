@@ -1,0 +1,50 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Revisions returns every revision of an item, oldest first.
+func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revision, error) {
+	var out []memory.Revision
+	err := s.read(ctx, func(d deal) error {
+		var err error
+		out, err = d.revisions(agent, id)
+		return err
+	})
+	if err == nil && len(out) == 0 {
+		err = memory.ErrNotFound
+	}
+	if err != nil {
+		return nil, fmt.Errorf("revisions of %s of %s: %w", id, agent, err)
+	}
+	return out, nil
+}
+
+func (d deal) revisions(agent, id string) ([]memory.Revision, error) {
+	var out []memory.Revision
+	err := d.each(`SELECT number, kind, cause, at, body FROM revisions WHERE agent = ? AND id = ?
+		UNION ALL SELECT revision, kind, cause, changed, body FROM items WHERE agent = ? AND id = ? ORDER BY 1`,
+		[]any{agent, id, agent, id}, func(scan func(...any) error) error {
+			var r memory.Revision
+			var kind string
+			var at int64
+			var body []byte
+			if err := scan(&r.Number, &kind, &r.Cause, &at, &body); err != nil {
+				return err
+			}
+			item, err := dream.Decode(dream.Kind(kind), body)
+			if err != nil {
+				return err
+			}
+			r.At, r.Item = time.Unix(0, at).UTC(), item
+			out = append(out, r)
+			return nil
+		})
+	return out, err
+}

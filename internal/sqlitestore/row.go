@@ -1,0 +1,154 @@
+package sqlitestore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// row is an item as its table holds it.
+type row struct {
+	head  dream.Head
+	marks dream.Marks
+	id    string
+	text  string
+	body  string
+}
+
+// rows encodes items of one agent.
+func rows(agent string, items []dream.Item) ([]row, error) {
+	out := make([]row, 0, len(items))
+	for i, item := range items {
+		r, err := encode(agent, item)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// twins are empty items by kind, to compare types with.
+var twins = func() map[dream.Kind]reflect.Type {
+	types := map[dream.Kind]reflect.Type{}
+	for _, kind := range dream.Kinds {
+		if item, err := dream.Decode(kind, []byte("{}")); err == nil {
+			types[kind] = reflect.TypeOf(item)
+		}
+	}
+	return types
+}()
+
+func encode(agent string, item dream.Item) (row, error) {
+	if item == nil || reflect.ValueOf(item).IsNil() {
+		return row{}, errors.New("it is nil")
+	}
+	h := *item.Header()
+	if h.ID == "" {
+		return row{}, errors.New("its id is empty")
+	}
+	if h.Agent != agent {
+		return row{}, fmt.Errorf("%s is of agent %q; this memory is of %q", h.ID, h.Agent, agent)
+	}
+	if want := twins[h.Kind]; want != reflect.TypeOf(item) {
+		return row{}, fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
+	}
+	switch h.State {
+	case dream.Live, dream.Superseded, dream.Archived:
+	default:
+		return row{}, fmt.Errorf("%s has state %q; states are live, superseded and archived", h.ID, h.State)
+	}
+	body, err := json.Marshal(item)
+	if err != nil {
+		return row{}, fmt.Errorf("%s: %w", h.ID, err)
+	}
+	return row{head: h, marks: item.Marks(), id: h.ID, text: item.Text(), body: string(body)}, nil
+}
+
+func (r row) due() any {
+	if r.marks.Due.IsZero() {
+		return nil
+	}
+	return nanos(r.marks.Due)
+}
+
+// insert adds a new item; false when the id exists.
+func (d deal) insert(r row, cause string, now int64) (bool, error) {
+	n, err := d.exec(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
+		revision, cause, changed, text, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?)
+		ON CONFLICT (agent, id) DO NOTHING`,
+		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score,
+		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.body)
+	return n == 1, err
+}
+
+// revise makes r the newest revision. changed is false when the newest says the same already; moved says that the item
+// has a vector and that a neighbour search must learn of the change.
+func (d deal) revise(r row, cause string, now, tide int64) (changed, moved bool, err error) {
+	var key, bare int64
+	var kind, state, body string
+	found, err := d.one("SELECT key, kind, state, bare, body FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
+		&key, &kind, &state, &bare, &body)
+	if err != nil {
+		return false, false, err
+	}
+	if !found {
+		return false, false, memory.ErrNotFound
+	}
+	if kind != string(r.head.Kind) {
+		return false, false, fmt.Errorf("it is a %s and cannot become a %s", kind, r.head.Kind)
+	}
+	if body == r.body {
+		return false, false, nil
+	}
+	if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body)
+		SELECT agent, id, revision, kind, cause, changed, body FROM items WHERE key = ?`, key); err != nil {
+		return false, false, err
+	}
+	if _, err := d.exec(`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
+		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ? WHERE key = ?`,
+		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(), r.marks.Status,
+		r.marks.Session, r.head.Dream, cause, now, r.text, r.body, key); err != nil {
+		return false, false, err
+	}
+	if bare == 1 || state == string(r.head.State) {
+		return true, false, nil
+	}
+	_, err = d.exec("UPDATE vectors SET live = ?, tide = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live, tide, r.head.Agent, r.id)
+	return true, true, err
+}
+
+// nanos is a time as SQLite sorts it, saturated where int64 ends (years 1678 and 2262).
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Year() < 1678:
+		return math.MinInt64
+	case t.Year() > 2261:
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}
+
+// date is a time as the tables that are never sorted by it hold it; empty for none.
+func date(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func parseDate(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.RFC3339Nano, s)
+}
+
+func (s *Store) stamp() int64 { return s.set.now().UnixNano() }

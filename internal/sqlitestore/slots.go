@@ -1,0 +1,91 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// TakeSlot takes, confirms or steals the agent's dreaming slot.
+func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
+	got := want
+	got.Since = want.Since.UTC().Round(0)
+	err := s.write(ctx, func(d deal) error {
+		if agent == "" || want.Fence == (memory.Fence{}) {
+			return errors.New("agent and fence must not be empty")
+		}
+		held, err := d.slot(agent)
+		if err != nil {
+			return err
+		}
+		switch held.Fence {
+		case want.Fence:
+			got = held
+			return nil
+		case memory.Fence{}, steal:
+			_, err := d.exec(`INSERT INTO slots (agent, dream, run, workflow, since) VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT (agent) DO UPDATE SET dream = excluded.dream, run = excluded.run, workflow = excluded.workflow, since = excluded.since`,
+				agent, want.Dream, want.Run, want.Workflow, date(want.Since))
+			return err
+		default:
+			got = held
+			return fmt.Errorf("dream %q run %q holds it: %w", held.Dream, held.Run, memory.ErrTaken)
+		}
+	})
+	if err != nil && !errors.Is(err, memory.ErrTaken) {
+		got = memory.Slot{}
+	}
+	if err != nil {
+		return got, fmt.Errorf("take the dreaming slot of %s: %w", agent, err)
+	}
+	return got, nil
+}
+
+// FreeSlot frees the slot if the fence holds it.
+func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
+	err := s.write(ctx, func(d deal) error {
+		_, err := d.exec("DELETE FROM slots WHERE agent = ? AND dream = ? AND run = ?", agent, f.Dream, f.Run)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("free the dreaming slot of %s: %w", agent, err)
+	}
+	return nil
+}
+
+// Slots lists every taken slot.
+func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
+	slots := map[string]memory.Slot{}
+	err := s.read(ctx, func(d deal) error {
+		return d.each("SELECT agent, dream, run, workflow, since FROM slots", nil, func(scan func(...any) error) error {
+			var agent, since string
+			var slot memory.Slot
+			if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &since); err != nil {
+				return err
+			}
+			var err error
+			slot.Since, err = parseDate(since)
+			slots[agent] = slot
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list dreaming slots: %w", err)
+	}
+	return slots, nil
+}
+
+// slot reads the agent's slot; zero when it is free.
+func (d deal) slot(agent string) (memory.Slot, error) {
+	var slot memory.Slot
+	var since string
+	found, err := d.one("SELECT dream, run, workflow, since FROM slots WHERE agent = ?", []any{agent},
+		&slot.Dream, &slot.Run, &slot.Workflow, &since)
+	if err != nil || !found {
+		return memory.Slot{}, err
+	}
+	slot.Since, err = parseDate(since)
+	return slot, err
+}

@@ -1,0 +1,151 @@
+// Package sqlitestore keeps memory, events and the ledger of a deployment in one SQLite file.
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// One Store keeps all three promises in one file.
+var (
+	_ memory.Store = (*Store)(nil)
+	_ purse.Ledger = Ledger{}
+	_ fabric.Log   = (*Store)(nil)
+)
+
+// ErrClosed is returned by every method of a closed store.
+var ErrClosed = errors.New("the store is closed")
+
+// Store is one process's hold on the file: one connection that writes, several that read. It is safe for concurrent
+// use; other processes of the same host may hold the same file.
+type Store struct {
+	name    string
+	set     settings
+	writeDB *sql.DB
+	readDB  *sql.DB
+	writer  chan *line // capacity 1
+	readers chan *line
+	lines   int          // connections that hang on the two hooks
+	private bool         // in memory: nobody else can hold it
+	gate    sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
+	near    shelf
+	bell    bell
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// Option adjusts Open.
+type Option func(*settings)
+
+type settings struct {
+	now      func() time.Time
+	busy     time.Duration
+	network  bool
+	shelfCap int64
+	readers  int
+}
+
+// Clock sets the clock that dates revisions. The system's by default.
+func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// Busy sets how long a write waits for another process's write before it fails. 10 s by default.
+func Busy(d time.Duration) Option { return func(s *settings) { s.busy = d } }
+
+// OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and honest locks, which
+// network file systems lack: only for a file that one host alone will ever open, at the caller's risk.
+func OnNetwork() Option { return func(s *settings) { s.network = true } }
+
+// VectorMemory bounds the bytes of vectors kept in memory for Near; the agents searched longest ago make room.
+// 1 GiB by default. One agent's vectors are always held whole while it is searched.
+func VectorMemory(bytes int64) Option { return func(s *settings) { s.shelfCap = bytes } }
+
+// Open opens the deployment's file, making it (mode 0600, its folder 0700) and its tables when they are missing.
+// The path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or on a network
+// file system is refused.
+func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
+	set := settings{now: time.Now, busy: 10 * time.Second, shelfCap: 1 << 30, readers: max(4, runtime.GOMAXPROCS(0))}
+	for _, opt := range opts {
+		opt(&set)
+	}
+	s := &Store{name: path, set: set, private: path == ":memory:", closed: make(chan struct{})}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if !s.private {
+		if err := prepareFile(s.name, s.set.network); err != nil {
+			return err
+		}
+	}
+	write, read := addresses(s.name, s.set.busy)
+	var err error
+	if s.writeDB, err = sql.Open("sqlite", write); err != nil {
+		return err
+	}
+	if s.readDB, err = sql.Open("sqlite", read); err != nil {
+		return err
+	}
+	s.writer, s.readers = make(chan *line, 1), make(chan *line, s.set.readers)
+	if err := s.hang(ctx, s.writeDB, s.writer); err != nil {
+		return err
+	}
+	if err := s.migrate(ctx); err != nil {
+		return err
+	}
+	for range s.set.readers {
+		if err := s.hang(ctx, s.readDB, s.readers); err != nil {
+			return err
+		}
+	}
+	s.near.limit = s.set.shelfCap
+	if !s.private {
+		s.bell.watch, err = newLine(ctx, s.readDB)
+	}
+	return err
+}
+
+// hang adds a connection to the writer's or the readers' hook.
+func (s *Store) hang(ctx context.Context, db *sql.DB, hook chan *line) error {
+	l, err := newLine(ctx, db)
+	if err != nil {
+		return err
+	}
+	hook <- l
+	s.lines++
+	return nil
+}
+
+// Close waits for writes and reads under way, then lets go of the file. Closing twice is harmless.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.closed)
+		for range s.lines {
+			select {
+			case l := <-s.readers:
+				err = errors.Join(err, l.close())
+			case l := <-s.writer:
+				err = errors.Join(err, l.close())
+			}
+		}
+		err = errors.Join(err, s.bell.close())
+		for _, db := range []*sql.DB{s.readDB, s.writeDB} {
+			if db != nil {
+				err = errors.Join(err, db.Close())
+			}
+		}
+	})
+	return err
+}

@@ -1,0 +1,184 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Undo takes a dream back: what it made is archived, what it changed returns to what it was, both as new revisions.
+// What another cause changed after the dream stays, and is named.
+func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
+	var undone memory.Undone
+	err := s.write(ctx, func(d deal) error {
+		if dreamID == "" {
+			return errors.New("the dream's id is empty")
+		}
+		u := undoing{deal: d, agent: agent, dream: dreamID, now: s.stamp()}
+		err := u.all()
+		undone = u.done
+		return err
+	})
+	if err != nil {
+		return memory.Undone{}, fmt.Errorf("undo dream %s of %s: %w", dreamID, agent, err)
+	}
+	return undone, nil
+}
+
+type undoing struct {
+	deal
+	agent, dream string
+	now          int64
+	done         memory.Undone
+}
+
+func (u *undoing) all() error {
+	l, err := u.life(u.agent)
+	if err != nil {
+		return err
+	}
+	ids, err := u.touched()
+	if err != nil {
+		return err
+	}
+	moved := false
+	for _, id := range ids {
+		m, err := u.item(id, l.tide+1)
+		if err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+		moved = moved || m
+	}
+	if moved {
+		l.tide++
+		if err := u.setLife(u.agent, l); err != nil {
+			return err
+		}
+	}
+	return u.affect()
+}
+
+// touched lists what the dream made or changed, by id.
+func (u *undoing) touched() ([]string, error) {
+	var ids []string
+	err := u.each(`SELECT id FROM items WHERE agent = ? AND dream = ? AND dream <> ''
+		UNION SELECT id FROM items WHERE agent = ? AND cause = ?
+		UNION SELECT id FROM revisions WHERE agent = ? AND cause = ? ORDER BY 1`,
+		[]any{u.agent, u.dream, u.agent, u.dream, u.agent, u.dream}, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	return ids, err
+}
+
+func (u *undoing) item(id string, tide int64) (moved bool, err error) {
+	revisions, err := u.revisions(u.agent, id)
+	if err != nil {
+		return false, err
+	}
+	causes := make([]string, len(revisions))
+	for i, r := range revisions {
+		causes[i] = r.Cause
+	}
+	if made := revisions[0].Item.Header().Dream; made != "" {
+		causes[0] = made
+	}
+	standing := unwind(causes)
+	below := peel(standing, causes, u.dream)
+	switch {
+	case len(below) == len(standing):
+		for _, i := range standing {
+			if causes[i] == u.dream {
+				u.done.Kept = append(u.done.Kept, id)
+				break
+			}
+		}
+		return false, nil
+	case len(below) == 0:
+		item := revisions[len(revisions)-1].Item
+		item.Header().State = dream.Archived
+		changed, moved, err := u.put(item, tide)
+		if changed {
+			u.done.Archived++
+		}
+		return moved, err
+	default:
+		changed, moved, err := u.put(revisions[below[len(below)-1]].Item, tide)
+		if changed {
+			u.done.Restored++
+		}
+		return moved, err
+	}
+}
+
+func (u *undoing) put(item dream.Item, tide int64) (changed, moved bool, err error) {
+	r, err := encode(u.agent, item)
+	if err != nil {
+		return false, false, err
+	}
+	return u.revise(r, undoCause+u.dream, u.now, tide)
+}
+
+// affect returns to the newest affect before the dream, if the dream's is the newest that stands.
+func (u *undoing) affect() error {
+	var causes, bodies []string
+	err := u.each("SELECT cause, body FROM affects WHERE agent = ? ORDER BY number", []any{u.agent}, func(scan func(...any) error) error {
+		var cause, body string
+		var a dream.Affect
+		if err := scan(&cause, &body); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(body), &a); err != nil {
+			return err
+		}
+		if a.Cause == u.dream {
+			cause = u.dream
+		}
+		causes, bodies = append(causes, cause), append(bodies, body)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	standing := unwind(causes)
+	below := peel(standing, causes, u.dream)
+	if len(below) == len(standing) {
+		return nil
+	}
+	before := dream.Affect{Cause: "new"}
+	if len(below) > 0 {
+		if err := json.Unmarshal([]byte(bodies[below[len(below)-1]]), &before); err != nil {
+			return err
+		}
+	}
+	return u.putAffect(u.agent, undoCause+u.dream, before)
+}
+
+// unwind reads a history of causes, oldest first, and gives the places of those that still stand: what an undo took back
+// is gone, and so is the undo itself, which only says again what stood below.
+func unwind(causes []string) []int {
+	var standing []int
+	for i, cause := range causes {
+		if of, ok := strings.CutPrefix(cause, undoCause); ok {
+			standing = peel(standing, causes, of)
+		} else {
+			standing = append(standing, i)
+		}
+	}
+	return standing
+}
+
+// peel takes a dream's changes off the top.
+func peel(standing []int, causes []string, dreamID string) []int {
+	for len(standing) > 0 && causes[standing[len(standing)-1]] == dreamID {
+		standing = standing[:len(standing)-1]
+	}
+	return standing
+}

@@ -1,0 +1,114 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// checkVector refuses what no cosine can be taken of.
+func checkVector(space string, v []float32) error {
+	if space == "" {
+		return errors.New("its space is empty; a space names embedder, version and dimension")
+	}
+	if len(v) == 0 {
+		return errors.New("it has no numbers")
+	}
+	for i, x := range v {
+		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("number %d is %v; it must be finite", i, x)
+		}
+	}
+	return nil
+}
+
+// putVector places an item in the agent's space, which the first vector founds.
+func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) error {
+	if l.space == "" {
+		l.space, l.dim = v.Space, int64(len(v.V))
+	}
+	if l.space != v.Space {
+		return fmt.Errorf("it is in space %s and the agent's vectors are in %s: %w", v.Space, l.space, memory.ErrSpace)
+	}
+	if l.dim != int64(len(v.V)) {
+		return fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), l.space, l.dim, memory.ErrSpace)
+	}
+	var key, bare int64
+	var kind, state string
+	found, err := d.one("SELECT key, kind, state, bare FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &key, &kind, &state, &bare)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return memory.ErrNotFound
+	}
+	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, tide = excluded.tide, v = excluded.v`,
+		agent, v.Item, v.Space, kind, state == string(dream.Live), tide, packVector(v.V)); err != nil {
+		return err
+	}
+	if bare == 1 {
+		_, err = d.exec("UPDATE items SET bare = 0 WHERE key = ?", key)
+	}
+	return err
+}
+
+// Bare returns live items without a vector in the space, oldest first.
+func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
+	q := memory.Query{Agent: agent, Kinds: kinds, Order: memory.Oldest, Limit: limit}
+	var items []dream.Item
+	err := s.read(ctx, func(d deal) error {
+		l, err := d.life(agent)
+		if err != nil {
+			return err
+		}
+		sort := sorts[memory.Oldest]
+		if l.space == space { // otherwise the space is empty, and everything is bare in it
+			sort.index, sort.only = "items_bare", "bare = 1"
+		}
+		query, args := findSQL(q, sort)
+		return d.items(query, args, &items)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("memories of %s without a vector in %s: %w", agent, space, err)
+	}
+	return items, nil
+}
+
+// Space names the space of the agent's vectors.
+func (s *Store) Space(ctx context.Context, agent string) (string, error) {
+	var l life
+	err := s.read(ctx, func(d deal) error {
+		var err error
+		l, err = d.life(agent)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("space of %s: %w", agent, err)
+	}
+	return l.space, nil
+}
+
+func packVector(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// unpackVector reads a packed vector into out; false when the lengths differ.
+func unpackVector(b []byte, out []float32) bool {
+	if len(b) != 4*len(out) {
+		return false
+	}
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	return true
+}
