@@ -1,0 +1,113 @@
+package openaigw
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+var errTooLong = errors.New("an event of the stream is longer than its bound")
+
+// events cuts server-sent events out of a stream of bytes: push what was read, pop what is whole. Comments and fields
+// other than data are passed over. Lines end with LF or CRLF. A data line that follows a complete JSON value without a
+// blank line between them, as sloppy servers write, begins an event of its own.
+type events struct {
+	limit int
+	buf   []byte // pushed and not yet cut
+	start int    // of the first line not yet cut
+	scan  int    // how far the search for its end has come
+	data  []byte // the data lines of the event being put together
+	open  bool   // there is one
+	begun bool
+	ended bool
+}
+
+// push takes bytes as they were read. The events popped before are no longer valid.
+func (e *events) push(p []byte) error {
+	if e.start > 0 {
+		e.buf = append(e.buf[:0], e.buf[e.start:]...)
+		e.scan -= e.start
+		e.start = 0
+	}
+	e.buf = append(e.buf, p...)
+	if !e.begun && len(e.buf) >= 3 {
+		e.begun = true
+		if bytes.HasPrefix(e.buf, []byte("\xef\xbb\xbf")) {
+			e.start, e.scan = 3, 3
+		}
+	}
+	if len(e.data)+len(e.buf) > e.limit+len(p) {
+		return errTooLong
+	}
+	return nil
+}
+
+// end says that no more bytes come. A last line without its end counts only when it is the end mark of the stream: a
+// torn one is no event.
+func (e *events) end() {
+	if rest := bytes.TrimSpace(e.buf[e.start:]); bytes.Equal(rest, []byte("data: [DONE]")) || bytes.Equal(rest, []byte("data:[DONE]")) {
+		e.buf = append(e.buf, '\n')
+	}
+	e.ended = true
+}
+
+// pop gives the data of the next whole event. It is valid until the next pop or push.
+func (e *events) pop() ([]byte, bool) {
+	for {
+		next := bytes.IndexByte(e.buf[e.scan:], '\n')
+		if next < 0 {
+			e.scan = len(e.buf)
+			if e.ended && e.open {
+				return e.whole()
+			}
+			return nil, false
+		}
+		line := bytes.TrimSuffix(e.buf[e.start:e.scan+next], []byte("\r"))
+		after := e.scan + next + 1
+		if len(line) == 0 {
+			e.start, e.scan = after, after
+			if e.open {
+				return e.whole()
+			}
+			continue
+		}
+		value, isData := dataOf(line)
+		if isData && e.open && json.Valid(e.data) {
+			return e.whole() // the line is cut at the next pop
+		}
+		e.start, e.scan = after, after
+		if isData {
+			e.add(value)
+		}
+	}
+}
+
+// dataOf reads one line as a data field.
+func dataOf(line []byte) ([]byte, bool) {
+	value, ok := bytes.CutPrefix(line, []byte("data"))
+	if !ok {
+		return nil, false
+	}
+	if len(value) == 0 {
+		return nil, true
+	}
+	if value[0] != ':' {
+		return nil, false
+	}
+	return bytes.TrimPrefix(value[1:], []byte(" ")), true
+}
+
+func (e *events) add(value []byte) {
+	if !e.open {
+		e.data = e.data[:0]
+		e.open = true
+	} else {
+		e.data = append(e.data, '\n')
+	}
+	e.data = append(e.data, value...)
+}
+
+func (e *events) whole() ([]byte, bool) {
+	e.open = false
+	return e.data, true
+}

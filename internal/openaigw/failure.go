@@ -1,0 +1,127 @@
+package openaigw
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// longestDelay bounds what a provider may ask us to wait.
+const longestDelay = 24 * time.Hour
+
+// noMoney are the error codes and types that mean an empty purse at the provider, whatever the status.
+var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits"}
+
+// refusal turns a status into a failure. A 4xx answer is not billed.
+func (g *Gateway) refusal(status int, header http.Header, body []byte) *inference.Failure {
+	told, code := words(body)
+	f := &inference.Failure{
+		Kind: kindOf(status, code), Status: status, RetryAfter: g.delay(header),
+		Billed: status < 400 || status >= 500, Message: g.clean(told),
+	}
+	switch should := header.Get("X-Should-Retry"); {
+	case f.Kind == inference.NoMoney || f.Kind == inference.Unauthorized:
+	case strings.EqualFold(should, "false") && f.Again():
+		f.Kind = inference.BadRequest
+	case strings.EqualFold(should, "true") && !f.Again():
+		f.Kind = inference.Unavailable
+	}
+	if status/100 == 3 {
+		f.Message = g.clean(fmt.Sprintf("the provider moved to %s; set base_url to the new address", header.Get("Location")))
+	}
+	if f.Message == "" {
+		f.Message = http.StatusText(status)
+	}
+	return f
+}
+
+// kindOf sorts a status (temporal.md section 9).
+func kindOf(status int, code string) inference.Kind {
+	switch {
+	case slices.Contains(noMoney, code), status == http.StatusPaymentRequired:
+		return inference.NoMoney
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return inference.Unauthorized
+	case status == http.StatusTooManyRequests:
+		return inference.RateLimited
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= 500:
+		return inference.Unavailable
+	default:
+		return inference.BadRequest
+	}
+}
+
+// words finds the message and the code in a refusal's body; a body of any other shape is its own message.
+func words(body []byte) (message, code string) {
+	var answer openai.ErrorResponse
+	if json.Unmarshal(body, &answer) != nil || answer.Error == nil {
+		return string(body), ""
+	}
+	code = answer.Error.Type
+	if s, ok := answer.Error.Code.(string); ok && (slices.Contains(noMoney, s) || code == "") {
+		code = s
+	}
+	return answer.Error.Message, code
+}
+
+// said turns an error inside a stream, or in place of an answer, into a failure. The provider may have charged for it.
+func (g *Gateway) said(raw json.RawMessage) *inference.Failure {
+	body := append(append([]byte(`{"error":`), raw...), '}')
+	told, code := words(body)
+	f := &inference.Failure{Kind: inference.Broken, Billed: true, Message: g.clean(told)}
+	var e struct {
+		Code json.RawMessage `json:"code"`
+	}
+	if json.Unmarshal(raw, &e) == nil {
+		if status, err := strconv.Atoi(strings.Trim(string(e.Code), `"`)); err == nil && status >= 400 && status < 600 {
+			f.Status = status
+		}
+	}
+	if f.Status != 0 || slices.Contains(noMoney, code) {
+		f.Kind = kindOf(f.Status, code)
+	}
+	return f
+}
+
+// delay reads the provider's own delay: retry-after-ms before Retry-After, in seconds or as a date.
+func (g *Gateway) delay(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
+		return bounded(ms * float64(time.Millisecond))
+	}
+	after := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(after, 64); err == nil {
+		return bounded(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(after); err == nil {
+		return bounded(float64(at.Sub(g.now())))
+	}
+	return 0
+}
+
+func bounded(d float64) time.Duration {
+	if math.IsNaN(d) || d <= 0 {
+		return 0
+	}
+	return time.Duration(min(d, float64(longestDelay)))
+}
+
+// clean makes a text fit for a message: secrets out, one line, bounded.
+func (g *Gateway) clean(text string) string {
+	for _, s := range g.secrets {
+		text = strings.ReplaceAll(text, s, "[secret]")
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if runes := []rune(text); len(runes) > messageLimit {
+		text = string(runes[:messageLimit]) + "…"
+	}
+	return text
+}

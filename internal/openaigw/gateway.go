@@ -1,0 +1,172 @@
+// Package openaigw speaks the OpenAI wire to one provider, and says on it what go-openai cannot.
+//
+// Requests, usage, embeddings and errors are go-openai's types; the exchange is our own http.Client. The library's
+// request is marshalled and the sampler fields are spliced into its JSON, because its struct loses a temperature of
+// exactly 0 and knows no min_p. Its client is left out: it refuses fields by prefixes of model names where the catalogue
+// must decide, drops the headers that name a delay, and gives io.EOF both for a finished and for a broken stream.
+package openaigw
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// Bounds on one exchange.
+const (
+	dialTimeout   = 10 * time.Second
+	idleConn      = 30 * time.Second // below the idle timeouts of common servers: a stale connection fails a call we never repeat
+	idlePerHost   = 64
+	headerLimit   = 64 << 10
+	errorLimit    = 64 << 10 // read of a refusal's body
+	messageLimit  = 300      // characters of it that are told
+	eventLimit    = 1 << 20  // one event of a stream
+	defaultAnswer = 16 << 20 // one answer
+	defaultUsage  = 2 * time.Second
+	drainWait     = 25 * time.Millisecond // after the last word, for the end of the body, so that the connection is used again
+)
+
+// Options describe one provider.
+type Options struct {
+	Name      string            // the provider's name in the catalogue
+	BaseURL   string            // such as "https://api.openai.com/v1"; no credentials and no query in it
+	APIKey    string            // sent as a bearer token; empty for servers that want none
+	Headers   map[string]string // sent with every request; treated as secret
+	Profile   Profile
+	Catalog   inference.Catalog
+	Proxy     func(*http.Request) (*url.URL, error) // nil for none: this room does not read the environment
+	UsageWait time.Duration                         // how long to wait for the usage after the answer's end; 0 for 2 s
+	BodyLimit int64                                 // most bytes of one answer; 0 for 16 MiB
+	Transport http.RoundTripper                     // nil for the tuned default
+	Now       func() time.Time                      // nil for time.Now; reads a Retry-After that is a date
+}
+
+// Gateway is one provider. It is safe for concurrent use, keeps nothing between calls but connections, and never retries.
+type Gateway struct {
+	name      string
+	base      string
+	key       string
+	headers   map[string]string
+	secrets   []string
+	profile   Profile
+	catalog   inference.Catalog
+	client    *http.Client
+	usageWait time.Duration
+	bodyLimit int64
+	now       func() time.Time
+}
+
+var (
+	_ inference.Model = (*Gateway)(nil)
+	_ inference.Relay = (*Gateway)(nil)
+)
+
+// New checks the options and joins every fault. No error names a secret.
+func New(o Options) (*Gateway, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	g := &Gateway{
+		name: o.Name, base: strings.TrimRight(o.BaseURL, "/"), key: o.APIKey, headers: o.Headers,
+		profile: o.Profile.named(), catalog: o.Catalog, usageWait: o.UsageWait, bodyLimit: o.BodyLimit, now: o.Now,
+	}
+	for _, s := range append([]string{o.APIKey}, values(o.Headers)...) {
+		if len(s) >= 8 { // shorter ones would blot ordinary words
+			g.secrets = append(g.secrets, s)
+		}
+	}
+	if g.usageWait <= 0 {
+		g.usageWait = defaultUsage
+	}
+	if g.bodyLimit <= 0 {
+		g.bodyLimit = defaultAnswer
+	}
+	if g.now == nil {
+		g.now = time.Now
+	}
+	transport := o.Transport
+	if transport == nil {
+		transport = newTransport(o.Proxy)
+	}
+	// A redirect is told, not followed: following it would be a second request.
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	g.client = &http.Client{Transport: transport, CheckRedirect: stay}
+	return g, nil
+}
+
+func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+	return &http.Transport{
+		Proxy:                  proxy,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           4 * idlePerHost,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        idleConn,
+		MaxResponseHeaderBytes: headerLimit,
+		DisableCompression:     true, // a compressed stream is a delayed stream, and relayed bytes stay as they are
+	}
+}
+
+// Close drops idle connections. Calls under way go on.
+func (g *Gateway) Close() { g.client.CloseIdleConnections() }
+
+// String names the provider and nothing secret.
+func (g *Gateway) String() string { return "provider " + g.name + " at " + g.base }
+
+// GoString is String, so that no way of printing tells the key.
+func (g *Gateway) GoString() string { return g.String() }
+
+func (o Options) validate() error {
+	var faults []error
+	fault := func(format string, a ...any) { faults = append(faults, fmt.Errorf(format, a...)) }
+	if o.Name == "" {
+		fault("provider name is empty; it must be the one its models carry in the catalogue")
+	}
+	if o.Catalog == nil {
+		fault("provider %s has no catalogue", o.Name)
+	}
+	switch u, err := url.Parse(o.BaseURL); {
+	case err != nil:
+		fault("base_url of provider %s cannot be read; it must look like https://host/v1", o.Name)
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+		fault("base_url of provider %s has scheme %q and host %q; it must look like https://host/v1", o.Name, u.Scheme, u.Host)
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		fault("base_url of provider %s carries credentials, a query or a fragment; give the key apart from it", o.Name)
+	}
+	if !printable(o.APIKey) || strings.ContainsRune(o.APIKey, ' ') {
+		fault("api_key of provider %s holds a space or an unprintable character; read it again from its source", o.Name)
+	}
+	for name, value := range o.Headers {
+		if name == "" || !printable(name) || strings.ContainsAny(name, " :") || !printable(value) {
+			fault("header %q of provider %s cannot be sent; names and values are printable ASCII", name, o.Name)
+		}
+	}
+	if err := o.Profile.validate(); err != nil {
+		fault("provider %s: %w", o.Name, err)
+	}
+	return errors.Join(faults...)
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func values(m map[string]string) []string {
+	var out []string
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}

@@ -1,0 +1,274 @@
+package openaigw
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// heard is one chunk of a stream, or a plain answer: they differ only in delta and message.
+type heard struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   *openai.Usage   `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index   int                 `json:"index"`
+	Delta   speech              `json:"delta"`
+	Message speech              `json:"message"`
+	Finish  openai.FinishReason `json:"finish_reason"`
+}
+
+type speech struct {
+	Content   string `json:"content"`
+	Refusal   string `json:"refusal"`
+	Reasoning string `json:"reasoning"`         // vLLM, OpenRouter
+	Thinking  string `json:"reasoning_content"` // DeepSeek and others
+}
+
+// hidden says whether there was speech that is not part of the visible answer.
+func (s speech) hidden() bool { return s.Reasoning != "" || s.Thinking != "" || s.Refusal != "" }
+
+// listener is one generation being read.
+type listener struct {
+	g        *Gateway
+	caller   context.Context
+	exchange context.Context
+	cancel   context.CancelCauseFunc
+	timer    *time.Timer
+	idle     time.Duration
+	token    func(string) bool
+	most     int // visible pieces
+	mostAll  int // visible and hidden pieces
+
+	answer   inference.Answer
+	text     strings.Builder
+	hidden   int
+	usage    *openai.Usage
+	spoken   bool // an event has come
+	full     bool // most pieces have come: only the end may follow
+	halted   bool // the caller had enough
+	finished bool // the provider said so
+	done     bool // the stream's end mark has come
+	waits    int  // which wait of the tail is running
+}
+
+func (g *Gateway) listen(ctx context.Context, r inference.Request, token func(string) bool) *listener {
+	l := &listener{g: g, caller: ctx, token: token, idle: r.IdleToken, most: r.MaxTokens, mostAll: r.MaxTokens + r.Reasoning}
+	l.exchange, l.cancel = context.WithCancelCause(ctx)
+	l.sign()
+	return l
+}
+
+func (l *listener) close() {
+	l.cancel(errClosed)
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+}
+
+// sign notes a sign of life.
+func (l *listener) sign() {
+	switch {
+	case l.idle <= 0 || l.waits > 0:
+	case l.timer == nil:
+		l.timer = time.AfterFunc(l.idle, func() {
+			l.cancel(fmt.Errorf("%w for %s", errSilence, l.idle))
+		})
+	default:
+		l.timer.Reset(l.idle)
+	}
+}
+
+// tail ends the exchange after a while: the answer is complete, only its accompaniment is still waited for, first the
+// usage, then the end of the body. Nothing that comes prolongs either wait.
+func (l *listener) tail() {
+	stage, d := 1, l.g.usageWait
+	if l.done || l.finished && l.usage != nil {
+		stage, d = 2, drainWait
+	}
+	if stage <= l.waits {
+		return
+	}
+	l.waits = stage
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.timer = time.AfterFunc(d, func() { l.cancel(errTail) })
+}
+
+// read takes the body to its end, or to where the answer ends. A body that begins with { is a plain answer.
+func (l *listener) read(body io.Reader) error {
+	e := events{limit: eventLimit}
+	var chunk [8 << 10]byte
+	var plain []byte
+	total, isPlain, known := int64(0), false, false
+	for {
+		n, err := body.Read(chunk[:])
+		if total += int64(n); total > l.g.bodyLimit {
+			return l.malformed(fmt.Errorf("it is longer than %d bytes", l.g.bodyLimit))
+		}
+		read := chunk[:n]
+		if !known {
+			read = bytes.TrimLeft(read, " \t\r\n")
+			known, isPlain = len(read) > 0, bytes.HasPrefix(read, []byte("{"))
+		}
+		if n > 0 && !l.spoken {
+			l.sign() // before the first event, comments say that the call waits in a queue
+		}
+		if isPlain {
+			plain = append(plain, read...)
+		} else if pushed := e.push(read); pushed != nil {
+			return l.malformed(pushed)
+		}
+		if errors.Is(err, io.EOF) {
+			e.end()
+		}
+		for data, ok := e.pop(); ok; data, ok = e.pop() {
+			if enough, err := l.event(data); enough || err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) && isPlain:
+			return l.plain(plain)
+		case errors.Is(err, io.EOF) && (l.finished || l.full):
+			return nil
+		case errors.Is(err, io.EOF):
+			return l.g.lost(l.exchange, fmt.Errorf("the stream ended before its end: %w", io.ErrUnexpectedEOF), true)
+		case err != nil:
+			return l.g.lost(l.exchange, err, true)
+		}
+	}
+}
+
+// event takes one event in. enough: nothing that follows matters.
+func (l *listener) event(data []byte) (enough bool, err error) {
+	if l.done {
+		return false, nil
+	}
+	if l.caller.Err() != nil && !l.finished {
+		return false, &interrupted{context.Cause(l.caller)}
+	}
+	data = bytes.TrimSpace(data)
+	switch {
+	case len(data) == 0:
+		return false, nil
+	case bytes.Equal(data, []byte("[DONE]")):
+		return l.end()
+	}
+	var h heard
+	if err := json.Unmarshal(data, &h); err != nil {
+		return false, l.malformed(err)
+	}
+	l.spoken = true
+	l.sign()
+	return l.take(h, func(c choice) speech { return c.Delta })
+}
+
+// end takes the stream's end mark. A stream that held no choice at all is no answer.
+func (l *listener) end() (bool, error) {
+	if !l.finished && l.answer.Visible+l.hidden == 0 {
+		return false, l.malformed(errors.New("it ended without a word"))
+	}
+	if !l.finished && l.answer.Finish == "" && !l.full {
+		l.answer.Finish = inference.Stopped
+	}
+	l.finished, l.done = true, true
+	l.tail()
+	return false, nil
+}
+
+func (l *listener) take(h heard, part func(choice) speech) (enough bool, err error) {
+	if len(h.Error) > 0 && string(h.Error) != "null" && !l.finished {
+		return false, l.g.said(h.Error)
+	}
+	if h.ID != "" {
+		l.answer.Provider = h.ID
+	}
+	if h.Model != "" {
+		l.answer.Model = h.Model
+	}
+	if h.Usage != nil {
+		l.usage = h.Usage
+	}
+	for _, c := range h.Choices {
+		if c.Index != 0 {
+			continue
+		}
+		if enough, err := l.piece(part(c)); enough || err != nil {
+			return enough, err
+		}
+		if c.Finish != "" && c.Finish != openai.FinishReasonNull {
+			l.finished, l.answer.Finish = true, finishOf(string(c.Finish))
+		}
+	}
+	if l.finished || l.full {
+		l.tail()
+	}
+	return false, nil
+}
+
+// piece takes what was said: at most most visible pieces, and most of all pieces together.
+func (l *listener) piece(s speech) (enough bool, err error) {
+	if l.finished || s.Content == "" && !s.hidden() {
+		return false, nil
+	}
+	if l.full {
+		return true, nil // it goes on beyond its limit: close the stream
+	}
+	if s.hidden() {
+		l.hidden++
+	}
+	if s.Content != "" {
+		l.answer.Visible++
+		l.text.WriteString(s.Content)
+		if l.token != nil && !l.token(s.Content) {
+			l.halted = true
+			return true, nil
+		}
+	}
+	if l.answer.Visible >= l.most || l.answer.Visible+l.hidden >= l.mostAll {
+		l.full = true
+	}
+	if l.caller.Err() != nil && !l.full {
+		return false, &interrupted{context.Cause(l.caller)}
+	}
+	return false, nil
+}
+
+// plain takes an answer that did not come as a stream: it is one piece.
+func (l *listener) plain(body []byte) error {
+	var h heard
+	if err := json.Unmarshal(body, &h); err != nil {
+		return l.malformed(err)
+	}
+	if len(h.Choices) == 0 && len(h.Error) == 0 {
+		return l.malformed(errors.New("it holds no choice"))
+	}
+	if _, err := l.take(h, func(c choice) speech { return c.Message }); err != nil {
+		return err
+	}
+	l.finished = true
+	if l.answer.Finish == "" {
+		l.answer.Finish = inference.Stopped
+	}
+	return nil
+}
+
+func (l *listener) malformed(err error) error {
+	return &inference.Failure{Kind: inference.Malformed, Billed: true, Err: err,
+		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err))}
+}

@@ -1,0 +1,95 @@
+package openaigw
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Never as a field's name keeps the field from being sent.
+const Never = "-"
+
+// Profile says which fields a kind of server understands and how it calls them. An empty name is the usual one, Never
+// keeps the field back. What a single model refuses stands in its inference.Spec; a field is sent when both allow it.
+type Profile struct {
+	Temperature string
+	TopP        string
+	MinP        string
+	Seed        string
+	Stop        string
+	MaxTokens   string                     // limit of models that do not reason first
+	MaxThinking string                     // limit of models that do: visible answer and reasoning together
+	NoUsage     bool                       // the server refuses stream_options
+	Extra       map[string]json.RawMessage // sent with every generation, such as a provider's routing or steering fields
+}
+
+// Profiles of known servers, as their request types were read: OpenAI knows no min_p, and Ollama's /v1 drops it in
+// silence, so neither is sent it; OpenRouter ignores what the chosen host does not support unless told to require it.
+var profiles = map[string]Profile{
+	"":           {},
+	"openai":     {MinP: Never},
+	"ollama":     {MinP: Never, MaxThinking: "max_tokens"},
+	"llamacpp":   {},
+	"vllm":       {},
+	"sglang":     {},
+	"openrouter": {Extra: map[string]json.RawMessage{"provider": json.RawMessage(`{"require_parameters":true}`)}},
+	"venice":     {Extra: map[string]json.RawMessage{"venice_parameters": json.RawMessage(`{"include_venice_system_prompt":false}`)}},
+}
+
+// ProfileOf finds the profile of a kind of server; the empty name is any compatible server.
+func ProfileOf(kind string) (Profile, error) {
+	p, ok := profiles[kind]
+	if !ok {
+		known := slices.Sorted(maps.Keys(profiles))
+		return Profile{}, fmt.Errorf("profile %q is not known; it must be one of %s, or be left out", kind, strings.Join(known[1:], ", "))
+	}
+	p.Extra = maps.Clone(p.Extra)
+	return p, nil
+}
+
+// ours are the fields that this room writes itself.
+var ours = []string{"model", "messages", "stream", "stream_options", "response_format", "tools", "tool_choice", "functions", "n"}
+
+func (p Profile) validate() error {
+	var faults []error
+	n := p.named()
+	taken := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking}, ours...)
+	for _, field := range slices.Sorted(maps.Keys(p.Extra)) {
+		if slices.Contains(taken, field) {
+			faults = append(faults, fmt.Errorf("extra field %q is written by the gateway itself; leave it out", field))
+		}
+		if !json.Valid(p.Extra[field]) {
+			faults = append(faults, fmt.Errorf("extra field %q is not JSON", field))
+		}
+	}
+	names := []string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens}
+	for i, name := range names {
+		if name != Never && (slices.Contains(names[:i], name) || slices.Contains(ours, name)) {
+			faults = append(faults, fmt.Errorf("field name %q is used twice", name))
+		}
+	}
+	if n.MaxTokens == Never || n.MaxThinking == Never {
+		faults = append(faults, errors.New("max_tokens cannot be kept back: an answer without a limit has no price"))
+	}
+	return errors.Join(faults...)
+}
+
+// named fills in the usual names.
+func (p Profile) named() Profile {
+	usual := func(name *string, usual string) {
+		if *name == "" {
+			*name = usual
+		}
+	}
+	usual(&p.Temperature, "temperature")
+	usual(&p.TopP, "top_p")
+	usual(&p.MinP, "min_p")
+	usual(&p.Seed, "seed")
+	usual(&p.Stop, "stop")
+	usual(&p.MaxTokens, "max_tokens")
+	usual(&p.MaxThinking, "max_completion_tokens")
+	return p
+}

@@ -1,0 +1,63 @@
+package openaigw
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// kept back in both directions: what belongs to a connection, and what belongs to the caller alone.
+var connectionHeaders = []string{
+	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "Content-Length",
+}
+
+var callerHeaders = []string{
+	"Authorization", "Cookie", "Host", "Accept-Encoding", "Idempotency-Key", "Api-Key", "X-Api-Key",
+	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Origin", "Referer",
+}
+
+// Relay passes a body on. Caller's credentials stay behind and the provider's go out.
+func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
+	if r.Model != "" {
+		if _, err := g.known(r.Model); err != nil {
+			return nil, err
+		}
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		return nil, badRequest("method %q is not relayed; it must be GET or POST", r.Method)
+	}
+	if !strings.HasPrefix(r.Path, "/") || strings.Contains(r.Path, "..") || strings.ContainsAny(r.Path, "#\\") || !printable(r.Path) {
+		return nil, badRequest("path %q is not relayed; it must begin with / and lie below the provider's address", r.Path)
+	}
+	if ctx.Err() != nil {
+		return nil, &interrupted{context.Cause(ctx)}
+	}
+	r.Header = without(r.Header, connectionHeaders, callerHeaders)
+	res, err := g.send(ctx, r, true)
+	if err != nil {
+		return nil, err
+	}
+	t := &tee{g: g, ctx: ctx, body: res.Body, status: res.StatusCode, sent: len(r.Body)}
+	return &inference.RelayResponse{
+		Status: res.StatusCode, Header: without(res.Header, connectionHeaders), Body: t, Seen: t.seen,
+	}, nil
+}
+
+func without(h map[string][]string, names ...[]string) map[string][]string {
+	out := http.Header(h).Clone()
+	if out == nil {
+		out = http.Header{}
+	}
+	for _, named := range strings.Split(strings.Join(out.Values("Connection"), ","), ",") {
+		out.Del(strings.TrimSpace(named))
+	}
+	for _, list := range names {
+		for _, name := range list {
+			out.Del(name)
+		}
+	}
+	return out
+}

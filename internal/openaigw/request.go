@@ -1,0 +1,162 @@
+package openaigw
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// written is a generation ready to be sent, and the sampling that is really in it.
+type written struct {
+	body     []byte
+	sampling inference.Sampling
+	bytes    int // of the prompt
+}
+
+// known finds a model that this provider serves and that has a price.
+func (g *Gateway) known(model string) (inference.Spec, error) {
+	spec, err := g.catalog.Lookup(model)
+	if err != nil {
+		return spec, err
+	}
+	if spec.Provider != g.name {
+		return spec, &inference.Failure{Kind: inference.Unknown,
+			Message: fmt.Sprintf("model %q belongs to provider %q, not to %q", model, spec.Provider, g.name)}
+	}
+	if spec.Price == nil {
+		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
+			"model %q has no price; add price: {in, cached_in, out} in micro-dollars per million tokens to its entry under providers.%s.models", model, g.name)}
+	}
+	return spec, nil
+}
+
+// write renders a request for a model: what the model or the provider refuses is left out.
+func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, error) {
+	if err := check(spec, r); err != nil {
+		return written{}, err
+	}
+	messages := r.Asked(spec.JSON)
+	request := openai.ChatCompletionRequest{Model: spec.Wire, Stream: true, ResponseFormat: format(spec, r.Schema)}
+	w := written{sampling: g.accepted(spec, r.Sampling)}
+	for _, m := range messages {
+		request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
+		w.bytes += len(m.Content)
+	}
+	if !g.profile.NoUsage {
+		request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	fields := maps.Clone(g.profile.Extra)
+	if fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	g.sample(fields, w.sampling)
+	if spec.Stop && len(r.Stop) > 0 && g.profile.Stop != Never {
+		fields[g.profile.Stop] = encode(r.Stop)
+	}
+	if spec.Reasoning {
+		fields[g.profile.MaxThinking] = encode(r.MaxTokens + r.Reasoning)
+	} else {
+		fields[g.profile.MaxTokens] = encode(r.MaxTokens)
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return written{}, badRequest("request cannot be written as JSON: %v", err)
+	}
+	w.body = splice(body, fields)
+	return w, nil
+}
+
+// accepted is the part of the sampling that this model on this provider takes (Z6).
+func (g *Gateway) accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
+	var out inference.Sampling
+	if s.Temperature != nil && spec.MaxHeat > 0 && g.profile.Temperature != Never {
+		heat := min(*s.Temperature, spec.MaxHeat)
+		out.Temperature = &heat
+	}
+	if spec.MinP && g.profile.MinP != Never {
+		out.MinP = s.MinP
+	}
+	if spec.TopP && g.profile.TopP != Never {
+		out.TopP = s.TopP
+	}
+	if spec.Seed && g.profile.Seed != Never {
+		out.Seed = s.Seed
+	}
+	return out
+}
+
+func (g *Gateway) sample(fields map[string]json.RawMessage, s inference.Sampling) {
+	if s.Temperature != nil {
+		fields[g.profile.Temperature] = encode(*s.Temperature)
+	}
+	if s.MinP != nil {
+		fields[g.profile.MinP] = encode(*s.MinP)
+	}
+	if s.TopP != nil {
+		fields[g.profile.TopP] = encode(*s.TopP)
+	}
+	if s.Seed != nil {
+		fields[g.profile.Seed] = encode(*s.Seed)
+	}
+}
+
+// splice adds fields to a JSON object, in the order of their names. The object must not hold them yet.
+func splice(object []byte, fields map[string]json.RawMessage) []byte {
+	out := object[:len(object)-1]
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		out = append(out, ',')
+		out = append(out, encode(name)...)
+		out = append(out, ':')
+		out = append(out, fields[name]...)
+	}
+	return append(out, '}')
+}
+
+// encode is for values that JSON can always hold; check has refused the others.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// check refuses what no provider could answer; nothing is sent then.
+func check(spec inference.Spec, r inference.Request) error {
+	if spec.Embeds {
+		return badRequest("model %q is an embedding model; it cannot generate", r.Model)
+	}
+	if r.MaxTokens <= 0 || r.Reasoning < 0 {
+		return badRequest("max tokens is %d and reasoning %d; the first must be above 0, the second not below", r.MaxTokens, r.Reasoning)
+	}
+	if len(r.Messages) == 0 {
+		return badRequest("request has no messages; it needs at least one")
+	}
+	for i, m := range r.Messages {
+		if m.Role != "system" && m.Role != "user" && m.Role != "assistant" {
+			return badRequest("message %d has role %q; it must be system, user or assistant", i+1, m.Role)
+		}
+		if m.Content == "" {
+			return badRequest("message %d (%s) is empty", i+1, m.Role)
+		}
+	}
+	for name, v := range map[string]*float64{"temperature": r.Sampling.Temperature, "min_p": r.Sampling.MinP, "top_p": r.Sampling.TopP} {
+		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
+			return badRequest("%s is %v; it must be a number from 0 up", name, *v)
+		}
+	}
+	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
+		return badRequest("schema %q is not JSON", r.Schema.Name)
+	}
+	return nil
+}
+
+func badRequest(format string, a ...any) error {
+	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, a...)}
+}

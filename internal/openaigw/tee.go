@@ -1,0 +1,134 @@
+package openaigw
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// teeLimit bounds what is remembered of a plain answer in order to find its usage.
+const teeLimit = 4 << 20
+
+// tee hands a body on and overhears its usage. What it cannot read it passes on all the same.
+type tee struct {
+	g      *Gateway
+	ctx    context.Context
+	body   io.ReadCloser
+	status int
+	sent   int
+
+	mu     sync.Mutex
+	events events
+	plain  []byte
+	known  bool
+	isJSON bool
+	deaf   bool // what comes can no longer be read
+	usage  *openai.Usage
+	pieces int64
+	finish string
+	ended  bool
+}
+
+// Read passes bytes on unaltered. A break becomes a failure of this room's kinds.
+func (t *tee) Read(p []byte) (int, error) {
+	n, err := t.body.Read(p)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.overhear(p[:n])
+	switch {
+	case errors.Is(err, io.EOF):
+		t.end()
+		return n, io.EOF
+	case err != nil:
+		return n, t.g.lost(t.ctx, err, true)
+	}
+	return n, nil
+}
+
+// Close closes the provider's stream.
+func (t *tee) Close() error { return t.body.Close() }
+
+func (t *tee) overhear(p []byte) {
+	if t.deaf {
+		return
+	}
+	if !t.known {
+		p = bytes.TrimLeft(p, " \t\r\n")
+		if len(p) == 0 {
+			return
+		}
+		t.known, t.isJSON = true, p[0] == '{'
+		t.events.limit = eventLimit
+	}
+	if t.isJSON {
+		t.deaf = len(t.plain)+len(p) > teeLimit
+		t.plain = append(t.plain, p...)
+		return
+	}
+	if t.events.push(p) != nil {
+		t.deaf = true
+		return
+	}
+	t.drain()
+}
+
+func (t *tee) drain() {
+	for data, ok := t.events.pop(); ok; data, ok = t.events.pop() {
+		var h heard
+		if json.Unmarshal(data, &h) == nil {
+			t.take(h)
+		}
+	}
+}
+
+func (t *tee) end() {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	if t.isJSON && !t.deaf {
+		var h heard
+		if json.Unmarshal(t.plain, &h) == nil {
+			t.take(h)
+		}
+		t.plain = nil
+		return
+	}
+	if t.known && !t.deaf {
+		t.events.end()
+		t.drain()
+	}
+}
+
+func (t *tee) take(h heard) {
+	if h.Usage != nil {
+		t.usage = h.Usage
+	}
+	for _, c := range h.Choices {
+		if c.Delta.Content != "" || c.Delta.hidden() {
+			t.pieces++
+		}
+		if c.Finish != "" && c.Finish != openai.FinishReasonNull {
+			t.finish = string(c.Finish)
+		}
+	}
+}
+
+func (t *tee) seen() inference.RelayObserved {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	o := inference.RelayObserved{Pieces: t.pieces, Finish: t.finish, Ended: t.ended, UsageFrom: inference.ByCount}
+	o.Tokens = counted(t.sent, int(t.pieces))
+	if tokens, ok := reported(t.usage); ok && t.ended && t.status/100 == 2 {
+		tokens.Out = max(tokens.Out, t.pieces)
+		o.Tokens, o.UsageFrom = tokens, inference.ByProvider
+	}
+	return o
+}

@@ -1,0 +1,206 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// chat serves one generation.
+func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+	raw, err := readBody(w, r)
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "invalid_request_error", err.Error())
+		return
+	}
+	q, err := readQuestion(raw)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_request_error", "We could not parse the JSON body of your request: "+err.Error())
+		return
+	}
+	model, served := s.models[q.Model]
+	arrival := Arrival{Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Model: q.Model, Prompt: q.prompt(), Schema: q.schema() != nil}
+	fault := s.choose(arrival)
+	number := s.Till.arrive(Call{
+		Path: r.URL.Path, Key: arrival.Key, Model: q.Model, Stream: q.Stream, Prompt: q.promptTokens(), Fault: fault,
+		Temperature: q.Temperature, Sampling: q.seen(), Format: q.Format.Type, Tools: q.tools(),
+	}, model.Price)
+	completed := false
+	defer func() { s.Till.end(number, completed) }()
+	if status := s.refused(w, r, q, model, served, fault); status != 0 {
+		s.Till.status(number, status)
+		return
+	}
+	s.Till.begin(number)
+	if fault == HangFirst {
+		s.hang(r.Context())
+		return
+	}
+	a := s.answer(q, model, fault, number)
+	s.Till.status(number, http.StatusOK)
+	if q.Stream && fault != Plain {
+		completed = s.stream(w, r.Context(), a)
+	} else {
+		completed = s.whole(w, r.Context(), a)
+	}
+	if !completed && fault == CutMiddle {
+		panic(http.ErrAbortHandler) // breaks the connection; the deferred line of the till is written
+	}
+}
+
+// refused answers everything that is not served; 0 when it is.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m Model, served bool, fault Fault) int {
+	if s.options.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.options.Key {
+		refuse(w, http.StatusUnauthorized, "invalid_api_key", "Incorrect API key provided: "+r.Header.Get("Authorization"))
+		return http.StatusUnauthorized
+	}
+	if q.tools() {
+		s.Till.fail("a request carried tools: dreams have no hands")
+		refuse(w, http.StatusInternalServerError, "server_error", "This provider serves dreams; they carry no tools.")
+		return http.StatusInternalServerError
+	}
+	if !served || m.Dim > 0 {
+		refuse(w, http.StatusNotFound, "model_not_found", fmt.Sprintf("The model %q does not exist.", q.Model))
+		return http.StatusNotFound
+	}
+	if m.Price == nil {
+		s.Till.fail("the unpriced model " + m.Name + " was called")
+	}
+	if status := s.refusal(w, fault, q.sampled()); status != 0 {
+		return status
+	}
+	if m.NoSampling {
+		if status := s.refusal(w, NoSampling, q.sampled()); status != 0 {
+			return status
+		}
+	}
+	if m.Thinks > 0 && q.MaxTokens != nil {
+		refuse(w, http.StatusBadRequest, "unsupported_parameter", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
+		return http.StatusBadRequest
+	}
+	return 0
+}
+
+// answer is what will be served.
+type answer struct {
+	number  int
+	id      string
+	model   string
+	thought []string
+	pieces  []string
+	finish  string
+	prompt  int64
+	usage   bool // wanted
+	fault   Fault
+}
+
+func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
+	a := answer{number: number, id: "till-" + strconv.Itoa(number), model: m.Name, prompt: q.promptTokens(),
+		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop"}
+	most := q.most()
+	if m.Thinks > 0 {
+		a.thought = Pieces(strings.TrimSpace(strings.Repeat("Let me look at this again. ", 1+m.Thinks/6)))
+		a.thought = a.thought[:min(len(a.thought), m.Thinks)]
+	}
+	room := 0
+	if most > 0 {
+		room = max(1, most-len(a.thought))
+	}
+	text := s.say(q, room)
+	if fault == BadJSON && q.schema() != nil {
+		text = spoil(text)
+	}
+	for _, stop := range q.Stop {
+		if at := strings.Index(text, stop); stop != "" && at >= 0 {
+			text = text[:at]
+		}
+	}
+	a.pieces = Pieces(text)
+	switch {
+	case fault == IgnoreMax:
+		a.pieces = endless(a.pieces, most+2000)
+	case most > 0:
+		a.thought = a.thought[:min(len(a.thought), most)]
+		if left := most - len(a.thought); len(a.pieces) > left {
+			a.pieces, a.finish = a.pieces[:left], "length"
+		}
+	}
+	return a
+}
+
+func endless(pieces []string, n int) []string {
+	out := make([]string, 0, n)
+	for len(out) < n {
+		for _, p := range pieces {
+			out = append(out, " "+strings.TrimSpace(p))
+		}
+	}
+	return out
+}
+
+// spoil breaks a JSON text so that no reader can take it for the whole.
+func spoil(text string) string {
+	runes := []rune(text)
+	return "Here you are: " + string(runes[:len(runes)*2/3]) + " …"
+}
+
+// reported is the usage as this answer's fault tells it.
+func (a answer) reported(completion int64) map[string]any {
+	t := budget.Tokens{In: a.prompt, Out: completion, Reasoning: min(int64(len(a.thought)), completion)}
+	switch a.fault {
+	case LowUsage:
+		t.In, t.Out, t.Reasoning = (t.In+1)/2, t.Out/2, t.Reasoning/2
+	case HighUsage:
+		t.In, t.Out = t.In*2, t.Out*2
+	}
+	return map[string]any{
+		"prompt_tokens": t.In, "completion_tokens": t.Out, "total_tokens": t.In + t.Out,
+		"completion_tokens_details": map[string]any{"reasoning_tokens": t.Reasoning},
+	}
+}
+
+// whole serves an answer in one piece; its tokens count once they are written.
+func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) bool {
+	n := int64(len(a.thought) + len(a.pieces))
+	for i := int64(0); i < n; i++ {
+		if !s.pause(ctx, s.delay(a, int(i))) {
+			return false
+		}
+	}
+	message := map[string]any{"role": "assistant", "content": strings.Join(a.pieces, "")}
+	if len(a.thought) > 0 {
+		message["reasoning_content"] = strings.Join(a.thought, "")
+	}
+	out := map[string]any{
+		"id": a.id, "object": "chat.completion", "created": 0, "model": a.model,
+		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": a.finish}},
+	}
+	if a.fault != NoUsage {
+		out["usage"] = a.reported(n)
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	switch a.fault {
+	case CutMiddle, HangMiddle:
+		body = body[:len(body)/2]
+	case BadChunk:
+		body[len(body)/2] = 0
+	}
+	if _, err := w.Write(body); err != nil || http.NewResponseController(w).Flush() != nil {
+		return false
+	}
+	s.Till.serve(a.number, n)
+	if a.fault == HangMiddle {
+		s.hang(ctx)
+	}
+	return a.fault != CutMiddle && a.fault != HangMiddle
+}

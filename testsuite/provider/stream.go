@@ -1,0 +1,103 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// stream serves an answer token by token: written, flushed, then counted. It stops at the first sign that the caller
+// hung up, and says whether the answer was served to its end.
+func (s *Server) stream(w http.ResponseWriter, ctx context.Context, a answer) bool {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	out := &wire{w: w, flush: http.NewResponseController(w), a: a}
+	if !s.pause(ctx, s.options.First) || !out.chunk(`{"role":"assistant","content":""}`, "null") {
+		return false
+	}
+	total := len(a.thought) + len(a.pieces)
+	for i := range total {
+		if i > 0 && !s.pause(ctx, s.delay(a, i)) || ctx.Err() != nil {
+			return false
+		}
+		if i == total/2 {
+			switch a.fault {
+			case CutMiddle:
+				return false
+			case HangMiddle:
+				s.hang(ctx)
+				return false
+			case BadChunk:
+				if !out.raw(`data: {"id":"` + a.id + `","choices":[{"delta":{"content":"` + "\n\n") {
+					return false
+				}
+			}
+		}
+		if !out.token(a, i) {
+			return false
+		}
+		s.Till.serve(a.number, 1)
+	}
+	if !out.chunk(`{}`, `"`+a.finish+`"`) {
+		return false
+	}
+	if a.fault == Lingering {
+		s.hang(ctx)
+		return true
+	}
+	if a.usage && a.fault != NoUsage && !out.usage(int64(total)) {
+		return false
+	}
+	return out.raw("data: [DONE]\n\n")
+}
+
+// delay is the time before token i.
+func (s *Server) delay(a answer, i int) time.Duration {
+	d := s.options.Each
+	if i == 0 {
+		d = s.options.First
+	}
+	if a.fault == IgnoreMax {
+		d = max(d, ignoreMaxPace)
+	}
+	return d
+}
+
+// wire writes events.
+type wire struct {
+	w     http.ResponseWriter
+	flush *http.ResponseController
+	a     answer
+}
+
+func (o *wire) raw(text string) bool {
+	if _, err := o.w.Write([]byte(text)); err != nil {
+		return false
+	}
+	return o.flush.Flush() == nil
+}
+
+func (o *wire) chunk(delta, finish string) bool {
+	return o.raw(`data: {"id":"` + o.a.id + `","object":"chat.completion.chunk","created":0,"model":"` + o.a.model +
+		`","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}` + "\n\n")
+}
+
+func (o *wire) token(a answer, i int) bool {
+	field, piece := "reasoning_content", ""
+	if i < len(a.thought) {
+		piece = a.thought[i]
+	} else {
+		field, piece = "content", a.pieces[i-len(a.thought)]
+	}
+	quoted, err := json.Marshal(piece)
+	return err == nil && o.chunk(`{"`+field+`":`+string(quoted)+`}`, "null")
+}
+
+func (o *wire) usage(completion int64) bool {
+	body, err := json.Marshal(map[string]any{
+		"id": o.a.id, "object": "chat.completion.chunk", "created": 0, "model": o.a.model,
+		"choices": []any{}, "usage": o.a.reported(completion),
+	})
+	return err == nil && o.raw("data: "+string(body)+"\n\n")
+}
