@@ -17,8 +17,10 @@ func Gist(text string) (string, bool) {
 		if len(Specifics(sentence)) > 0 {
 			sentence = withoutSpecificClauses(sentence)
 		}
-		if wordCount(sentence) > 0 {
-			kept = append(kept, sentence)
+		for _, part := range sentences(sentence) { // without its bracket a clause may be a sentence
+			if wordCount(part) > 0 {
+				kept = append(kept, part)
+			}
 		}
 	}
 	gist := strings.Join(kept, " ")
