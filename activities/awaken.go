@@ -1,0 +1,138 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// Awakening does the deeds of the hypnopompic return.
+type Awakening struct{ Ports }
+
+// insights is how many thoughts a night may carry into the day.
+const insights = 3
+
+type surfaced struct {
+	Insights []struct {
+		Insight string   `json:"insight"`
+		Sources []string `json:"sources"`
+	} `json:"insights"`
+}
+
+// Surface asks what is worth remembering by day and writes it into the journal, with its significance (H15, W5).
+func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
+	order, err := a.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	view, behind, err := a.material(ctx, r, insights)
+	if err != nil || len(view.Lines) == 0 {
+		return StepResult{}, tell(err)
+	}
+	begin := a.event(r.Sitting, "return/begin", event.HypnopompicStarted{Insights: len(view.Lines)})
+	c := call{
+		order: order, phase: dream.Return, limit: r.Limit, step: "surface", role: dream.Integrator, heat: r.Heat,
+		text: prompt.Surface(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
+	}
+	var answer surfaced
+	if order.Tier == dream.Hardened {
+		_, done, err := a.askFor(ctx, c, &answer)
+		if err != nil || done.End != EndDone {
+			return StepResult{Done: done}, tell(err)
+		}
+	}
+	var items []dream.Item
+	for i, said := range answer.Insights {
+		if text := strings.TrimSpace(said.Insight); text != "" && len(items) < insights {
+			items = append(items, a.entry(order, r, i+1, text, sourcesOf(said.Sources, view.Lines, behind)))
+		}
+	}
+	if order.Tier == dream.Core { // no call: what was caught speaks for itself
+		for i, line := range view.Lines[:min(insights, len(view.Lines))] {
+			items = append(items, a.entry(order, r, i+1, line.Text, []string{behind[i]}))
+		}
+	}
+	return a.keep(ctx, r.Sitting, c, items, memory.Write{Events: []event.Event{begin}})
+}
+
+func (a *Awakening) entry(o Order, r ConsolidateRequest, n int, text string, sources []string) *dream.Journal {
+	return &dream.Journal{
+		Head:    head(o, dream.Return, dream.KindJournal, fmt.Sprintf("%d", n), sources),
+		Content: text, Significance: journal.Significance(text, len(sources), r.Tone), Affect: r.Tone, Topics: journal.Topics(text, 3),
+	}
+}
+
+// SettleRequest ends the return.
+type SettleRequest struct {
+	Sitting
+	Insights []string `json:"insights"` // ids of journal entries
+	Kept     []string `json:"kept"`     // ids of the fragments whose tones made the dream's mood
+	Selected int      `json:"selected"`
+	Shown    int      `json:"shown"`
+}
+
+// SettleResult is the mood the agent wakes with.
+type SettleResult struct {
+	Before mood.PAD `json:"before"`
+	After  mood.PAD `json:"after"`
+	Delta  float64  `json:"delta"`
+}
+
+// Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14).
+func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
+	order, err := a.order(ctx, r.Sitting)
+	if err != nil {
+		return SettleResult{}, tell(err)
+	}
+	night, err := memory.One[*dream.Night](ctx, a.Memory, r.Agent, r.Dream)
+	if err != nil {
+		return SettleResult{}, tell(err)
+	}
+	dreamt, err := a.tone(ctx, r.Agent, r.Kept, night.Before)
+	if err != nil {
+		return SettleResult{}, tell(err)
+	}
+	after := night.Before.Toward(dreamt, order.Knobs.MoodShift)
+	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
+	night.After, night.Insights, night.Selected, night.Shown = after, r.Insights, r.Selected, r.Shown
+	return result, tell(a.write(ctx, r.Sitting, memory.Write{
+		Change: []dream.Item{night},
+		Affect: &dream.Affect{PAD: after, Since: order.AsOf, Cause: r.Dream},
+		Events: []event.Event{a.event(r.Sitting, "return/end", event.HypnopompicCompleted{
+			Insights: len(r.Insights), Transitioned: result.Delta > 0, Delta: result.Delta,
+		})},
+	}))
+}
+
+// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood.
+func (a *Awakening) tone(ctx context.Context, agent string, fragments []string, waking mood.PAD) (mood.PAD, error) {
+	items, err := a.Memory.Get(ctx, agent, fragments...)
+	if err != nil {
+		return waking, err
+	}
+	var sum mood.PAD
+	n := 0.0
+	for _, f := range memory.As[*dream.Fragment](items) {
+		sources, err := a.Memory.Get(ctx, agent, f.Sources...)
+		if err != nil {
+			return waking, err
+		}
+		for _, e := range memory.As[*dream.Episode](sources) {
+			sum.Pleasure += e.Affect.Pleasure
+			sum.Arousal += e.Affect.Arousal
+			sum.Dominance += e.Affect.Dominance
+			n++
+		}
+	}
+	if n == 0 {
+		return waking, nil
+	}
+	return mood.PAD{Pleasure: sum.Pleasure / n, Arousal: sum.Arousal / n, Dominance: sum.Dominance / n}, nil
+}

@@ -1,0 +1,358 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Lives says which workflows still run.
+type Lives interface {
+	// Running is false when the run has closed or was never known.
+	Running(ctx context.Context, workflow, run string) (bool, error)
+}
+
+// Planner freezes an order for a dream that nobody asked for by hand.
+type Planner interface {
+	// Plan answers with an empty order and a reason when the agent should not dream now.
+	Plan(ctx context.Context, agent string) (Order, string, error)
+}
+
+// Bed is where a dream begins and ends: slot, allowance, record.
+type Bed struct {
+	Ports
+	Lives   Lives
+	Planner Planner
+}
+
+// LieDownRequest begins a sitting.
+type LieDownRequest struct {
+	Order    Order  `json:"order"`
+	Workflow string `json:"workflow"`
+	Run      string `json:"run"`
+}
+
+// LieDownResult says whether the dream may go on.
+type LieDownResult struct {
+	Refused   dream.Outcome `json:"refused,omitempty"` // canceled or exhausted; empty: go on
+	Reason    string        `json:"reason,omitempty"`
+	Remaining budget.Micros `json:"remaining"` // what every cap above the phases still allows
+}
+
+// LieDown takes the agent's dreaming slot (O2) and the day's allowance, and opens the record of the night. It is the
+// first deed of every dream; done twice it changes nothing.
+func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
+	o := r.Order
+	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run}
+	held, err := b.takeSlot(ctx, s, r.Workflow)
+	if errors.Is(err, memory.ErrTaken) {
+		reason := fmt.Sprintf("%s is already dreaming %s", o.Handle, held.Dream)
+		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.Run, dream.Canceled, reason)
+	}
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return LieDownResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
+	}
+	if _, err := b.Memory.PutNote(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: r.Run}, orderNote, body); err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	if !o.Free {
+		err = b.Purse.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
+		if over, ok := purse.AsOverCap(err); ok {
+			return LieDownResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.Run, dream.Exhausted, over.Error())
+		}
+		if err != nil {
+			return LieDownResult{}, tell(err)
+		}
+	}
+	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	affect, err := b.Memory.Affect(ctx, o.Agent)
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	night.Workflow, night.Run, night.Before, night.After = r.Workflow, r.Run, affect.PAD, affect.PAD
+	err = b.write(ctx, s, memory.Write{
+		Change: []dream.Item{night},
+		Events: []event.Event{b.event(s, "begin/"+r.Run, event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget})},
+	})
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	left, err := b.remaining(ctx, o)
+	return LieDownResult{Remaining: left}, tell(err)
+}
+
+// takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open.
+func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.Slot, error) {
+	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Since: b.Now()}
+	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
+	if !errors.Is(err, memory.ErrTaken) {
+		return held, err
+	}
+	running, lookErr := b.Lives.Running(ctx, held.Workflow, held.Run)
+	if lookErr != nil {
+		return held, fmt.Errorf("look whether %s still runs: %w", held.Workflow, lookErr)
+	}
+	if running {
+		return held, err
+	}
+	if err := b.bury(ctx, s.Agent, held); err != nil {
+		return held, err
+	}
+	return b.Memory.TakeSlot(ctx, s.Agent, want, held.Fence)
+}
+
+// bury closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
+func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, held.Dream)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil
+	}
+	if err != nil || night.Outcome != dream.Dreaming {
+		return err
+	}
+	s := Sitting{Agent: agent, Dream: held.Dream, Run: held.Run}
+	_, err = b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: "its workflow was terminated"})
+	return err
+}
+
+// Reconcile frees the slots and closes the open reservations of dreams whose workflows have closed. It answers how many.
+func (b *Bed) Reconcile(ctx context.Context) (int, error) {
+	slots, err := b.Memory.Slots(ctx)
+	if err != nil {
+		return 0, err
+	}
+	buried := 0
+	for agent, held := range slots {
+		running, err := b.Lives.Running(ctx, held.Workflow, held.Run)
+		if err != nil {
+			return buried, err
+		}
+		if running {
+			continue
+		}
+		if err := b.bury(ctx, agent, held); err != nil {
+			return buried, err
+		}
+		if err := b.Memory.FreeSlot(ctx, agent, held.Fence); err != nil {
+			return buried, err
+		}
+		buried++
+	}
+	return buried, nil
+}
+
+// refuse closes the record of a dream that never began. It is written without a fence: the slot is another's.
+func (b *Bed) refuse(ctx context.Context, o Order, run string, outcome dream.Outcome, reason string) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	if err != nil {
+		return tell(err)
+	}
+	night.Outcome, night.Reason, night.Ended = outcome, reason, b.Now().UTC()
+	s := Sitting{Agent: o.Agent, Dream: o.Dream}
+	_, err = b.Memory.Commit(ctx, memory.Write{
+		Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night},
+		Events: []event.Event{b.event(s, "refused/"+run, event.DreamEnded{Outcome: outcome, Reason: reason})},
+	})
+	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: run})))
+}
+
+func (b *Bed) remaining(ctx context.Context, o Order) (budget.Micros, error) {
+	left := budget.Unlimited
+	for _, account := range o.Accounts {
+		if account.Limit == budget.Unlimited {
+			continue
+		}
+		balance, err := b.Purse.Ledger.Balance(ctx, account.Scope)
+		if err != nil {
+			return 0, fmt.Errorf("read account %s: %w", account.Scope, err)
+		}
+		left = min(left, max(0, account.Limit-balance.Reserved-balance.Spent))
+	}
+	return left, nil
+}
+
+// Ending is how a dream ends.
+type Ending struct {
+	Outcome dream.Outcome `json:"outcome"`
+	Reason  string        `json:"reason,omitempty"`
+	Kept    int           `json:"kept"`
+	Tallies []dream.Tally `json:"tallies,omitempty"`
+}
+
+// RiseRequest ends a sitting.
+type RiseRequest struct {
+	Sitting
+	Ending Ending `json:"ending"`
+}
+
+// RiseResult is what the dream cost, all caps and phases together.
+type RiseResult struct {
+	Spent budget.Micros `json:"spent"`
+	Lost  int           `json:"lost"` // attempts whose end nobody knows; they count in full
+}
+
+// Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
+func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
+	if err != nil {
+		return RiseResult{}, tell(err)
+	}
+	result, err := b.close(ctx, r.Sitting, night, r.Ending)
+	if err != nil {
+		return result, tell(err)
+	}
+	fence := memory.Fence{Dream: r.Dream, Run: r.Run}
+	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, fence))
+}
+
+func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
+	ledger := b.Purse.Ledger
+	lost, _, err := ledger.Close(ctx, s.Dream, b.Now())
+	if err != nil {
+		return RiseResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
+	}
+	balance, err := ledger.Balance(ctx, DreamScope(s.Dream))
+	if err != nil {
+		return RiseResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
+	}
+	if e.Outcome == dream.Aborted {
+		if err := ledger.GiveBack(ctx, s.Dream); err != nil {
+			return RiseResult{}, fmt.Errorf("give back the allowance of %s: %w", s.Dream, err)
+		}
+	}
+	unjudged, err := b.unjudged(ctx, s)
+	if err != nil {
+		return RiseResult{}, err
+	}
+	if night.Outcome == dream.Dreaming {
+		night.Outcome, night.Reason, night.Ended = e.Outcome, e.Reason, b.Now().UTC()
+	}
+	night.Spent, night.Phases = balance.Reserved+balance.Spent, e.Tallies
+	events := make([]event.Event, 0, 2)
+	if e.Outcome == dream.Aborted {
+		events = append(events, b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason}))
+	}
+	events = append(events, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept}))
+	err = b.write(ctx, s, memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: events})
+	if errors.Is(err, memory.ErrFenced) && night.Ended.IsZero() {
+		return RiseResult{}, err
+	}
+	if err != nil && !errors.Is(err, memory.ErrFenced) {
+		return RiseResult{}, err
+	}
+	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
+		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
+	}
+	return RiseResult{Spent: night.Spent, Lost: lost}, nil
+}
+
+// unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
+// that every answer that was bought can be found (H5).
+func (b *Bed) unjudged(ctx context.Context, s Sitting) ([]dream.Item, error) {
+	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: s.Dream, Phase: string(dream.Onset)})
+	if err != nil {
+		return nil, fmt.Errorf("list the calls of %s: %w", s.Dream, err)
+	}
+	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
+	if err != nil {
+		return nil, err
+	}
+	o := Order{Dream: s.Dream, Agent: s.Agent, AsOf: night.AsOf}
+	var found []dream.Item
+	for _, row := range rows {
+		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
+		if !ok || !strings.Contains(step, "/partial-") {
+			continue
+		}
+		text, err := bought(ctx, b.Purse.Ledger, row.Step)
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			continue
+		}
+		var cycle, turn int
+		if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err != nil {
+			return nil, fmt.Errorf("read step %s: %w", row.Step, err)
+		}
+		found = append(found, &dream.Fragment{
+			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
+			Content: text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
+			Reason: "the dream ended before it was judged",
+		})
+	}
+	return found, nil // ids that exist already are left as they are
+}
+
+// bought is the text of a finished answer, or "".
+func bought(ctx context.Context, ledger purse.Ledger, step string) (string, error) {
+	body, ok, err := ledger.Answer(ctx, step)
+	if err != nil || !ok {
+		return "", err
+	}
+	var paid purse.Paid
+	if err := json.Unmarshal(body, &paid); err != nil {
+		return "", fmt.Errorf("read the answer kept for %s: %w", step, err)
+	}
+	return paid.Text, nil
+}
+
+// Running asks whether a workflow still runs.
+func (b *Bed) Running(ctx context.Context, r RunningRequest) (bool, error) {
+	return b.Lives.Running(ctx, r.Workflow, r.Run)
+}
+
+// RunningRequest names a workflow run.
+type RunningRequest struct {
+	Workflow string `json:"workflow"`
+	Run      string `json:"run"`
+}
+
+// PlanResult is an order, or why there is none.
+type PlanResult struct {
+	Order  Order  `json:"order"`
+	Reason string `json:"reason,omitempty"` // not empty: do not dream now
+}
+
+// Plan freezes an order for a dream that starts by itself.
+func (b *Bed) Plan(ctx context.Context, agent string) (PlanResult, error) {
+	order, reason, err := b.Planner.Plan(ctx, agent)
+	return PlanResult{Order: order, Reason: reason}, tell(err)
+}
+
+// DreamScope names the account of a whole dream.
+func DreamScope(dreamID string) string { return "dream:" + dreamID }
+
+func lastPhase(tallies []dream.Tally) dream.Phase {
+	if len(tallies) == 0 {
+		return ""
+	}
+	return tallies[len(tallies)-1].Phase
+}
+
+// MoodRequest asks how the agent feels.
+type MoodRequest struct {
+	Agent string `json:"agent"`
+}
+
+// Feel re-reads the agent's affect (H5: at every cycle boundary).
+func (b *Bed) Feel(ctx context.Context, r MoodRequest) (mood.PAD, error) {
+	affect, err := b.Memory.Affect(ctx, r.Agent)
+	return affect.PAD, tell(err)
+}

@@ -1,0 +1,210 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Ports are what every deed holds.
+type Ports struct {
+	Memory  memory.Store
+	Purse   *purse.Purse
+	Catalog inference.Catalog
+	Now     func() time.Time
+}
+
+// beat is how often a paid deed tells Temporal that it lives; the heartbeat timeout is in workflows/options.go.
+const beat = 3 * time.Second
+
+const orderNote = "order"
+
+// order reads the frozen order of a dream.
+func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
+	var o Order
+	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, orderNote)
+	if err != nil {
+		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
+	}
+	if err := json.Unmarshal(body, &o); err != nil {
+		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
+	}
+	return o, nil
+}
+
+// self reads who dreams, and the theme of the night.
+func (p Ports) self(ctx context.Context, s Sitting) (prompt.Self, string, error) {
+	agent, err := p.Memory.Agent(ctx, s.Agent)
+	if err != nil {
+		return prompt.Self{}, "", fmt.Errorf("read agent %s: %w", s.Agent, err)
+	}
+	night, err := memory.One[*dream.Night](ctx, p.Memory, s.Agent, s.Dream)
+	if err != nil {
+		return prompt.Self{}, "", err
+	}
+	return prompt.Self{Handle: agent.Handle, Persona: agent.Persona, Interests: agent.Interests}, night.Theme, nil
+}
+
+// call is one paid step.
+type call struct {
+	order  Order
+	phase  dream.Phase
+	limit  budget.Micros // the phase's
+	step   string        // unique in the phase: "2/partial-1"
+	role   dream.Role
+	text   prompt.Text
+	heat   float64
+	minP   bool
+	seed   int64
+	tokens int
+}
+
+func (c call) key() string { return c.order.Dream + "/" + string(c.phase) + "/" + c.step }
+
+func (c call) charge(step string) purse.Charge {
+	accounts := append([]budget.Account{{Scope: PhaseScope(c.order.Dream, c.phase), Limit: c.limit}}, c.order.Accounts...)
+	return purse.Charge{
+		Step: step, Agent: c.order.Agent, Dream: c.order.Dream, Phase: string(c.phase), Day: c.order.Day, Accounts: accounts,
+	}
+}
+
+func (c call) request() inference.Request {
+	k := c.order.Knobs
+	r := inference.Request{
+		Model:     c.order.Models[c.role],
+		Messages:  []inference.Message{{Role: "system", Content: c.text.System}, {Role: "user", Content: c.text.User()}},
+		Sampling:  inference.Sampling{Temperature: &c.heat, Seed: &c.seed},
+		MaxTokens: c.tokens, Reasoning: k.ReasoningTokens, IdleToken: k.IdleToken,
+	}
+	if c.minP {
+		r.Sampling.MinP = &k.MinP
+	}
+	if c.text.Schema != nil {
+		r.Schema = &inference.Schema{Name: c.text.Name, JSON: c.text.Schema}
+	}
+	return r
+}
+
+// ask buys one answer of at most c.tokens visible tokens. A cap or a cancellation is a Done, not an error.
+func (p Ports) ask(ctx context.Context, c call) (purse.Paid, Done, error) {
+	return p.buy(ctx, c, c.key(), c.request())
+}
+
+func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (purse.Paid, Done, error) {
+	ctx, done := attended(ctx)
+	defer done()
+	paid, err := p.Purse.Generate(ctx, c.charge(key), r, func(string) bool { return true })
+	if err == nil {
+		return paid, Done{Reused: paid.Reused}, nil
+	}
+	d, err := p.ended(ctx, err)
+	return paid, d, err
+}
+
+// askFor buys an answer that must be one JSON value, with one attempt at repair (issue: a tolerant reader and one repair).
+func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, error) {
+	paid, done, err := p.ask(ctx, c)
+	if err != nil || done.End != EndDone {
+		return paid, done, err
+	}
+	problem := inference.ReadJSON(paid.Text, into)
+	if problem == nil {
+		return paid, done, nil
+	}
+	r := c.request()
+	r.Messages = append(r.Messages, inference.Repair(problem, paid.Text)...)
+	again, done, err := p.buy(ctx, c, c.key()+"/repair", r)
+	if err != nil || done.End != EndDone {
+		return paid, done, err
+	}
+	if problem := inference.ReadJSON(again.Text, into); problem != nil {
+		return again, Done{End: EndUnreadable, Reason: problem.Error()}, nil
+	}
+	return again, done, nil
+}
+
+// embed buys vectors for texts and checks that they belong to the agent's space.
+func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (inference.Vectors, Done, error) {
+	ctx, done := attended(ctx)
+	defer done()
+	key := c.order.Dream + "/" + string(c.phase) + "/" + step
+	vectors, err := p.Purse.Embed(ctx, c.charge(key), c.order.Models[dream.Embedder], texts)
+	if err == nil {
+		return vectors, Done{}, nil
+	}
+	d, err := p.ended(ctx, err)
+	return vectors, d, err
+}
+
+// ended sorts what stopped a paid call: a cap and a cancellation are ends, everything else is a failure.
+func (p Ports) ended(ctx context.Context, err error) (Done, error) {
+	if over, ok := purse.AsOverCap(err); ok {
+		return Done{End: EndCap, Scope: over.Scope, Reason: over.Error()}, nil
+	}
+	if canceled(ctx) {
+		return Done{End: EndCut, Reason: "cancelled"}, nil
+	}
+	return Done{}, err
+}
+
+// attended keeps a paid deed in touch with Temporal: it beats by the clock, never by tokens, and ends the call when the
+// worker stops. The returned function must be called when the deed is over.
+func attended(ctx context.Context) (context.Context, func()) {
+	if !activity.IsActivity(ctx) {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		ticker := time.NewTicker(beat)
+		defer ticker.Stop()
+		activity.RecordHeartbeat(ctx)
+		for {
+			select {
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
+			case <-activity.GetWorkerStopChannel(ctx):
+				cancel(errStopping)
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); <-gone }
+}
+
+// write is what a deed adds to the store, fenced by its sitting.
+func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
+	w.Agent, w.Cause = s.Agent, s.Dream
+	w.Fence = memory.Fence{Dream: s.Dream, Run: s.Run}
+	if _, err := p.Memory.Commit(ctx, w); err != nil {
+		return fmt.Errorf("write what %s made: %w", s.Dream, err)
+	}
+	return nil
+}
+
+// event makes an event whose id derives from the deed, so that a deed done twice announces once.
+func (p Ports) event(s Sitting, deed string, payload event.Payload) event.Event {
+	return event.New(s.Dream+"/"+deed+"/"+payload.EventType(), s.Agent, s.Dream, p.Now(), payload)
+}
+
+// head is the common part of what a dream makes.
+func head(o Order, phase dream.Phase, kind dream.Kind, step string, sources []string) dream.Head {
+	return dream.Head{
+		ID: o.Dream + "/" + string(phase) + "/" + step, Agent: o.Agent, Kind: kind, At: o.AsOf, State: dream.Live,
+		Taint: dream.FromDream, Dream: o.Dream, Phase: phase, Sources: sources,
+	}
+}

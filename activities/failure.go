@@ -1,0 +1,51 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Types of ApplicationError. They are wire format: recorded in histories, matched by workflows.
+const (
+	FailProvider = "ProviderFailed"  // the call failed; another attempt could do better
+	FailRefused  = "ProviderRefused" // bad request, no key, no money, unpriced: never again
+	FailFenced   = "Fenced"          // the sitting lost the agent's dreaming slot: never again
+	FailMissing  = "Missing"         // something the deed needs does not exist: never again
+	FailStopping = "WorkerStopping"  // the worker shuts down: try elsewhere
+)
+
+var errStopping = errors.New("the worker is stopping")
+
+// tell turns a deed's error into what Temporal should know: the type, whether to try again, and the provider's own delay.
+func tell(err error) error {
+	if err == nil {
+		return nil
+	}
+	if failure, ok := inference.AsFailure(err); ok {
+		if !failure.Again() {
+			return temporal.NewNonRetryableApplicationError(failure.Error(), FailRefused, nil)
+		}
+		return temporal.NewApplicationErrorWithOptions(failure.Error(), FailProvider,
+			temporal.ApplicationErrorOptions{NextRetryDelay: failure.RetryAfter})
+	}
+	switch {
+	case errors.Is(err, memory.ErrFenced):
+		return temporal.NewNonRetryableApplicationError(err.Error(), FailFenced, nil)
+	case errors.Is(err, memory.ErrNotFound), errors.Is(err, memory.ErrSpace):
+		return temporal.NewNonRetryableApplicationError(err.Error(), FailMissing, nil)
+	case errors.Is(err, errStopping):
+		return temporal.NewApplicationError(err.Error(), FailStopping)
+	}
+	return err
+}
+
+// canceled says whether ctx ended because the workflow asked for it, and not because a worker stops or a clock ran out.
+func canceled(ctx context.Context) bool {
+	var asked *temporal.CanceledError
+	return ctx.Err() != nil && errors.As(context.Cause(ctx), &asked)
+}

@@ -1,0 +1,172 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// GatherRequest asks for the memories of an onset cycle.
+type GatherRequest struct {
+	Sitting
+	Cycle int       `json:"cycle"`
+	Since *mood.PAD `json:"since,omitempty"` // affect of the last gathering; gathered anew only when it moved by > .15
+}
+
+// GatherResult counts what was chosen. The pieces themselves lie in the store, under the cycle's note.
+type GatherResult struct {
+	Cycle    int       `json:"cycle"` // whose note holds the pieces
+	Bias     mood.Bias `json:"bias"`
+	Affect   mood.PAD  `json:"affect"`
+	Selected int       `json:"selected"`
+	Shown    int       `json:"shown"`
+	Bare     int       `json:"bare"` // chosen items that have no vector yet
+	Same     bool      `json:"same"` // affect has not moved: the last gathering stands
+}
+
+// shown is a piece as the note keeps it: enough to find the text again.
+type shown struct {
+	Ref  string `json:"ref"`
+	Item string `json:"item"`
+}
+
+type gathering struct {
+	Result GatherResult `json:"result"`
+	Shown  []shown      `json:"shown"`
+}
+
+func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
+
+// Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
+// window and shuffles them (H4). What it chose is frozen in a note: done twice it answers the same.
+func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
+	if body, err := o.Memory.Note(ctx, r.Agent, r.Dream, gatherNote(r.Cycle)); err == nil {
+		var g gathering
+		return g.Result, json.Unmarshal(body, &g)
+	}
+	affect, err := o.Memory.Affect(ctx, r.Agent)
+	if err != nil {
+		return GatherResult{}, tell(err)
+	}
+	if r.Since != nil && affect.PAD.Distance(*r.Since) <= mood.RebiasAfterShift {
+		return GatherResult{Same: true, Affect: *r.Since}, nil
+	}
+	order, err := o.order(ctx, r.Sitting)
+	if err != nil {
+		return GatherResult{}, tell(err)
+	}
+	items, err := o.choose(ctx, order)
+	if err != nil {
+		return GatherResult{}, tell(err)
+	}
+	var pieces []hypnagogia.Piece
+	for _, item := range items {
+		pieces = append(pieces, hypnagogia.Decompose(item)...)
+	}
+	ranked := hypnagogia.Rank(pieces, affect.PAD, order.AsOf)
+	fitting := hypnagogia.Fit(ranked, order.Knobs.ShownCharacters)
+	shuffled := hypnagogia.Shuffle(fitting, order.Knobs.Shuffle, hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
+	g := gathering{Result: GatherResult{
+		Cycle: r.Cycle, Bias: affect.PAD.Bias(), Affect: affect.PAD, Selected: len(pieces), Shown: len(shuffled),
+	}}
+	if g.Result.Bare, err = o.bare(ctx, order, shuffled); err != nil {
+		return GatherResult{}, tell(err)
+	}
+	for _, p := range shuffled {
+		g.Shown = append(g.Shown, shown{Ref: p.Ref, Item: p.Item})
+	}
+	body, err := json.Marshal(g)
+	if err != nil {
+		return GatherResult{}, fmt.Errorf("note what was gathered: %w", err)
+	}
+	_, err = o.Memory.PutNote(ctx, r.Agent, memory.Fence{Dream: r.Dream, Run: r.Run}, gatherNote(r.Cycle), body)
+	return g.Result, tell(err)
+}
+
+// choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's now.
+func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
+	k, until := o.Knobs, o.AsOf.Add(1)
+	episodes := []dream.Kind{dream.KindEpisode}
+	queries := []memory.Query{
+		{Agent: o.Agent, Kinds: episodes, Order: memory.Newest, Limit: k.Recent, Until: until},
+		{Agent: o.Agent, Kinds: episodes, Order: memory.MostSalient, SalientFrom: k.SalientAbove, Limit: k.Salient, Until: until},
+		{Agent: o.Agent, Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: k.Decaying, Until: until},
+	}
+	var chosen []dream.Item
+	seen := map[string]bool{}
+	for _, q := range queries {
+		if q.Limit == 0 {
+			continue
+		}
+		items, err := p.Memory.Find(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("choose memories (%s): %w", q.Order, err)
+		}
+		for _, item := range items {
+			if id := item.Header().ID; !seen[id] {
+				seen[id] = true
+				chosen = append(chosen, item)
+			}
+		}
+	}
+	return chosen, nil
+}
+
+func (o *Onset) bare(ctx context.Context, order Order, pieces []hypnagogia.Piece) (int, error) {
+	space, err := o.Memory.Space(ctx, order.Agent)
+	if err != nil {
+		return 0, err
+	}
+	bare, err := o.Memory.Bare(ctx, order.Agent, space, measurable, order.Knobs.Recent+order.Knobs.Salient+order.Knobs.Decaying)
+	return len(bare), err
+}
+
+// measurable are the kinds whose vectors distances are measured against.
+var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindPlaybook, dream.KindGist}
+
+// remember reads a gathering back as the lines of a prompt, with the item behind each line.
+func (o *Onset) remember(ctx context.Context, s Sitting, cycle int) ([]prompt.Line, []string, error) {
+	body, err := o.Memory.Note(ctx, s.Agent, s.Dream, gatherNote(cycle))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what cycle %d gathered: %w", cycle, err)
+	}
+	var g gathering
+	if err := json.Unmarshal(body, &g); err != nil {
+		return nil, nil, fmt.Errorf("read what cycle %d gathered: %w", cycle, err)
+	}
+	ids := make([]string, 0, len(g.Shown))
+	seen := map[string]bool{}
+	for _, piece := range g.Shown {
+		if !seen[piece.Item] {
+			seen[piece.Item] = true
+			ids = append(ids, piece.Item)
+		}
+	}
+	items, err := o.Memory.Get(ctx, s.Agent, ids...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the memories of cycle %d: %w", cycle, err)
+	}
+	texts := map[string]string{}
+	for _, item := range items {
+		for _, piece := range hypnagogia.Decompose(item) {
+			texts[piece.Ref] = piece.Text
+		}
+	}
+	var lines []prompt.Line
+	var behind []string
+	for _, piece := range g.Shown {
+		text, ok := texts[piece.Ref]
+		if !ok {
+			continue // forgotten since
+		}
+		lines = append(lines, prompt.Line{Ref: fmt.Sprintf("r%d", len(lines)+1), Text: text})
+		behind = append(behind, piece.Item)
+	}
+	return lines, behind, nil
+}

@@ -1,0 +1,136 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// Integration does the deeds of consolidation.
+type Integration struct{ Ports }
+
+// ConsolidateRequest asks for hypotheses from what the night has made.
+type ConsolidateRequest struct {
+	StepRequest
+	Items []string `json:"items"` // ids of patterns, kept scenarios and selected fragments, best first
+}
+
+type hypotheses struct {
+	Hypotheses []struct {
+		Claim      string   `json:"claim"`
+		FirstStep  string   `json:"first_step"`
+		Confidence float64  `json:"confidence"`
+		Sources    []string `json:"sources"`
+	} `json:"hypotheses"`
+}
+
+// most is how many hypotheses one dream may stage, however much room the playbook has.
+const most = 3
+
+// Consolidate stages hypotheses for the playbook, at most Knobs.MaxStaged at a time (H14), and marks the fragments they
+// come from as promoted.
+func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
+	order, err := g.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	staged, err := g.Memory.Count(ctx, memory.Query{
+		Agent: r.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
+	})
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	room := min(most, order.Knobs.MaxStaged-staged)
+	if room <= 0 {
+		return StepResult{Done: Done{Reason: fmt.Sprintf("%d hypotheses are staged already, and no more than %d may be", staged, order.Knobs.MaxStaged)}}, nil
+	}
+	view, behind, err := g.material(ctx, r, room)
+	if err != nil || len(view.Lines) == 0 {
+		return StepResult{}, tell(err)
+	}
+	c := call{
+		order: order, phase: dream.Integration, limit: r.Limit, step: "consolidate", role: dream.Integrator, heat: r.Heat,
+		text: prompt.Consolidate(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Integration, 0, 0),
+	}
+	var answer hypotheses
+	_, done, err := g.askFor(ctx, c, &answer)
+	if err != nil || done.End != EndDone {
+		return StepResult{Done: done}, tell(err)
+	}
+	var items []dream.Item
+	w := memory.Write{}
+	for i, h := range answer.Hypotheses {
+		if len(items) == room || strings.TrimSpace(h.Claim) == "" {
+			continue
+		}
+		item := &dream.Hypothesis{
+			Head:  head(order, dream.Integration, dream.KindHypothesis, fmt.Sprintf("%d", i+1), sourcesOf(h.Sources, view.Lines, behind)),
+			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.Stage(h.Confidence), Status: dream.HypothesisStaged,
+		}
+		items = append(items, item)
+		w.Events = append(w.Events, g.event(r.Sitting, fmt.Sprintf("integration/%d", i+1),
+			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
+	}
+	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
+		return StepResult{}, tell(err)
+	}
+	return g.keep(ctx, r.Sitting, c, items, w)
+}
+
+// material are the texts to consolidate, as lines, with the item behind each.
+func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (prompt.Consolidating, []string, error) {
+	items, err := p.Memory.Get(ctx, r.Agent, r.Items...)
+	if err != nil {
+		return prompt.Consolidating{}, nil, fmt.Errorf("read what the night has made: %w", err)
+	}
+	self, _, err := p.self(ctx, r.Sitting)
+	if err != nil {
+		return prompt.Consolidating{}, nil, err
+	}
+	known, err := p.playbook(ctx, r.Agent)
+	if err != nil {
+		return prompt.Consolidating{}, nil, err
+	}
+	texts := make([]string, len(items))
+	behind := make([]string, len(items))
+	for i, item := range items {
+		texts[i], behind[i] = item.Text(), item.Header().ID
+	}
+	return prompt.Consolidating{Self: self, Lines: prompt.Lines("r", texts...), Playbook: known, Most: room}, behind, nil
+}
+
+// promoted marks the fragments that hypotheses rest on, directly or through a scenario.
+func (g *Integration) promoted(ctx context.Context, agent string, items []dream.Item) ([]dream.Item, error) {
+	var changed []dream.Item
+	seen := map[string]bool{}
+	for _, h := range items {
+		sources, err := g.Memory.Get(ctx, agent, h.Header().Sources...)
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range sources {
+			id := source.Header().ID
+			if s, ok := source.(*dream.Scenario); ok {
+				id = s.Parent
+			}
+			fragments, err := g.Memory.Get(ctx, agent, id)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range memory.As[*dream.Fragment](fragments) {
+				if !seen[f.ID] {
+					seen[f.ID] = true
+					f.Status, f.Hypothesis = dream.FragmentPromoted, h.Header().ID
+					changed = append(changed, f)
+				}
+			}
+		}
+	}
+	return changed, nil
+}

@@ -1,0 +1,104 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// related is the least cosine at which a memory counts as a source of a text that names none.
+const related = .12
+
+// near measures a text against memory and playbook. Sources that the text names are kept; one that names none draws on
+// the lived memories nearest to it, at most three.
+func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
+	n := hypnagogia.Near{PlaybookEmpty: true}
+	lived, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, 8, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
+	if err != nil {
+		return n, nil, fmt.Errorf("measure the distance to memory: %w", err)
+	}
+	rules, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, 1, dream.KindPlaybook)
+	if err != nil {
+		return n, nil, fmt.Errorf("measure the distance to the playbook: %w", err)
+	}
+	if len(rules) > 0 {
+		n.Playbook, n.PlaybookEmpty = rules[0].Cosine, false
+	}
+	named := len(sources) > 0
+	sum := 0.0
+	for i, hit := range lived {
+		if i == 0 {
+			n.Memory = hit.Cosine
+		}
+		if i < 3 && hit.Cosine >= related {
+			sum += hit.Cosine
+			if !named {
+				sources = append(sources, hit.Item)
+			}
+		}
+	}
+	if len(lived) > 0 {
+		n.Source = sum / float64(min(3, len(lived)))
+	}
+	return n, sources, nil
+}
+
+// texts reads the texts of items, leaving out what is gone.
+func (p Ports) texts(ctx context.Context, agent string, ids []string) ([]string, error) {
+	items, err := p.Memory.Get(ctx, agent, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("read memories: %w", err)
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = item.Text()
+	}
+	return texts, nil
+}
+
+// rules is how many playbook entries a prompt shows.
+const rules = 12
+
+// playbook reads the entries that an agent acts by, surest first, as lines p1, p2, ….
+func (p Ports) playbook(ctx context.Context, agent string) ([]prompt.Line, error) {
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore, Limit: rules})
+	if err != nil {
+		return nil, fmt.Errorf("read the playbook: %w", err)
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = item.Text()
+	}
+	return prompt.Lines("p", texts...), nil
+}
+
+// sourcesOf turns the references of an answer into the items behind them, each once, leaving out references that were
+// never shown.
+func sourcesOf(refs []string, lines []prompt.Line, behind []string) []string {
+	var ids []string
+	seen := map[string]bool{}
+	for _, ref := range refs {
+		for i, line := range lines {
+			if line.Ref == trimRef(ref) && !seen[behind[i]] {
+				seen[behind[i]] = true
+				ids = append(ids, behind[i])
+			}
+		}
+	}
+	return ids
+}
+
+// trimRef accepts "[r3]" for "r3".
+func trimRef(ref string) string {
+	for len(ref) > 0 && (ref[0] == '[' || ref[0] == ' ') {
+		ref = ref[1:]
+	}
+	for len(ref) > 0 && (ref[len(ref)-1] == ']' || ref[len(ref)-1] == ' ') {
+		ref = ref[:len(ref)-1]
+	}
+	return ref
+}

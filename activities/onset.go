@@ -1,0 +1,324 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// Onset does the deeds of falling asleep.
+type Onset struct{ Ports }
+
+// StepRequest names one paid step of a phase.
+type StepRequest struct {
+	Sitting
+	Limit  budget.Micros `json:"limit"` // the phase's cap
+	Cycle  int           `json:"cycle,omitempty"`
+	Turn   int           `json:"turn,omitempty"`
+	Heat   float64       `json:"heat"`
+	Source int           `json:"source,omitempty"` // the gathering to draw from
+	Tone   mood.PAD      `json:"tone"`
+}
+
+// StepResult is what a paid step made.
+type StepResult struct {
+	Done
+	Made []Made `json:"made,omitempty"`
+}
+
+func fragmentStep(cycle, turn int) string { return fmt.Sprintf("%d.%d", cycle, turn) }
+
+// batch is how many texts one embedding call carries.
+const batch = 64
+
+// Place gives vectors to memories that have none, so that distances can be measured. One call, at most a batch; it
+// answers how many are left.
+func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
+	order, err := o.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	space, err := o.Memory.Space(ctx, r.Agent)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	items, err := o.Memory.Bare(ctx, r.Agent, space, measurable, batch)
+	if err != nil || len(items) == 0 {
+		return StepResult{}, tell(err)
+	}
+	c := call{order: order, phase: dream.Onset, limit: r.Limit}
+	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
+	if err != nil || done.End != EndDone {
+		return StepResult{Done: done}, tell(err)
+	}
+	return StepResult{Made: make([]Made, len(vectors))}, tell(o.write(ctx, r.Sitting, memory.Write{Vectors: vectors}))
+}
+
+// place buys the vectors of items that are about to be written or lack them.
+func (p Ports) place(ctx context.Context, c call, step string, items []dream.Item) ([]memory.Vector, Done, error) {
+	if len(items) == 0 {
+		return nil, Done{}, nil
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = item.Text()
+	}
+	got, done, err := p.embed(ctx, c, step, texts)
+	if err != nil || done.End != EndDone {
+		return nil, done, err
+	}
+	vectors := make([]memory.Vector, len(items))
+	for i, item := range items {
+		vectors[i] = memory.Vector{Item: item.Header().ID, Space: got.Space, V: got.V[i]}
+	}
+	return vectors, Done{}, nil
+}
+
+type inducedFragments struct {
+	Fragments []struct {
+		Text    string   `json:"text"`
+		Sources []string `json:"sources"`
+	} `json:"fragments"`
+}
+
+// Induce makes the one call of the induction (S4, Phase 1) and measures what it gave against memory.
+func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
+	order, text, behind, err := o.prepare(ctx, r)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	c := call{
+		order: order, phase: dream.Onset, limit: r.Limit, step: "induction", role: dream.Generator, text: prompt.Induce(text),
+		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
+	}
+	var answer inducedFragments
+	paid, done, err := o.askFor(ctx, c, &answer)
+	if err != nil || done.End != EndDone {
+		return StepResult{Done: done}, tell(err)
+	}
+	var fragments []*dream.Fragment
+	for i, f := range answer.Fragments {
+		if strings.TrimSpace(f.Text) == "" {
+			continue
+		}
+		fragments = append(fragments, &dream.Fragment{
+			Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
+			Content: f.Text, Tone: r.Tone, Stage: hypnagogia.StageAt(r.Heat), Settings: settings(c, paid.Effective),
+		})
+	}
+	return o.judgeMeasured(ctx, r, c, fragments)
+}
+
+// judgeMeasured stores fragments with the verdict of the embedder alone, which costs no call to a judge.
+func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) (StepResult, error) {
+	items := make([]dream.Item, len(fragments))
+	for i, f := range fragments {
+		items[i] = f
+	}
+	vectors, done, err := o.place(ctx, c, c.step+"/embed", items)
+	if err != nil || done.End != EndDone {
+		return StepResult{Done: done}, tell(err)
+	}
+	w := memory.Write{Add: items, Vectors: vectors}
+	var made []Made
+	for i, f := range fragments {
+		near, sources, err := o.near(ctx, c.order, vectors[i], f.Sources)
+		if err != nil {
+			return StepResult{}, tell(err)
+		}
+		f.Sources = sources
+		o.decide(c.order, f, hypnagogia.Judge(f.Content, near))
+		w.Events = append(w.Events, o.verdictEvent(r.Sitting, f))
+		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
+	}
+	return StepResult{Made: made}, tell(o.write(ctx, r.Sitting, w))
+}
+
+// Partial makes one partial completion and lets it be halted (S4, Phase 2). Its text waits in the ledger for the judge.
+func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
+	order, text, _, err := o.prepare(ctx, r)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	c := o.partialCall(order, r, text)
+	_, done, err := o.ask(ctx, c)
+	return StepResult{Done: done}, tell(err)
+}
+
+func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call {
+	dice := hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, r.Turn, "seed words")
+	var words []string
+	for range min(3, len(text.Lines)) {
+		words = append(words, journal.Topics(text.Lines[dice.IntN(len(text.Lines))].Text, 1)...)
+	}
+	return call{
+		order: order, phase: dream.Onset, limit: r.Limit, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
+		text: prompt.Partial(text, r.Turn, order.Knobs.Partials, words),
+		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
+	}
+}
+
+func partialStep(cycle, turn int) string { return fmt.Sprintf("%d/partial-%d", cycle, turn) }
+
+type judgement struct {
+	Novelty   *float64 `json:"novelty"`
+	Relevance *float64 `json:"relevance"`
+	Coherence *float64 `json:"coherence"`
+	Reason    string   `json:"reason"`
+}
+
+// Judge lets the observer judge one partial and keeps or discards it (H5, H6). A model whose numbers mean nothing is not
+// asked: then the verdict is measured with the embedder, and says so.
+func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
+	order, text, _, err := o.prepare(ctx, r)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	made := o.partialCall(order, r, text)
+	content, err := bought(ctx, o.Purse.Ledger, made.key())
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	f := &dream.Fragment{
+		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, r.Turn), nil),
+		Content: strings.TrimSpace(content), Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: settings(made, ""),
+	}
+	c := call{
+		order: order, phase: dream.Onset, limit: r.Limit, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,
+		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, 100+r.Turn), tokens: order.Knobs.ObserverTokens,
+	}
+	vectors, done, err := o.place(ctx, c, c.step+"/embed", []dream.Item{f})
+	if err != nil || done.End != EndDone {
+		return StepResult{Done: done}, tell(err)
+	}
+	near, sources, err := o.near(ctx, order, vectors[0], nil)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	f.Sources = sources
+	verdict, reason, done, err := o.verdict(ctx, r, c, f, near)
+	if err != nil || done.End == EndCap || done.End == EndCut {
+		return StepResult{Done: done}, tell(err)
+	}
+	o.decide(order, f, verdict)
+	if f.Reason == "" {
+		f.Reason = reason
+	}
+	err = o.write(ctx, r.Sitting, memory.Write{Add: []dream.Item{f}, Vectors: vectors, Events: []event.Event{o.verdictEvent(r.Sitting, f)}})
+	return StepResult{Made: []Made{{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded}}}, tell(err)
+}
+
+func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fragment, near hypnagogia.Near) (dream.Verdict, string, Done, error) {
+	measured := hypnagogia.Judge(f.Content, near)
+	spec, err := o.Catalog.Lookup(c.order.Models[dream.Observer])
+	if err != nil || !spec.Judges || f.Content == "" {
+		return measured, "", Done{}, err
+	}
+	self, theme, err := o.self(ctx, r.Sitting)
+	if err != nil {
+		return measured, "", Done{}, err
+	}
+	known, err := o.texts(ctx, r.Agent, f.Sources)
+	if err != nil {
+		return measured, "", Done{}, err
+	}
+	rules, err := o.playbook(ctx, r.Agent)
+	if err != nil {
+		return measured, "", Done{}, err
+	}
+	c.heat = r.Heat
+	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
+	var said judgement
+	_, done, err := o.askFor(ctx, c, &said)
+	if err != nil || done.End == EndCap || done.End == EndCut {
+		return measured, "", done, err
+	}
+	if done.End == EndUnreadable || said.Novelty == nil || said.Relevance == nil || said.Coherence == nil {
+		return measured, "", Done{}, nil
+	}
+	v := measured
+	v.Novelty, v.Relevance, v.Coherence = clamp(*said.Novelty), clamp(*said.Relevance), clamp(*said.Coherence)
+	if echo := 2 * v.DistanceMemory; echo < v.Novelty && v.DistanceMemory < .1 {
+		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says (Z3)
+	}
+	v.Composite = hypnagogia.Composite(v.Novelty, v.Relevance, v.Coherence)
+	v.Judge = spec.Name
+	return v, said.Reason, Done{}, nil
+}
+
+// decide keeps a fragment whose composite exceeds the floor, and says why another is discarded.
+func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
+	f.Verdict = v
+	f.Confidence = hypnagogia.FragmentConfidence(order.Knobs.FragmentStart)
+	f.Status = dream.FragmentRaw
+	switch {
+	case f.Content == "":
+		f.Status, f.Reason = dream.FragmentDiscarded, "nothing was said"
+	case !hypnagogia.Keep(v.Composite, order.Knobs.FragmentFloor):
+		f.Status, f.Reason = dream.FragmentDiscarded, fmt.Sprintf("composite %.2f is not above the floor %.2f", v.Composite, order.Knobs.FragmentFloor)
+	}
+}
+
+func (o *Onset) verdictEvent(s Sitting, f *dream.Fragment) event.Event {
+	deed := strings.TrimPrefix(f.ID, s.Dream+"/")
+	if f.Status == dream.FragmentDiscarded {
+		return o.event(s, deed, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
+	}
+	return o.event(s, deed, event.FragmentCaptured{
+		Fragment: f.ID, Novelty: f.Verdict.Novelty, Distance: f.Verdict.DistanceMemory, Composite: f.Verdict.Composite, Tone: f.Tone,
+	})
+}
+
+// HaltRequest closes a Dali cycle.
+type HaltRequest struct {
+	Sitting
+	Cycle    int     `json:"cycle"`
+	Partials int     `json:"partials"`
+	Captured int     `json:"captured"`
+	Heat     float64 `json:"heat"`
+}
+
+// Halt announces a finished Dali cycle.
+func (o *Onset) Halt(ctx context.Context, r HaltRequest) error {
+	e := o.event(r.Sitting, fmt.Sprintf("onset/%d", r.Cycle), event.DaliInterrupt{
+		Cycle: r.Cycle, Captured: r.Captured, Partials: r.Partials, Heat: r.Heat,
+	})
+	return tell(o.write(ctx, r.Sitting, memory.Write{Events: []event.Event{e}}))
+}
+
+func (o *Onset) prepare(ctx context.Context, r StepRequest) (Order, prompt.Onset, []string, error) {
+	order, err := o.order(ctx, r.Sitting)
+	if err != nil {
+		return order, prompt.Onset{}, nil, err
+	}
+	self, theme, err := o.self(ctx, r.Sitting)
+	if err != nil {
+		return order, prompt.Onset{}, nil, err
+	}
+	lines, behind, err := o.remember(ctx, r.Sitting, r.Source)
+	return order, prompt.Onset{Self: self, Theme: theme, Lines: lines}, behind, err
+}
+
+// seedOf derives the provider's seed of a call from the dream's dice; it fits the 32 bits that providers take.
+func seedOf(o Order, phase dream.Phase, cycle, step int) int64 {
+	return int64(hypnagogia.Dice(o.Seed, phase, cycle, step, "provider seed").Uint32() >> 1)
+}
+
+func settings(c call, effective string) dream.Settings {
+	s := dream.Settings{Model: c.order.Models[c.role], Temperature: &c.heat, Effective: effective}
+	if c.minP {
+		s.MinP = &c.order.Knobs.MinP
+	}
+	return s
+}
+
+func clamp(x float64) float64 { return max(0, min(1, x)) }

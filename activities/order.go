@@ -1,0 +1,114 @@
+// Package activities holds the deeds a workflow may ask for, and how their failures are told.
+package activities
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// OrderVersion is the version of Order. Fields are only added.
+const OrderVersion = 1
+
+// Order is everything a dream needs to know, frozen before it begins (decision 9). It holds no text of memories or
+// themes: those stay in the store.
+type Order struct {
+	Version    int                   `json:"version"`
+	Dream      string                `json:"dream"` // also the workflow id: "dream/echo/0042"
+	Agent      string                `json:"agent"`
+	Handle     string                `json:"handle"`
+	Tier       dream.Tier            `json:"tier"`
+	Seed       uint64                `json:"seed"`
+	AsOf       time.Time             `json:"as_of"`  // the night's now; memories after it are not seen
+	Day        string                `json:"day"`    // the day that pays, YYYY-MM-DD in the agent's zone
+	Models     map[dream.Role]string `json:"models"` // every role resolved
+	Knobs      dream.Knobs           `json:"knobs"`
+	Budget     budget.Micros         `json:"budget"`          // hard cap of this dream
+	Accounts   []budget.Account      `json:"accounts"`        // every cap above the phase's: dream, day, month, fleet
+	DayLimit   budget.Micros         `json:"day_limit"`       // of the agent's allowance
+	Free       bool                  `json:"free"`            // every model states a price of zero
+	Searchable bool                  `json:"searchable"`      // the cluster has our search attributes
+	Owner      string                `json:"owner,omitempty"` // workflow to tell when the dream has ended
+}
+
+// Validate says what is wrong with an order.
+func (o Order) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if o.Version != OrderVersion {
+		fault("version is %d; this program understands %d", o.Version, OrderVersion)
+	}
+	if o.Dream == "" || o.Agent == "" || o.Handle == "" {
+		fault("dream %q, agent %q and handle %q must not be empty", o.Dream, o.Agent, o.Handle)
+	}
+	if o.Tier != dream.Core && o.Tier != dream.Hardened {
+		fault("tier %q must be core or hardened", o.Tier)
+	}
+	if o.AsOf.IsZero() {
+		fault("as_of is missing")
+	}
+	if _, err := time.Parse(time.DateOnly, o.Day); err != nil {
+		fault("day %q must be written YYYY-MM-DD", o.Day)
+	}
+	for _, role := range dream.Roles {
+		if o.Models[role] == "" {
+			fault("no model for the role %s", role)
+		}
+	}
+	if o.Budget < 0 {
+		fault("budget is %s; it must not be negative", o.Budget)
+	}
+	return errors.Join(append(faults, o.Knobs.Validate())...)
+}
+
+// PhaseScope names the account of one phase of a dream.
+func PhaseScope(dreamID string, phase dream.Phase) string {
+	return "phase:" + dreamID + "/" + string(phase)
+}
+
+// Sitting names the dream run that acts; every deed carries it, and the store fences by it.
+type Sitting struct {
+	Agent string `json:"agent"`
+	Dream string `json:"dream"`
+	Run   string `json:"run"`
+}
+
+// End is a way for a paid deed to end that is no error.
+type End string
+
+// The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled and kept nothing half done.
+const (
+	EndDone       End = ""
+	EndCap        End = "cap"
+	EndCut        End = "cut"
+	EndUnreadable End = "unreadable" // the answer could not be read, nor its repair
+)
+
+// Done is how a paid deed ended.
+type Done struct {
+	End    End    `json:"end,omitempty"`
+	Scope  string `json:"scope,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Reused bool   `json:"reused,omitempty"`
+}
+
+// Made is an item that a deed made: its id and what the law needs to go on.
+type Made struct {
+	ID    string  `json:"id"`
+	Score float64 `json:"score"`
+	Kept  bool    `json:"kept"`
+}
+
+// Kept counts the kept ones.
+func Kept(made []Made) int {
+	n := 0
+	for _, m := range made {
+		if m.Kept {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,198 @@
+// Package prompt holds the words that dreams are asked with: templates, their schemas, and how memory is quoted in them.
+package prompt
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/template"
+)
+
+//go:embed templates/*.tmpl templates/*.json
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"quote": Quote}).ParseFS(files, "templates/*.tmpl"))
+
+// Line is one piece of memory as a prompt shows it: a short reference and its text.
+type Line struct {
+	Ref  string // r1, r2, … within one prompt
+	Text string
+}
+
+// Lines numbers texts from r1 with the given prefix letter.
+func Lines(prefix string, texts ...string) []Line {
+	lines := make([]Line, len(texts))
+	for i, text := range texts {
+		lines[i] = Line{Ref: fmt.Sprintf("%s%d", prefix, i+1), Text: text}
+	}
+	return lines
+}
+
+// Self is who dreams.
+type Self struct {
+	Handle    string
+	Persona   string
+	Interests []string
+}
+
+// Text is a prompt ready to send: the same System and Shown for every call of a cycle, so that a provider's prompt
+// cache hits; only Ask differs.
+type Text struct {
+	System string
+	Shown  string // the memories, quoted
+	Ask    string
+	Name   string          // of the schema; empty for free text
+	Schema json.RawMessage // nil for free text
+}
+
+// User joins what is shown and what is asked.
+func (t Text) User() string {
+	if t.Shown == "" {
+		return t.Ask
+	}
+	return t.Shown + "\n" + t.Ask
+}
+
+// Onset is what the prompts of the onset are made of.
+type Onset struct {
+	Self  Self
+	Theme string
+	Lines []Line
+}
+
+// Induce asks for connections among scrambled memories, as fragments with their sources (S4, Phase 1).
+func Induce(o Onset) Text {
+	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("induce", o), Name: "fragments", Schema: schema("fragments")}
+}
+
+// Partial asks for one free association that will be cut off (S4, Phase 2). Turn and of vary the ask, not the prefix.
+func Partial(o Onset, turn, of int, seedWords []string) Text {
+	return Text{
+		System: render("onset.system", o), Shown: render("shown", o),
+		Ask: render("partial", map[string]any{"Turn": turn, "Of": of, "Words": strings.Join(seedWords, ", "), "Theme": o.Theme}),
+	}
+}
+
+// Judging is what the observer sees.
+type Judging struct {
+	Self     Self
+	Theme    string
+	Text     string
+	Near     []Line // the memories nearest to the text
+	Playbook []Line
+}
+
+// Judge asks the observer for novelty, relevance and coherence (S4, HomuncularObserver).
+func Judge(j Judging) Text {
+	return Text{System: render("judge.system", j), Ask: render("judge", j), Name: "verdict", Schema: schema("verdict")}
+}
+
+// Capturing is what lucid capture sees: fragments are referred to as f1, f2, ….
+type Capturing struct {
+	Self      Self
+	Fragments []Line
+	Playbook  []Line
+}
+
+// Capture asks for promote, stage or discard, and for how each could be tested (S4, Phase 3).
+func Capture(c Capturing) Text {
+	return Text{System: render("capture.system", c), Shown: render("capture.shown", c), Ask: render("capture", c), Name: "ratings", Schema: schema("ratings")}
+}
+
+// Replaying is what NREM sees: episodes in order of time, or against it.
+type Replaying struct {
+	Self     Self
+	Lines    []Line
+	Backward bool
+}
+
+// Replay asks for the patterns that hold across replayed episodes (H12).
+func Replay(r Replaying) Text {
+	return Text{System: render("replay.system", r), Shown: render("shown", r), Ask: render("replay", r), Name: "patterns", Schema: schema("patterns")}
+}
+
+// LastLook asks what shape remains of entries that are about to fade (H11).
+func LastLook(self Self, lines []Line) Text {
+	v := Replaying{Self: self, Lines: lines}
+	return Text{System: render("replay.system", v), Shown: render("shown", v), Ask: render("lastlook", v), Name: "gists", Schema: schema("gists")}
+}
+
+// Imagining is what REM sees: one seed fragment, or a what-if recombined from episodes that never met.
+type Imagining struct {
+	Self     Self
+	Theme    string
+	Seed     string // the fragment developed; empty when there is none
+	Context  string
+	Action   string
+	Outcome  string
+	Playbook []Line
+}
+
+// Imagine asks for one scenario and the prediction it makes (H13).
+func Imagine(i Imagining) Text {
+	return Text{System: render("imagine.system", i), Ask: render("imagine", i), Name: "scenario", Schema: schema("scenario")}
+}
+
+// Weighing is what the judge of scenarios sees: scenarios are s1, s2, ….
+type Weighing struct {
+	Self  Self
+	Lines []Line
+}
+
+// Weigh asks for a score of each scenario.
+func Weigh(w Weighing) Text {
+	return Text{System: render("judge.system", w), Shown: render("shown", w), Ask: render("weigh", w), Name: "scores", Schema: schema("scores")}
+}
+
+// Consolidating is what integration sees.
+type Consolidating struct {
+	Self     Self
+	Lines    []Line // patterns, scenarios and fragments
+	Playbook []Line
+	Most     int
+}
+
+// Consolidate asks for hypotheses worth testing (H14).
+func Consolidate(c Consolidating) Text {
+	return Text{System: render("integrate.system", c), Shown: render("shown", c), Ask: render("integrate", c), Name: "hypotheses", Schema: schema("hypotheses")}
+}
+
+// Surface asks what is worth carrying into the day (H15).
+func Surface(c Consolidating) Text {
+	return Text{System: render("surface.system", c), Shown: render("shown", c), Ask: render("surface", c), Name: "insights", Schema: schema("insights")}
+}
+
+// Quote makes memory harmless inside a prompt: one line, no control characters, at most 600 characters.
+func Quote(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0):
+			return -1
+		}
+		return r
+	}, text)
+	clean = strings.Join(strings.Fields(clean), " ")
+	if runes := []rune(clean); len(runes) > 600 {
+		clean = string(runes[:599]) + "…"
+	}
+	return clean
+}
+
+func render(name string, data any) string {
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil { // embedded and covered by golden files
+		panic("prompt " + name + ": " + err.Error())
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func schema(name string) json.RawMessage {
+	body, err := files.ReadFile("templates/" + name + ".json")
+	if err != nil { // embedded and covered by golden files
+		panic("prompt schema " + name + ": " + err.Error())
+	}
+	return body
+}

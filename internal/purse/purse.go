@@ -1,0 +1,185 @@
+package purse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// Overrun is how many tokens beyond its maximum a stream may run on before the closed connection stops it; every
+// streamed call reserves for them. At 5 ms a token it covers 320 ms between our hanging up and the provider's noticing.
+const Overrun = 64
+
+// settling is how long the ledger may take to book the end of a call, even when the caller has gone.
+const settling = 15 * time.Second
+
+// Charge says who pays for a step and under which caps.
+type Charge struct {
+	Step     string
+	Agent    string
+	Dream    string
+	Phase    string
+	Day      string
+	Accounts []budget.Account
+}
+
+// Paid is an answer and what it cost.
+type Paid struct {
+	inference.Answer
+	Attempt int           `json:"attempt"`
+	Cost    budget.Micros `json:"cost"`
+	Reused  bool          `json:"-"` // it had been bought before
+}
+
+// Purse makes paid calls.
+type Purse struct {
+	Ledger  Ledger
+	Model   inference.Model
+	Catalog inference.Catalog
+	Now     func() time.Time
+}
+
+// Generate buys the answer of a step, or returns the one already bought. Errors: *OverCap when a cap refuses,
+// *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) beside the partial answer when ctx ended.
+func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
+	if bought, ok, err := p.bought(ctx, c.Step); ok || err != nil {
+		return bought, err
+	}
+	spec, err := p.priced(r.Model)
+	if err != nil {
+		return Paid{}, err
+	}
+	out := int64(r.MaxTokens) + Overrun
+	if spec.Reasoning {
+		out += int64(r.Reasoning)
+	}
+	hold, err := p.reserve(ctx, c, r.Model, spec.Price.Worst(inference.CountPrompt(spec, r), out))
+	if err != nil {
+		return Paid{}, err
+	}
+	r.Key = hold.Key()
+	answer, callErr := p.Model.Generate(ctx, r, token)
+	paid := Paid{Answer: answer, Attempt: hold.Attempt}
+	bill := bill(spec, r, hold, answer, callErr)
+	paid.Cost = bill.Amount
+	if callErr == nil {
+		if bill.Answer, err = json.Marshal(paid); err != nil {
+			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
+		}
+	}
+	return paid, errors.Join(callErr, p.settle(ctx, hold, bill))
+}
+
+// Embed buys the vectors of a step, or returns the ones already bought. Errors as for Generate.
+func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
+	kept, ok, err := p.Ledger.Answer(ctx, c.Step)
+	if err != nil {
+		return inference.Vectors{}, err
+	}
+	if ok {
+		var vectors inference.Vectors
+		if err := json.Unmarshal(kept, &vectors); err != nil {
+			return vectors, fmt.Errorf("read the vectors kept for %s: %w", c.Step, err)
+		}
+		return vectors, nil
+	}
+	spec, err := p.priced(model)
+	if err != nil {
+		return inference.Vectors{}, err
+	}
+	r := inference.Request{Model: model}
+	for _, text := range texts {
+		r.Messages = append(r.Messages, inference.Message{Content: text})
+	}
+	hold, err := p.reserve(ctx, c, model, spec.Price.Worst(inference.CountPrompt(spec, r), 0))
+	if err != nil {
+		return inference.Vectors{}, err
+	}
+	vectors, callErr := p.Model.Embed(ctx, model, texts, hold.Key())
+	answer := inference.Answer{Finish: inference.Stopped, Tokens: vectors.Tokens, UsageFrom: vectors.UsageFrom}
+	bill := bill(spec, r, hold, answer, callErr)
+	if callErr == nil {
+		if bill.Answer, err = json.Marshal(vectors); err != nil {
+			return vectors, fmt.Errorf("keep vectors of %s: %w", c.Step, err)
+		}
+	}
+	return vectors, errors.Join(callErr, p.settle(ctx, hold, bill))
+}
+
+func (p *Purse) bought(ctx context.Context, step string) (Paid, bool, error) {
+	kept, ok, err := p.Ledger.Answer(ctx, step)
+	if err != nil || !ok {
+		return Paid{}, false, err
+	}
+	var paid Paid
+	if err := json.Unmarshal(kept, &paid); err != nil {
+		return Paid{}, false, fmt.Errorf("read the answer kept for %s: %w", step, err)
+	}
+	paid.Reused = true
+	return paid, true, nil
+}
+
+func (p *Purse) priced(model string) (inference.Spec, error) {
+	spec, err := p.Catalog.Lookup(model)
+	if err != nil {
+		return spec, err
+	}
+	if spec.Price == nil {
+		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
+			"model %q has no price; state one under providers.%s.models (in and out, dollars per million tokens; 0 for a local model)", model, spec.Provider)}
+	}
+	return spec, nil
+}
+
+func (p *Purse) reserve(ctx context.Context, c Charge, model string, worst budget.Micros) (Hold, error) {
+	return p.Ledger.Reserve(ctx, Ask{
+		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: model, Day: c.Day,
+		Amount: worst, Accounts: c.Accounts, At: p.Now(),
+	})
+}
+
+func (p *Purse) settle(ctx context.Context, hold Hold, b Bill) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
+	defer cancel()
+	b.At = p.Now()
+	if err := p.Ledger.Settle(ctx, hold, b); err != nil {
+		return fmt.Errorf("settle %s: %w", hold.Key(), err)
+	}
+	return nil
+}
+
+// bill decides what an ended attempt counts for (decision 3): the provider's final usage when it can be believed, the
+// full reservation when it is missing or cannot, nothing only when the provider certainly charged nothing.
+func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answer, err error) Bill {
+	b := Bill{State: Settled, Amount: hold.Amount, Tokens: a.Tokens, Finish: string(a.Finish)}
+	reported := spec.Price.Cost(a.Tokens)
+	failure, failed := inference.AsFailure(err)
+	switch {
+	case failed && !failure.Billed:
+		b.State, b.Amount, b.Finish = Refused, 0, string(failure.Kind)
+	case failed:
+		b.State, b.Amount, b.Finish = Lost, max(hold.Amount, reported), string(failure.Kind)
+	case err != nil:
+		b.State, b.Amount = Partial, max(hold.Amount, reported)
+	case a.UsageFrom != inference.ByProvider || !plausible(r, a):
+		b.State, b.Amount = Partial, max(hold.Amount, reported)
+	default:
+		b.Amount = reported
+	}
+	return b
+}
+
+// plausible rejects a usage that is certainly too low: fewer tokens than pieces we read, or more than eight bytes of
+// prompt a token, which no tokenizer reaches on the text of a prompt.
+func plausible(r inference.Request, a inference.Answer) bool {
+	bytes := 0
+	for _, m := range r.Messages {
+		bytes += len(m.Content)
+	}
+	return a.Tokens.Out >= int64(a.Visible) && a.Tokens.In*8 >= int64(bytes)
+}

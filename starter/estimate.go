@@ -1,0 +1,114 @@
+package starter
+
+import (
+	"context"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// PhaseEstimate is what one phase may cost.
+type PhaseEstimate struct {
+	Phase    dream.Phase   `json:"phase"`
+	Calls    int           `json:"calls"`
+	Expected budget.Micros `json:"expected"` // four characters a token, answers two thirds full
+	Worst    budget.Micros `json:"worst"`    // what would be reserved if every call were made at its worst
+	Cap      budget.Micros `json:"cap"`      // nothing beyond this is ever spent
+}
+
+// Estimate is the price of a dream before anything is spent.
+type Estimate struct {
+	Agent    string                `json:"agent"`
+	Tier     dream.Tier            `json:"tier"`
+	Models   map[dream.Role]string `json:"models"`
+	Free     bool                  `json:"free"`
+	Calls    int                   `json:"calls"`
+	Expected budget.Micros         `json:"expected"`
+	Worst    budget.Micros         `json:"worst"` // never above Cap
+	Cap      budget.Micros         `json:"cap"`
+	Phases   []PhaseEstimate       `json:"phases"`
+}
+
+// Characters of the prompts beside the memories they show: instructions, playbook, schema. Measured on the templates.
+const (
+	promptOverhead = 2_000
+	episodeLine    = 320
+	otherLine      = 240
+)
+
+type plannedCall struct {
+	role       dream.Role
+	characters int
+	tokens     int
+	times      int
+}
+
+// Estimate prices a dream from its knobs and models, without spending or writing anything.
+func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
+	d, err := s.draft(ctx, w)
+	if err != nil {
+		return Estimate{}, err
+	}
+	o := d.order
+	e := Estimate{Agent: o.Handle, Tier: o.Tier, Models: o.Models, Free: o.Free, Cap: o.Budget}
+	plan := budget.Split(o.Budget, o.Knobs.Shares)
+	caps := map[dream.Phase]budget.Micros{
+		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
+	}
+	for _, phase := range dream.Phases {
+		p := PhaseEstimate{Phase: phase, Cap: caps[phase]}
+		for _, c := range plannedCalls(o.Knobs, o.Tier, phase) {
+			spec := d.specs[c.role]
+			out := int64(c.tokens) + purse.Overrun
+			if spec.Reasoning {
+				out += int64(o.Knobs.ReasoningTokens)
+			}
+			p.Calls += c.times
+			p.Expected += budget.Micros(c.times) * spec.Price.Cost(budget.Tokens{In: int64(c.characters / 4), Out: int64(c.tokens * 2 / 3)})
+			p.Worst += budget.Micros(c.times) * spec.Price.Worst(int64(c.characters), out)
+		}
+		p.Expected, p.Worst = min(p.Expected, p.Cap), min(p.Worst, p.Cap)
+		e.Calls += p.Calls
+		e.Expected += p.Expected
+		e.Worst += p.Worst
+		e.Phases = append(e.Phases, p)
+	}
+	return e, nil
+}
+
+// plannedCalls lists the paid calls of a phase, embeddings left out: they cost a hundredth of the rest.
+func plannedCalls(k dream.Knobs, tier dream.Tier, phase dream.Phase) []plannedCall {
+	shown := k.ShownCharacters + promptOverhead
+	if tier == dream.Core {
+		if phase == dream.Onset {
+			return []plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}}
+		}
+		return nil
+	}
+	switch phase {
+	case dream.Onset:
+		n := k.Cycles * k.Partials
+		return []plannedCall{
+			{dream.Generator, shown, k.AnswerTokens, 1},
+			{dream.Generator, shown, k.PartialTokens, n},
+			{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, n},
+			{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1},
+		}
+	case dream.NREM:
+		return []plannedCall{
+			{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},
+			{dream.Replayer, promptOverhead + k.LastLookEntries*otherLine, k.AnswerTokens + 40*k.LastLookEntries, 1},
+		}
+	case dream.REM:
+		return []plannedCall{
+			{dream.Imaginer, promptOverhead + 4*otherLine, k.AnswerTokens, k.Branches},
+			{dream.Observer, promptOverhead + k.Branches*episodeLine, k.ObserverTokens + 30*k.Branches, 1},
+		}
+	case dream.Integration:
+		return []plannedCall{{dream.Integrator, promptOverhead + 12*otherLine, k.AnswerTokens, 1}}
+	case dream.Return:
+		return []plannedCall{{dream.Integrator, promptOverhead + 12*otherLine, k.AnswerTokens, 1}}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+// Package starter begins dreams, asks after them and ends them: it validates and freezes what a dream is made with.
+package starter
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Wish is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+type Wish struct {
+	Agent  string // id or handle
+	Tier   dream.Tier
+	Theme  string
+	Budget *budget.Micros // at most the agent's cap of one dream
+	Seed   *uint64        // nil: drawn at random, and recorded
+	AsOf   time.Time      // the night's now; zero: now
+}
+
+// longestTheme keeps a theme a theme.
+const longestTheme = 500
+
+// draft is a wish made whole, before it has an id.
+type draft struct {
+	agent dream.Agent
+	order activities.Order
+	theme string
+	specs map[dream.Role]inference.Spec
+}
+
+// draft checks a wish against the agent and the catalogue. The error names the field and what would be right.
+func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
+	agent, err := s.Memory.Agent(ctx, w.Agent)
+	if err != nil {
+		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
+	}
+	if len([]rune(w.Theme)) > longestTheme {
+		return draft{}, fmt.Errorf("theme has %d characters; at most %d are kept", len([]rune(w.Theme)), longestTheme)
+	}
+	d := draft{agent: agent, theme: w.Theme, specs: map[dream.Role]inference.Spec{}}
+	zone, err := time.LoadLocation(agent.Zone)
+	if err != nil {
+		return draft{}, fmt.Errorf("agent %s: zone %q is not an IANA time zone: %w", agent.Handle, agent.Zone, err)
+	}
+	asOf := w.AsOf
+	if asOf.IsZero() {
+		asOf = s.Now()
+	}
+	o := activities.Order{
+		Version: activities.OrderVersion, Agent: agent.ID, Handle: agent.Handle, Tier: agent.Tier, AsOf: asOf.UTC().Truncate(time.Millisecond),
+		Day: asOf.In(zone).Format(time.DateOnly), Models: map[dream.Role]string{}, Knobs: s.Options.Knobs,
+		Budget: agent.Caps.Dream, DayLimit: agent.Caps.Day, Free: true, Searchable: s.Options.Searchable,
+	}
+	if w.Tier != "" {
+		o.Tier = w.Tier
+	}
+	if w.Budget != nil {
+		if *w.Budget > agent.Caps.Dream {
+			return draft{}, fmt.Errorf("budget %s is above the cap of one dream of %s (%s); raise the cap first", *w.Budget, agent.Handle, agent.Caps.Dream)
+		}
+		o.Budget = *w.Budget
+	}
+	if w.Seed != nil {
+		o.Seed = *w.Seed
+	} else if o.Seed, err = randomSeed(); err != nil {
+		return draft{}, err
+	}
+	for _, role := range dream.Roles {
+		model := agent.Models[role]
+		if model == "" {
+			model = s.Options.Models[role]
+		}
+		spec, err := s.Catalog.Lookup(model)
+		if err != nil {
+			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
+		}
+		if spec.Price == nil {
+			return draft{}, fmt.Errorf("model of the role %s: %w", role, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
+				"model %q has no price; state one under providers.%s.models (0 for a local model)", model, spec.Provider)})
+		}
+		if spec.Embeds != (role == dream.Embedder) {
+			return draft{}, fmt.Errorf("model of the role %s: %q is of the wrong sort; embedding models embed, the others generate", role, model)
+		}
+		d.specs[role], o.Models[role] = spec, model
+		o.Free = o.Free && *spec.Price == (budget.Price{})
+	}
+	d.order = o
+	return d, nil
+}
+
+// accounts are the caps above the phases' (decision 3).
+func (s *Starter) accounts(o activities.Order, caps dream.Caps) []budget.Account {
+	return []budget.Account{
+		{Scope: activities.DreamScope(o.Dream), Limit: o.Budget},
+		{Scope: "day:" + o.Agent + "/" + o.Day, Limit: caps.Day},
+		{Scope: "month:" + o.Agent + "/" + o.Day[:7], Limit: caps.Month},
+		{Scope: "fleet:" + o.Day, Limit: s.Options.FleetDay},
+	}
+}
+
+// freeze gives a draft its id, opens the record of the night and answers the order.
+func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error) {
+	o := d.order
+	number, err := s.Memory.NextDream(ctx, o.Agent)
+	if err != nil {
+		return o, fmt.Errorf("number the dream: %w", err)
+	}
+	o.Dream = workflows.DreamID(o.Handle, number)
+	o.Accounts = s.accounts(o, d.agent.Caps)
+	if err := o.Validate(); err != nil {
+		return o, fmt.Errorf("order of %s: %w", o.Dream, err)
+	}
+	affect, err := s.Memory.Affect(ctx, o.Agent)
+	if err != nil {
+		return o, err
+	}
+	night := &dream.Night{
+		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: s.Now().UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
+		Workflow: o.Dream, Tier: o.Tier, Theme: d.theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
+		Before: affect.PAD, After: affect.PAD, Paid: !o.Free,
+	}
+	for _, role := range dream.Roles {
+		night.Models = append(night.Models, string(role)+"="+o.Models[role])
+	}
+	if _, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
+		return o, fmt.Errorf("open the record of %s: %w", o.Dream, err)
+	}
+	return o, nil
+}
+
+func randomSeed() (uint64, error) {
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw a seed: %w", err)
+	}
+	return binary.BigEndian.Uint64(b[:]) >> 1, nil // 63 bits: every JSON reader and flag parser can hold it
+}

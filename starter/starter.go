@@ -1,0 +1,208 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Options are what a deployment gives to every dream.
+type Options struct {
+	TaskQueue  string
+	Models     map[dream.Role]string
+	Knobs      dream.Knobs
+	FleetDay   budget.Micros // cap of all agents together, a day
+	Settings   workflows.Settings
+	AutoPaid   bool // automatic dreams may spend money (Z13: off until switched on)
+	Searchable bool // the cluster has our search attributes
+}
+
+// Starter is the typed client of the workflows.
+type Starter struct {
+	Client  client.Client
+	Memory  memory.Store
+	Catalog inference.Catalog
+	Options Options
+	Now     func() time.Time
+}
+
+// Failures that callers branch on.
+var (
+	ErrDreaming    = errors.New("already dreaming")
+	ErrUnreachable = errors.New("no worker or server answered")
+)
+
+// answerWithin bounds how long Begin waits for the agent's life to answer.
+const answerWithin = 20 * time.Second
+
+// Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already,
+// ErrUnreachable when nobody answers within 20 s.
+func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
+	d, err := s.draft(ctx, w)
+	if err != nil {
+		return workflows.Begun{}, err
+	}
+	if slots, err := s.Memory.Slots(ctx); err != nil {
+		return workflows.Begun{}, err
+	} else if held, ok := slots[d.agent.ID]; ok {
+		if running, err := (Lives{s.Client}).Running(ctx, held.Workflow, held.Run); err == nil && running {
+			return workflows.Begun{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
+		}
+	}
+	order, err := s.freeze(ctx, d)
+	if err != nil {
+		return workflows.Begun{}, err
+	}
+	begun, err := s.send(ctx, order)
+	if err != nil {
+		return begun, errors.Join(err, s.withdraw(ctx, order, err))
+	}
+	return begun, nil
+}
+
+// send asks the agent's life to begin an order.
+func (s *Starter) send(ctx context.Context, order activities.Order) (workflows.Begun, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	var begun workflows.Begun
+	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: s.life(order.Agent, order.Handle),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateID: order.Dream, UpdateName: workflows.UpdateDream, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err == nil {
+		err = handle.Get(ctx, &begun)
+	}
+	var app *temporal.ApplicationError
+	switch {
+	case err == nil:
+		return begun, nil
+	case errors.As(err, &app) && app.Type() == workflows.AlreadyDreaming:
+		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
+	case ctx.Err() != nil:
+		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", order.Dream, ErrUnreachable, answerWithin)
+	}
+	return begun, fmt.Errorf("begin %s: %w", order.Dream, err)
+}
+
+func (s *Starter) life(agent, handle string) client.WithStartWorkflowOperation {
+	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: workflows.AgentID(handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary: "the life of " + handle,
+	}, workflows.AgentType, workflows.AgentRequest{Agent: agent, Handle: handle, Settings: s.Options.Settings})
+}
+
+func (s *Starter) queue() string {
+	if s.Options.TaskQueue != "" {
+		return s.Options.TaskQueue
+	}
+	return workflows.TaskQueue
+}
+
+// withdraw closes the record of a dream that could not be begun.
+func (s *Starter) withdraw(ctx context.Context, order activities.Order, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
+	defer cancel()
+	night, err := memory.One[*dream.Night](ctx, s.Memory, order.Agent, order.Dream)
+	if err != nil || night.Run != "" {
+		return err // it did begin, although nobody said so in time
+	}
+	night.Outcome, night.Reason, night.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
+	_, err = s.Memory.Commit(ctx, memory.Write{Agent: order.Agent, Cause: order.Dream, Change: []dream.Item{night}})
+	return err
+}
+
+// Live starts the agent's life if it has none, and gives it the deployment's settings.
+func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
+	settings := s.Options.Settings
+	settings.Auto = settings.Auto || agent.Auto
+	settings.Searchable = s.Options.Searchable
+	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalSettings, settings,
+		client.StartWorkflowOptions{TaskQueue: s.queue(), StaticSummary: "the life of " + agent.Handle},
+		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})
+	if err != nil {
+		return fmt.Errorf("start the life of %s: %w", agent.Handle, err)
+	}
+	return nil
+}
+
+// Active tells the agent's life that somebody used the agent: idleness counts from when.
+func (s *Starter) Active(ctx context.Context, handle string, when time.Time) error {
+	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalActive, when)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return nil // it has no life yet that could fall asleep
+	}
+	return err
+}
+
+// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
+func (s *Starter) Cancel(ctx context.Context, dreamID string) error {
+	err := s.Client.CancelWorkflow(ctx, dreamID, "")
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return fmt.Errorf("dream %s does not run: %w", dreamID, memory.ErrNotFound)
+	}
+	return err
+}
+
+// Progress asks a running dream where it stands.
+func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progress, error) {
+	var p workflows.Progress
+	value, err := s.Client.QueryWorkflow(ctx, dreamID, "", workflows.QueryProgress)
+	if err != nil {
+		return p, fmt.Errorf("ask %s where it stands: %w", dreamID, err)
+	}
+	return p, value.Get(&p)
+}
+
+// Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner.
+func (s *Starter) Plan(ctx context.Context, agent string) (activities.Order, string, error) {
+	d, err := s.draft(ctx, Wish{Agent: agent})
+	if err != nil {
+		return activities.Order{}, err.Error(), nil
+	}
+	if !d.order.Free && !s.Options.AutoPaid {
+		return activities.Order{}, "its models cost money, and automatic dreaming on a paid provider is switched off", nil
+	}
+	order, err := s.freeze(ctx, d)
+	return order, "", err
+}
+
+// Lives looks at workflows on the server.
+type Lives struct{ Client client.Client }
+
+// Running is false when the run has closed or was never known.
+func (l Lives) Running(ctx context.Context, workflow, run string) (bool, error) {
+	if workflow == "" {
+		return false, nil
+	}
+	d, err := l.Client.DescribeWorkflowExecution(ctx, workflow, run)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("describe %s: %w", workflow, err)
+	}
+	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+var (
+	_ activities.Lives   = Lives{}
+	_ activities.Planner = (*Starter)(nil)
+)

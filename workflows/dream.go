@@ -1,0 +1,337 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome (Z7); it fails
+// only when the order itself is wrong.
+func Dream(ctx workflow.Context, order activities.Order) (Result, error) {
+	n := new(night)
+	if err := n.setup(ctx, order); err != nil {
+		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), "BadOrder", nil)
+	}
+	return n.run(ctx)
+}
+
+// night is the state of a dream and what it holds on to.
+type night struct {
+	order   activities.Order
+	sitting activities.Sitting
+	plan    budget.Plan
+	began   time.Time
+	state   Progress
+	ended   map[dream.Phase]string // phases that a cap or a failure ended early, and why
+
+	gathered  activities.GatherResult
+	fragments []activities.Made // kept, in order of capture
+	selected  []activities.Made // rated promote at lucid capture
+	patterns  []activities.Made
+	gists     []activities.Made
+	scenarios []activities.Made // kept
+	staged    []activities.Made
+	insights  []activities.Made
+}
+
+// verdict ends a dream early.
+type verdict struct {
+	outcome dream.Outcome
+	reason  string
+}
+
+func (v *verdict) Error() string { return string(v.outcome) + ": " + v.reason }
+
+func (n *night) setup(ctx workflow.Context, order activities.Order) error {
+	if err := order.Validate(); err != nil {
+		return err
+	}
+	info := workflow.GetInfo(ctx)
+	n.order = order
+	n.sitting = activities.Sitting{Agent: order.Agent, Dream: order.Dream, Run: info.WorkflowExecution.RunID}
+	n.plan = budget.Split(order.Budget, order.Knobs.Shares)
+	n.began = workflow.Now(ctx)
+	n.state = Progress{Dream: order.Dream}
+	n.ended = map[dream.Phase]string{}
+	return workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return n.state, nil })
+}
+
+func (n *night) run(ctx workflow.Context) (Result, error) {
+	lain, err := n.lieDown(ctx)
+	if err != nil {
+		return n.rise(ctx, err)
+	}
+	if lain.Refused != dream.Dreaming {
+		return n.refused(ctx, lain)
+	}
+	for _, phase := range []func(workflow.Context, activities.LieDownResult) error{
+		n.descend, n.replay, n.imagine, n.integrate, n.awaken,
+	} {
+		if err := phase(ctx, lain); err != nil {
+			return n.rise(ctx, err)
+		}
+		if err := n.watchClock(ctx); err != nil {
+			return n.rise(ctx, err)
+		}
+	}
+	return n.rise(ctx, nil)
+}
+
+func (n *night) lieDown(ctx workflow.Context) (activities.LieDownResult, error) {
+	info := workflow.GetInfo(ctx)
+	n.find(ctx, AttrAgent.ValueSet(n.order.Handle))
+	var lain activities.LieDownResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
+		Order: n.order, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
+	}).Get(ctx, &lain)
+	return lain, err
+}
+
+// watchClock ends a dream that outlasts its wall.
+func (n *night) watchClock(ctx workflow.Context) error {
+	if lasted := workflow.Now(ctx).Sub(n.began); lasted > n.order.Knobs.DreamWall {
+		return &verdict{dream.Exhausted, fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.order.Knobs.DreamWall)}
+	}
+	return nil
+}
+
+// outcome says how the night ended, and why (Z7).
+func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
+	var early *verdict
+	switch {
+	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), workflow.ErrCanceled):
+		return dream.Canceled, "cancelled by an operator"
+	case errors.As(cause, &early):
+		return early.outcome, early.reason
+	case cause != nil:
+		return dream.Aborted, plain(cause)
+	}
+	for _, phase := range []dream.Phase{dream.NREM, dream.REM, dream.Integration, dream.Return} {
+		if reason, ok := n.ended[phase]; ok {
+			return dream.Exhausted, reason
+		}
+	}
+	if n.kept() == 0 {
+		if n.gathered.Shown == 0 {
+			return dream.Empty, "there were no memories to dream over"
+		}
+		return dream.Empty, "nothing was worth keeping"
+	}
+	return dream.Completed, ""
+}
+
+// kept counts what will outlast the night.
+func (n *night) kept() int {
+	return len(n.fragments) + len(n.patterns) + len(n.gists) + len(n.scenarios) + len(n.staged)
+}
+
+// rise closes the night, whatever ended it; it is done even when the workflow was cancelled.
+func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
+	outcome, reason := n.outcome(ctx, cause)
+	free, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	n.state.Outcome, n.state.Reason = outcome, reason
+	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
+	var risen activities.RiseResult
+	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Sitting: n.sitting, Ending: ending}).Get(free, &risen)
+	if err != nil {
+		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
+	}
+	n.state.Spent = risen.Spent
+	n.find(free, AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
+	n.show(free)
+	n.tellOwner(free, outcome)
+	return n.result(), nil
+}
+
+// refused ends a dream that never began; LieDown has closed its record already.
+func (n *night) refused(ctx workflow.Context, lain activities.LieDownResult) (Result, error) {
+	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
+	n.find(ctx, AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
+	n.show(ctx)
+	n.tellOwner(ctx, lain.Refused)
+	return n.result(), nil
+}
+
+func (n *night) result() Result {
+	return Result{
+		Dream: n.order.Dream, Outcome: n.state.Outcome, Reason: n.state.Reason, Spent: n.state.Spent, Kept: n.kept(), Tallies: n.state.Tallies,
+	}
+}
+
+func (n *night) tellOwner(ctx workflow.Context, outcome dream.Outcome) {
+	if n.order.Owner == "" {
+		return
+	}
+	err := workflow.SignalExternalWorkflow(ctx, n.order.Owner, "", SignalEnded, Ended{Dream: n.order.Dream, Outcome: outcome}).Get(ctx, nil)
+	if err != nil { // the agent's life has ended; nobody is left to tell
+		workflow.GetLogger(ctx).Info("nobody to tell that the dream has ended", "owner", n.order.Owner, "error", err)
+	}
+}
+
+// find writes search attributes, where the cluster has them.
+func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
+	if !n.order.Searchable {
+		return
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
+	}
+}
+
+// phase is the bookkeeping of one part of the night.
+type phase struct {
+	n       *night
+	name    dream.Phase
+	limit   budget.Micros
+	began   time.Time
+	tally   int // its place in the tallies
+	made    int
+	kept    int
+	cycles  int
+	failed  int
+	bought  int
+	stopped string // why it ended early; empty when it ran to its end
+}
+
+// enter opens a phase and announces it.
+func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open *activities.Opening) (*phase, error) {
+	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), tally: len(n.state.Tallies)}
+	n.state.Phase = name
+	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
+	n.find(ctx, AttrPhase.ValueSet(string(name)))
+	return p, p.mark(ctx, "open", "running", open)
+}
+
+// mark announces where the phase stands and takes its figures from the ledger.
+func (p *phase) mark(ctx workflow.Context, mark, state string, open *activities.Opening) error {
+	var tally dream.Tally
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, string(p.name)+" "+mark), "Chronicle.Mark", activities.MarkRequest{
+		Sitting: p.n.sitting, Phase: p.name, Mark: mark, State: state, Reason: p.stopped, Cap: p.limit,
+		Made: p.made, Kept: p.kept, Cycles: p.cycles, Failed: p.failed, Started: p.began, Now: workflow.Now(ctx), Open: open,
+	}).Get(ctx, &tally)
+	if err != nil {
+		return err
+	}
+	p.n.state.Tallies[p.tally] = tally
+	p.n.state.Spent = 0
+	for _, t := range p.n.state.Tallies {
+		p.n.state.Spent += t.Spent
+	}
+	p.n.show(ctx)
+	return nil
+}
+
+// leave closes a phase. A phase in which every call failed aborts the dream.
+func (p *phase) leave(ctx workflow.Context) error {
+	state := "ran"
+	if p.stopped != "" {
+		state = "exhausted"
+		p.n.ended[p.name] = p.stopped
+	}
+	if err := p.mark(ctx, "close", state, nil); err != nil {
+		return err
+	}
+	if p.failed > 0 && p.bought == 0 {
+		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed", p.name)}
+	}
+	return nil
+}
+
+// step is what most paid deeds are asked with.
+func (p *phase) step(cycle, turn int, heat float64) activities.StepRequest {
+	return activities.StepRequest{
+		Sitting: p.n.sitting, Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
+	}
+}
+
+// errSpent says that the phase has no money left; the caller stops asking.
+var errSpent = errors.New("the phase's budget is used up")
+
+// settle reads the result of a paid deed. It answers errSpent when the phase must stop, a verdict when the dream must,
+// and nil with an empty result when the deed failed and the phase can do without it.
+func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.StepResult, error) {
+	var r activities.StepResult
+	if err := f.Get(ctx, &r); err != nil {
+		return r, p.failedCall(ctx, err)
+	}
+	switch r.End {
+	case activities.EndCut:
+		return r, &verdict{dream.Canceled, "cancelled by an operator"}
+	case activities.EndCap:
+		if r.Scope == activities.PhaseScope(p.n.order.Dream, p.name) {
+			p.stopped = r.Reason
+			return r, errSpent
+		}
+		p.stopped = r.Reason
+		return r, &verdict{dream.Exhausted, r.Reason}
+	case activities.EndUnreadable:
+		p.failed++
+		p.bought++
+		return activities.StepResult{Done: r.Done}, nil
+	case activities.EndDone:
+		p.bought++
+	}
+	return r, nil
+}
+
+// failedCall decides whether a failed deed ends the dream: a fence or a provider that will never answer does.
+func (p *phase) failedCall(ctx workflow.Context, err error) error {
+	if temporal.IsCanceledError(err) {
+		return err
+	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		switch app.Type() {
+		case activities.FailFenced:
+			return &verdict{dream.Canceled, "another dream took the slot"}
+		case activities.FailRefused:
+			return &verdict{dream.Aborted, app.Message()}
+		}
+	}
+	p.failed++
+	workflow.GetLogger(ctx).Warn("a call failed; the phase goes on without it", "phase", p.name, "error", err)
+	return nil
+}
+
+// plain is the innermost message of a failure.
+func plain(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
+}
+
+func ids(made ...[]activities.Made) []string {
+	var out []string
+	for _, list := range made {
+		for _, m := range list {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+func keptOf(made []activities.Made) []activities.Made {
+	var kept []activities.Made
+	for _, m := range made {
+		if m.Kept {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+func skipReason(o activities.Order, lain activities.LieDownResult) string {
+	return hypnagogia.Enter(o.Knobs.OnsetEnabled, true, lain.Remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
+}

@@ -1,0 +1,230 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// descend is the onset: induction, Dali cycles, lucid capture (S4, Layer 1). It is skipped by H2; its share then goes to NREM.
+func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) error {
+	if err := n.gather(ctx, 0); err != nil {
+		return err
+	}
+	if n.gathered.Shown == 0 {
+		return &verdict{dream.Empty, "there were no memories to dream over"}
+	}
+	if reason := skipReason(n.order, lain); reason != "" {
+		n.plan = n.plan.WithoutOnset()
+		p := &phase{n: n, name: dream.Onset, began: workflow.Now(ctx), tally: len(n.state.Tallies), stopped: reason}
+		n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: dream.Onset, State: "skipped", Reason: reason})
+		return p.mark(ctx, "skip", "skipped", nil)
+	}
+	n.state.Stage = dream.Shallow
+	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, &activities.Opening{Gathered: n.gathered, Depth: dream.Shallow})
+	if err != nil {
+		return err
+	}
+	if err := p.fallAsleep(ctx); err != nil && !errors.Is(err, errSpent) {
+		return err
+	}
+	return p.leaveOnset(ctx)
+}
+
+func (p *phase) fallAsleep(ctx workflow.Context) error {
+	n := p.n
+	if err := p.place(ctx); err != nil {
+		return err
+	}
+	stages := hypnagogia.Descent(n.order.Knobs.Cycles, n.order.Tier)
+	heat := n.order.Knobs.InductionHeat
+	if err := n.deepen(ctx, stages, dream.Transitional, heat); err != nil {
+		return err
+	}
+	r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, fmt.Sprintf("induction, T %.2f", heat)), "Onset.Induce", p.step(0, 0, heat)))
+	if err != nil {
+		return err
+	}
+	p.catch(r.Made)
+	if n.order.Tier == dream.Core {
+		return nil
+	}
+	captured := false
+	for cycle := 1; cycle <= n.order.Knobs.Cycles; cycle++ {
+		if captured, err = p.dali(ctx, stages, cycle, captured); err != nil {
+			return err
+		}
+		if err := n.watchClock(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place gives vectors to memories that have none, a batch a call.
+func (p *phase) place(ctx workflow.Context) error {
+	for turn := 1; p.n.gathered.Bare > 0 && turn <= p.n.gathered.Bare; turn++ {
+		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, p.n.order.Knobs, "placing memories"), "Onset.Place", p.step(0, turn, 0)))
+		if err != nil {
+			return err
+		}
+		if len(r.Made) == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// gather chooses the memories of a cycle, anew when the agent's affect has moved (H4).
+func (n *night) gather(ctx workflow.Context, cycle int) error {
+	request := activities.GatherRequest{Sitting: n.sitting, Cycle: cycle}
+	if cycle > 0 {
+		since := n.gathered.Affect
+		request.Since = &since
+	}
+	var g activities.GatherResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "gather memories"), "Onset.Gather", request).Get(ctx, &g)
+	if err == nil && !g.Same {
+		n.gathered = g
+	}
+	return err
+}
+
+// deepen announces every stage on the way down to one.
+func (n *night) deepen(ctx workflow.Context, way []dream.Stage, to dream.Stage, heat float64) error {
+	for _, next := range way {
+		if n.state.Stage == to {
+			return nil
+		}
+		if depth(next) <= depth(n.state.Stage) {
+			continue
+		}
+		request := activities.DepthRequest{Sitting: n.sitting, Mark: string(next), From: n.state.Stage, To: next, Heat: heat}
+		if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "deeper"), "Chronicle.Deepen", request).Get(ctx, nil); err != nil {
+			return err
+		}
+		n.state.Stage = next
+		n.find(ctx, AttrDepth.ValueSet(string(next)))
+	}
+	return nil
+}
+
+func depth(s dream.Stage) int {
+	switch s {
+	case dream.Shallow:
+		return 1
+	case dream.Transitional:
+		return 2
+	case dream.Peak:
+		return 3
+	case dream.TooDeep:
+		return 4
+	}
+	return 0
+}
+
+// dali is one cycle: partials in parallel, each halted, each judged (H5). At least one of them must succeed (H22).
+func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
+	n, k := p.n, p.n.order.Knobs
+	n.state.Cycle = cycle
+	if err := n.gather(ctx, cycle); err != nil {
+		return false, err
+	}
+	partialHeat, judgeHeat := hypnagogia.Heats(cycle, k.Partials, k.Partials, k, captured)
+	if err := n.deepen(ctx, way, dream.Peak, partialHeat[0]); err != nil {
+		return false, err
+	}
+	drifted := make([]workflow.Future, k.Partials)
+	for i := range drifted {
+		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, k.Cycles, i+1, partialHeat[i])
+		drifted[i] = workflow.ExecuteActivity(paidCall(ctx, k, summary), "Onset.Partial", p.step(cycle, i+1, partialHeat[i]))
+	}
+	var caught []int
+	failedBefore, stop := p.failed, error(nil)
+	for i, f := range drifted {
+		if _, err := p.settle(ctx, f); err != nil {
+			stop = worse(stop, err)
+		} else if p.failed == failedBefore {
+			caught = append(caught, i)
+		} else {
+			failedBefore = p.failed
+		}
+	}
+	if len(caught) == 0 && stop == nil {
+		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed", k.Partials, cycle)}
+	}
+	kept, err := p.judge(ctx, cycle, caught, judgeHeat, stop)
+	if stop = worse(stop, err); stop != nil && !errors.Is(stop, errSpent) {
+		return false, stop
+	}
+	p.cycles = cycle
+	request := activities.HaltRequest{Sitting: n.sitting, Cycle: cycle, Partials: len(caught), Captured: kept, Heat: partialHeat[0]}
+	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "Dali interrupt"), "Onset.Halt", request).Get(ctx, nil); err != nil {
+		return false, err
+	}
+	if err := p.mark(ctx, fmt.Sprintf("cycle-%d", cycle), "running", nil); err != nil {
+		return false, err
+	}
+	return kept > 0, stop
+}
+
+// judge lets the observer judge the partials that came back.
+func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, heats []float64, stop error) (int, error) {
+	if stop != nil && !errors.Is(stop, errSpent) {
+		return 0, nil
+	}
+	judged := make([]workflow.Future, len(caught))
+	for at, i := range caught {
+		summary := fmt.Sprintf("observer, cycle %d, partial %d", cycle, i+1)
+		judged[at] = workflow.ExecuteActivity(paidCall(ctx, p.n.order.Knobs, summary), "Onset.Judge", p.step(cycle, i+1, heats[i]))
+	}
+	kept := 0
+	var ended error
+	for _, f := range judged {
+		r, err := p.settle(ctx, f)
+		ended = worse(ended, err)
+		kept += activities.Kept(r.Made)
+		p.catch(r.Made)
+	}
+	return kept, ended
+}
+
+// catch counts fragments and remembers the kept ones.
+func (p *phase) catch(made []activities.Made) {
+	p.made += len(made)
+	kept := keptOf(made)
+	p.kept += len(kept)
+	p.n.fragments = append(p.n.fragments, kept...)
+	p.n.state.Fragments = len(p.n.fragments)
+}
+
+// leaveOnset rates what was caught (S4, Phase 3) and closes the phase. A spent onset falls through to NREM (H17).
+func (p *phase) leaveOnset(ctx workflow.Context) error {
+	n := p.n
+	if len(n.fragments) > 0 {
+		request := activities.CaptureRequest{StepRequest: p.step(0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
+		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, "lucid capture"), "Onset.Capture", request))
+		if err != nil && !errors.Is(err, errSpent) {
+			return err
+		}
+		n.selected = keptOf(r.Made)
+	}
+	return p.leave(ctx)
+}
+
+// worse keeps the graver of two reasons to stop: a verdict before a spent phase before nothing.
+func worse(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil, !errors.Is(a, errSpent):
+		return a
+	default:
+		return b
+	}
+}
