@@ -1,0 +1,247 @@
+// Package localmodel is the built-in model and embedder for a machine with no provider: it joins the memories it is
+// shown by the words they share, and knows nothing else.
+package localmodel
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// The names of the catalogue under which the built-in model is known.
+const (
+	Provider    = "builtin"
+	Associative = "builtin/associative" // the generator
+	Lexical     = "builtin/lexical"     // the embedder
+)
+
+// Bounds of the built-in model: 2 is the highest temperature of the OpenAI wire, 32768 a window that holds the
+// largest prompt a dream makes with its default knobs several times over.
+const (
+	maxHeat = 2
+	window  = 32_768
+)
+
+// Specs are the catalogue's entries for the built-in models. They state a price of zero.
+func Specs() []inference.Spec {
+	generator := inference.Spec{
+		Name: Associative, Provider: Provider, Wire: "associative", Price: &budget.Price{}, Context: window,
+		MaxHeat: maxHeat, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema, BuiltIn: true,
+	}
+	embedder := inference.Spec{
+		Name: Lexical, Provider: Provider, Wire: "lexical", Price: &budget.Price{}, Context: window,
+		JSON: inference.JSONPrompt, Embeds: true, BuiltIn: true,
+	}
+	return []inference.Spec{generator, embedder}
+}
+
+// Model is the built-in model. It holds nothing, calls nobody and is safe for concurrent use.
+type Model struct{}
+
+var _ inference.Model = (*Model)(nil)
+
+// New gives the built-in model.
+func New() *Model { return &Model{} }
+
+// Generate answers from the bulleted lines of the prompt (all of it when there are none). One token is one streamed
+// piece: a word with its space, or a mark of punctuation. Without a seed the prompt is the seed.
+func (m *Model) Generate(ctx context.Context, r inference.Request, token func(piece string) bool) (inference.Answer, error) {
+	if err := admit(r); err != nil {
+		return inference.Answer{}, err
+	}
+	heat := settingsOf(r.Sampling)
+	seed := seedOf(r)
+	prompt, asked := promptOf(r.Messages)
+	answer := inference.Answer{
+		UsageFrom: inference.ByProvider, Effective: heat.effective(seed), Model: Associative,
+		Provider: fmt.Sprintf("builtin-%016x", uint64(seed)), Tokens: budget.Tokens{In: asked},
+	}
+	if asked+int64(r.MaxTokens) > window {
+		return inference.Answer{}, badRequest("prompt of %d tokens and max_tokens %d are more than the window of %d", asked, r.MaxTokens, window)
+	}
+	if ctx.Err() != nil {
+		return cut(ctx, answer)
+	}
+	pieces, finish, err := compose(read(prompt), r, heat, rand.New(rand.NewPCG(uint64(seed), 0x6f6e6569726f73)))
+	if err != nil {
+		return inference.Answer{}, err
+	}
+	return stream(ctx, answer, pieces, finish, token)
+}
+
+// Embed gives one unit vector per text in the space EmbedSpace.
+func (m *Model) Embed(ctx context.Context, model string, texts []string, _ string) (inference.Vectors, error) {
+	if model != Lexical {
+		return inference.Vectors{}, &inference.Failure{Kind: inference.Unknown, Message: fmt.Sprintf("the built-in embedder is called %q, not %q", Lexical, model)}
+	}
+	out := inference.Vectors{V: make([][]float32, 0, len(texts)), Space: EmbedSpace, UsageFrom: inference.ByProvider}
+	for _, text := range texts {
+		if ctx.Err() != nil {
+			return inference.Vectors{}, fmt.Errorf("embed %d texts: %w", len(texts), context.Cause(ctx))
+		}
+		out.V = append(out.V, Vector(text))
+		out.Tokens.In += int64(len(strings.Fields(text)))
+	}
+	return out, nil
+}
+
+// compose writes the whole answer ahead of the stream: it takes milliseconds, and stop sequences may span pieces.
+func compose(mem *memory, r inference.Request, heat settings, dice *rand.Rand) ([]string, inference.Finish, error) {
+	var pieces []string
+	finish := inference.Stopped
+	if r.Schema != nil {
+		shape, err := readSchema(r.Schema.JSON)
+		if err != nil {
+			return nil, "", badRequest("schema %q: %v", r.Schema.Name, err)
+		}
+		pieces = fill(mem, shape, r.MaxTokens, heat, dice)
+	} else {
+		pieces = newWriter(mem, heat, dice, r.MaxTokens).associate()
+	}
+	if len(pieces) > r.MaxTokens {
+		pieces, finish = pieces[:r.MaxTokens], inference.Length
+	} else if r.Schema == nil && len(pieces) == r.MaxTokens && !endsSentence(pieces) {
+		finish = inference.Length
+	}
+	if halted := stopAt(pieces, r.Stop); halted != nil {
+		pieces, finish = halted, inference.Stopped
+	}
+	return pieces, finish, nil
+}
+
+func endsSentence(pieces []string) bool {
+	return len(pieces) > 0 && strings.ContainsAny(pieces[len(pieces)-1], ".!?")
+}
+
+// stopAt cuts the pieces before the earliest stop sequence; nil when there is none.
+func stopAt(pieces []string, stops []string) []string {
+	text := strings.Join(pieces, "")
+	at := -1
+	for _, s := range stops {
+		if i := strings.Index(text, s); s != "" && i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return nil
+	}
+	kept := []string{}
+	for _, p := range pieces {
+		if len(p) >= at {
+			if at > 0 {
+				kept = append(kept, p[:at])
+			}
+			break
+		}
+		kept, at = append(kept, p), at-len(p)
+	}
+	return kept
+}
+
+// stream hands out the pieces one by one and stops where it is told.
+func stream(ctx context.Context, a inference.Answer, pieces []string, finish inference.Finish, token func(string) bool) (inference.Answer, error) {
+	a.Finish = finish
+	var text strings.Builder
+	note := func() {
+		a.Text, a.Tokens.Out = text.String(), int64(a.Visible)
+	}
+	for _, p := range pieces {
+		if ctx.Err() != nil {
+			note()
+			return cut(ctx, a)
+		}
+		text.WriteString(p)
+		a.Visible++
+		if token != nil && !token(p) {
+			a.Finish = inference.Halted
+			break
+		}
+	}
+	note()
+	return a, nil
+}
+
+func cut(ctx context.Context, a inference.Answer) (inference.Answer, error) {
+	a.Finish = inference.Cut
+	return a, fmt.Errorf("built-in model, after %d tokens: %w", a.Visible, context.Cause(ctx))
+}
+
+func admit(r inference.Request) error {
+	if r.Model != Associative {
+		return &inference.Failure{Kind: inference.Unknown, Message: fmt.Sprintf("the built-in generator is called %q, not %q", Associative, r.Model)}
+	}
+	if r.MaxTokens <= 0 {
+		return badRequest("max_tokens is %d; it must be above 0", r.MaxTokens)
+	}
+	for _, f := range []struct {
+		name string
+		v    *float64
+		high float64
+	}{{"temperature", r.Sampling.Temperature, maxHeat}, {"min_p", r.Sampling.MinP, 1}, {"top_p", r.Sampling.TopP, 1}} {
+		if f.v != nil && (math.IsNaN(*f.v) || *f.v < 0 || *f.v > f.high) {
+			return badRequest("%s is %v; it must lie between 0 and %v", f.name, *f.v, f.high)
+		}
+	}
+	return nil
+}
+
+func badRequest(format string, args ...any) *inference.Failure {
+	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// settings are the sampling in force: a temperature of 1 and no cuts unless asked for.
+type settings struct {
+	T, minP, topP float64
+	asked         inference.Sampling
+}
+
+func settingsOf(s inference.Sampling) settings {
+	set := settings{T: 1, topP: 1, asked: s}
+	if s.Temperature != nil {
+		set.T = *s.Temperature
+	}
+	if s.MinP != nil {
+		set.minP = *s.MinP
+	}
+	if s.TopP != nil {
+		set.topP = *s.TopP
+	}
+	return set
+}
+
+func (s settings) effective(seed int64) string {
+	said := s.asked
+	said.Temperature, said.Seed = &s.T, &seed
+	return said.String()
+}
+
+func seedOf(r inference.Request) int64 {
+	if r.Sampling.Seed != nil {
+		return *r.Sampling.Seed
+	}
+	h := fnv.New64a()
+	for _, m := range r.Messages {
+		_, _ = h.Write([]byte(m.Role + "\x00" + m.Content + "\x00"))
+	}
+	return int64(h.Sum64() >> 1)
+}
+
+// promptOf joins what the system and the user say and counts its tokens: the words, and three for each message.
+func promptOf(messages []inference.Message) (string, int64) {
+	var b strings.Builder
+	var n int64
+	for _, m := range messages {
+		n += int64(len(strings.Fields(m.Content))) + 3
+		if m.Role != "assistant" {
+			b.WriteString(m.Content)
+			b.WriteByte('\n')
+		}
+	}
+	return strings.ToValidUTF8(b.String(), " "), n
+}
