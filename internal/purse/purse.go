@@ -174,12 +174,12 @@ func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answe
 	return b
 }
 
-// plausible rejects a usage that is certainly too low: fewer tokens than pieces we read, or more than eight bytes of
+// plausible rejects a usage that is certainly too low: fewer tokens than pieces we read, or more than six bytes of
 // prompt a token, which no tokenizer reaches on the text of a prompt.
 func plausible(r inference.Request, a inference.Answer) bool {
 	bytes := 0
 	for _, m := range r.Messages {
 		bytes += len(m.Content)
 	}
-	return a.Tokens.Out >= int64(a.Visible) && a.Tokens.In*8 >= int64(bytes)
+	return a.Tokens.Out >= int64(a.Visible) && a.Tokens.In*6 >= int64(bytes)
 }

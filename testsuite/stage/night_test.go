@@ -1,0 +1,86 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// patience bounds one test; nothing is measured by it.
+const patience = 3 * time.Minute
+
+// open sets a stage on the shared server with a store of its own and a running worker.
+func open(t *testing.T, edit func(*stage.Play)) *stage.Company {
+	t.Helper()
+	server := temporal.Shared(t)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Knobs: dream.DefaultKnobs(), Model: "script",
+	}
+	if edit != nil {
+		edit(&play)
+	}
+	company, err := stage.Open(context.Background(), play, server.Dial(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, company.Close()) })
+	w, err := company.Work()
+	require.NoError(t, err)
+	t.Cleanup(w.Stop)
+	return company
+}
+
+func till(t *testing.T, o provider.Options) *provider.Server {
+	t.Helper()
+	p, err := provider.Start(o)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func TestAWholeNightWithTheBuiltInModel(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	company := open(t, nil)
+	agent, err := company.Hire(ctx, 0, "")
+	require.NoError(t, err)
+	seed := uint64(7)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	require.Equal(t, "dream/echo/0001", begun.Dream)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	body, _ := json.MarshalIndent(result, "", " ")
+	t.Log(string(body))
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Zero(t, result.Spent)
+}
+
+func TestAWholeNightWithAPaidModel(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p := till(t, provider.Options{Seed: 1})
+	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
+	agent, err := company.Hire(ctx, 1, "")
+	require.NoError(t, err)
+	seed := uint64(7)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	body, _ := json.MarshalIndent(result, "", " ")
+	t.Log(string(body))
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Equal(t, p.Till.Book().Total, result.Spent, "a night without faults costs what the till took")
+}

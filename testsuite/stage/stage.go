@@ -1,0 +1,175 @@
+// Package stage sets up a whole deployment for a test: store, purse, models, agent, worker and starter.
+package stage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/forgetting"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
+	"github.com/seed-56a03226/oneiros/internal/openaigw"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Play is everything that two processes need to share to be one deployment; it travels as JSON.
+type Play struct {
+	Store     string        `json:"store"`   // file
+	Address   string        `json:"address"` // Temporal
+	Namespace string        `json:"namespace"`
+	Queue     string        `json:"queue"`
+	Provider  string        `json:"provider"` // URL of a scripted provider; empty: the built-in model
+	Model     string        `json:"model"`    // of the scripted provider: "script", "strict", "thinker"
+	Knobs     dream.Knobs   `json:"knobs"`
+	FleetDay  budget.Micros `json:"fleet_day"`
+	NoReserve bool          `json:"no_reserve"` // negative control: the ledger lets everything pass
+	Doubled   bool          `json:"doubled"`    // negative control: every settlement is booked twice over
+}
+
+// Company is a deployment that plays.
+type Company struct {
+	Play    Play
+	Store   *sqlitestore.Store
+	Client  client.Client
+	Ports   activities.Ports
+	Starter *starter.Starter
+}
+
+// Night is the night's now of every test: the day after the sample lives end.
+var Night = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
+
+// Open builds a deployment around a connected client.
+func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
+	store, err := sqlitestore.Open(ctx, play.Store)
+	if err != nil {
+		return nil, err
+	}
+	models, table, err := cast(play)
+	if err != nil {
+		return nil, err
+	}
+	var ledger purse.Ledger = store.Ledger()
+	if play.NoReserve {
+		ledger = lavish{ledger}
+	}
+	if play.Doubled {
+		ledger = stingy{ledger}
+	}
+	ports := activities.Ports{
+		Memory: store, Catalog: table, Now: time.Now,
+		Purse: &purse.Purse{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
+	}
+	if play.FleetDay == 0 {
+		play.FleetDay = budget.Unlimited
+	}
+	s := &starter.Starter{Client: c, Memory: store, Catalog: table, Now: time.Now, Options: starter.Options{
+		TaskQueue: play.Queue, Models: roles(play), Knobs: play.Knobs, FleetDay: play.FleetDay, Searchable: true,
+	}}
+	return &Company{Play: play, Store: store, Client: c, Ports: ports, Starter: s}, nil
+}
+
+func cast(play Play) (map[string]inference.Model, inference.Table, error) {
+	table := inference.Table{}
+	for _, spec := range localmodel.Specs() {
+		table[spec.Name] = spec
+	}
+	models := map[string]inference.Model{localmodel.Provider: localmodel.New()}
+	if play.Provider == "" {
+		return models, table, nil
+	}
+	for name, spec := range provider.Catalog("scripted", provider.DefaultModels()) {
+		table[name] = spec
+	}
+	gateway, err := openaigw.New(openaigw.Options{Name: "scripted", BaseURL: play.Provider, Catalog: table, UsageWait: 500 * time.Millisecond})
+	models["scripted"] = gateway
+	return models, table, err
+}
+
+func roles(play Play) map[dream.Role]string {
+	assigned := map[dream.Role]string{}
+	for _, role := range dream.Roles {
+		switch {
+		case play.Provider == "" && role == dream.Embedder:
+			assigned[role] = "builtin/lexical"
+		case play.Provider == "":
+			assigned[role] = "builtin/associative"
+		case role == dream.Embedder:
+			assigned[role] = "scripted/vectors"
+		default:
+			assigned[role] = "scripted/" + play.Model
+		}
+	}
+	return assigned
+}
+
+// Hire makes an agent with a sample life: 0 is the companion, 1 the watcher of a market. Name makes it another agent.
+func (c *Company) Hire(ctx context.Context, life int, name string) (dream.Agent, error) {
+	lived := sample.Lives()[life]
+	agent := lived.Agent
+	if name != "" {
+		agent.ID, agent.Handle = "id-"+name, name
+	}
+	if err := c.Store.PutAgent(ctx, agent); err != nil {
+		return agent, err
+	}
+	k := c.Play.Knobs
+	memories := importer.File{Name: lived.Agent.Handle + ".jsonl", Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(lived.Memories)), nil
+	}}
+	report, err := importer.Import(ctx, c.Store, agent, []importer.File{memories}, importer.Options{
+		Format: importer.JSONL, Strict: true, Now: Night, Embed: c.embed,
+		Due: func(at time.Time, strength float64) time.Time {
+			return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
+		},
+	})
+	if err == nil && report.Added == 0 && report.Known == 0 {
+		err = fmt.Errorf("the life of %s came in empty", agent.Handle)
+	}
+	return agent, err
+}
+
+// embed places memories without a purse: it is the test's own setting-up, and leaves no trace at the till.
+func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string, error) {
+	vectors := make([][]float32, len(texts))
+	space := localmodel.EmbedSpace
+	for i, text := range texts {
+		if c.Play.Provider != "" {
+			vectors[i], space = provider.Vector(text, 64), "scripted/vectors/64"
+		} else {
+			vectors[i] = localmodel.Vector(text)
+		}
+	}
+	return vectors, space, nil
+}
+
+// Work starts a worker; the caller stops it.
+func (c *Company) Work() (worker.Worker, error) {
+	w := workers.New(c.Client, c.Ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{TaskQueue: c.Play.Queue})
+	return w, w.Start()
+}
+
+// Result waits for a dream to end and answers how.
+func (c *Company) Result(ctx context.Context, dreamID string) (workflows.Result, error) {
+	var r workflows.Result
+	err := c.Client.GetWorkflow(ctx, dreamID, "").Get(ctx, &r)
+	return r, err
+}
+
+// Close lets go of the store.
+func (c *Company) Close() error { return c.Store.Close() }
