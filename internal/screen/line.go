@@ -1,0 +1,197 @@
+package screen
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// subject is how many columns the second column of a line has.
+const subject = 12
+
+// Line tells one event on one line, never wider than the terminal: the time, what it is about, what happened. An event of a
+// type this version does not know is named, not hidden.
+func Line(e event.Event, st Style) string {
+	about, colour, text := tell(e)
+	at := st.clock(e.At, "15:04:05")
+	room := st.columns() - len(at) - subject - 4
+	line := st.paint(faint, at) + "  " + st.paint(colour, pad(cut(Clean(about), subject), subject)) + "  " + cut(Clean(text), room)
+	return strings.TrimRight(line, " ")
+}
+
+func tell(e event.Event) (about string, colour ink, text string) {
+	switch e.Type {
+	case "DreamStarted":
+		return read(e, func(p event.DreamStarted) (string, ink, string) {
+			return "dream", bold, fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed)
+		})
+	case "OnsetStarted":
+		return read(e, func(p event.OnsetStarted) (string, ink, string) {
+			return "onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s shown",
+				stageName(p.Depth), biasName(p.Bias), p.Budget, p.Shown, count(p.Selected, "piece"))
+		})
+	case "OnsetSkipped":
+		return read(e, func(p event.OnsetSkipped) (string, ink, string) {
+			return "onset", amber, "skipped: " + p.Reason
+		})
+	case "DepthChanged":
+		return read(e, func(p event.DepthChanged) (string, ink, string) {
+			return "depth", amber, fmt.Sprintf("%s to %s at heat %s", stageName(p.From), stageName(p.To), heat(p.Temperature))
+		})
+	case "DaliInterrupt":
+		return read(e, func(p event.DaliInterrupt) (string, ink, string) {
+			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s halted, %d caught, peak heat %s",
+				count(p.Partials, "thought"), p.Captured, heat(p.Heat))
+		})
+	case "FragmentCaptured":
+		return read(e, func(p event.FragmentCaptured) (string, ink, string) {
+			return caught + " caught", bright, fmt.Sprintf("%s: worth %s, new %s, distance %s", own(e, p.Fragment), score(p.Composite), score(p.Novelty), score(p.Distance))
+		})
+	case "FragmentDiscarded":
+		return read(e, func(p event.FragmentDiscarded) (string, ink, string) {
+			return "set aside", faint, fmt.Sprintf("%s: worth %s, %s", own(e, p.Fragment), score(p.Composite), p.Reason)
+		})
+	case "OnsetCompleted":
+		return read(e, func(p event.OnsetCompleted) (string, ink, string) {
+			return "onset", amber, fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"), p.Spent, p.Seconds, early(p.Reason))
+		})
+	}
+	return tellLater(e)
+}
+
+// tellLater tells what follows the onset.
+func tellLater(e event.Event) (about string, colour ink, text string) {
+	switch e.Type {
+	case "PhaseStarted":
+		return read(e, func(p event.PhaseStarted) (string, ink, string) {
+			return phaseName(p.Phase), inkOf(p.Phase), "begins, up to " + p.Budget.String()
+		})
+	case "PhaseCompleted":
+		return read(e, func(p event.PhaseCompleted) (string, ink, string) {
+			return phaseName(p.Phase), inkOf(p.Phase), fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
+		})
+	case "PatternFound":
+		return read(e, func(p event.PatternFound) (string, ink, string) {
+			return "pattern", blue, fmt.Sprintf("%s: %s, confidence %s", own(e, p.Prediction), p.Direction, score(p.Confidence))
+		})
+	case "GistExtracted":
+		return read(e, func(p event.GistExtracted) (string, ink, string) {
+			return "gist", blue, fmt.Sprintf("%s from %s", own(e, p.Gist), p.Source)
+		})
+	case "ScenarioImagined":
+		return read(e, func(p event.ScenarioImagined) (string, ink, string) {
+			fate, kind := "let go", ""
+			if p.Kept {
+				fate = "kept"
+			}
+			if p.Synthetic {
+				kind = ", recombined"
+			}
+			return "scenario", violet, fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind)
+		})
+	case "HypothesisStaged":
+		return read(e, func(p event.HypothesisStaged) (string, ink, string) {
+			return "hypothesis", teal, fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence))
+		})
+	case "HypnopompicStarted":
+		return read(e, func(p event.HypnopompicStarted) (string, ink, string) {
+			return "return", gold, "begins with " + count(p.Insights, "insight")
+		})
+	case "HypnopompicCompleted":
+		return read(e, func(p event.HypnopompicCompleted) (string, ink, string) {
+			return "return", gold, fmt.Sprintf("%s surfaced, mood moved by %s", count(p.Insights, "insight"), score(p.Delta))
+		})
+	case "DreamAborted":
+		return read(e, func(p event.DreamAborted) (string, ink, string) {
+			return "dream", red, fmt.Sprintf("aborted in %s: %s", phaseName(p.Phase), p.Reason)
+		})
+	case "Spent":
+		return read(e, func(p event.Spent) (string, ink, string) { return tellTally(p.Tally) })
+	case "DreamEnded":
+		return read(e, func(p event.DreamEnded) (string, ink, string) {
+			return "dream", outcomeInk(p.Outcome), fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))
+		})
+	}
+	return e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))
+}
+
+// read decodes a payload and tells it, or tells that it cannot be read.
+func read[P event.Payload](e event.Event, tell func(P) (string, ink, string)) (string, ink, string) {
+	var p P
+	if err := json.Unmarshal(e.Data, &p); err != nil {
+		return e.Type, red, fmt.Sprintf("cannot be read: %v", err)
+	}
+	return tell(p)
+}
+
+func tellTally(t dream.Tally) (string, ink, string) {
+	text := fmt.Sprintf("%s, %s", count(t.Calls, "call"), t.Spent)
+	if t.Cap > 0 && t.Cap != budget.Unlimited {
+		text += " of " + t.Cap.String()
+	}
+	if share, any := cached(t); any {
+		text += fmt.Sprintf(", %d%% cached", share)
+	}
+	if t.State == skipped {
+		text = "skipped" + early(t.Reason)
+	}
+	return phaseName(t.Phase), inkOf(t.Phase), text
+}
+
+// own is an id without the name of the dream that is being told.
+func own(e event.Event, id string) string {
+	if rest, ok := strings.CutPrefix(id, e.Dream); ok && e.Dream != "" && len(rest) > 1 {
+		return strings.TrimLeft(rest, "/-#:.")
+	}
+	return id
+}
+
+func early(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return " (" + reason + ")"
+}
+
+func heat(t float64) string { return fmt.Sprintf("%.2f", t) }
+
+func stageName(s dream.Stage) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+func biasName(b mood.Bias) string {
+	switch b {
+	case mood.Threat:
+		return "drawn to threats"
+	case mood.Opportunity:
+		return "drawn to opportunities"
+	case mood.Broad:
+		return "broad view"
+	}
+	return string(b)
+}
+
+func phaseName(p dream.Phase) string {
+	switch p {
+	case dream.NREM, dream.REM:
+		return strings.ToUpper(string(p))
+	case dream.Onset, dream.Integration, dream.Return:
+	}
+	return string(p)
+}
+
+func outcomeInk(o dream.Outcome) ink {
+	switch o {
+	case dream.Completed:
+		return green
+	case dream.Exhausted, dream.Interrupted, dream.Canceled:
+		return amber
+	case dream.Empty, dream.Aborted:
+		return red
+	case dream.Dreaming:
+	}
+	return plain
+}

@@ -1,0 +1,73 @@
+package screen_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+// every payload of the catalogue once.
+func announcements() []event.Event {
+	payloads := []event.Payload{
+		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},
+		event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Bias: mood.Broad, Selected: 412, Shown: 118},
+		event.OnsetSkipped{Reason: "budget"},
+		event.DepthChanged{From: dream.Transitional, To: dream.TooDeep, Temperature: 1.52},
+		event.DaliInterrupt{Cycle: 2, Captured: 3, Partials: 4, Heat: 1.425},
+		event.FragmentCaptured{Fragment: "dream/echo/0042/f-3", Novelty: .62, Distance: .7, Composite: .71},
+		event.FragmentDiscarded{Fragment: "dream/echo/0042/f-4", Reason: "below the floor", Composite: .04},
+		event.OnsetCompleted{Fragments: 5, Spent: 21_400, Seconds: 31.25, Cycles: 3},
+		event.OnsetCompleted{Fragments: 1, Spent: 49_999, Seconds: 12, Cycles: 1, Reason: "budget"},
+		event.PhaseStarted{Phase: dream.NREM, Budget: 175_000},
+		event.PatternFound{Prediction: "dream/echo/0042/p-1", Confidence: .32, Direction: "backward"},
+		event.GistExtracted{Gist: "dream/echo/0042/g-1", Source: "se-9"},
+		event.PhaseCompleted{Phase: dream.NREM, Made: 9, Kept: 3, Calls: 12, Spent: 83_200, State: "ran"},
+		event.ScenarioImagined{Scenario: "dream/echo/0042/s-1", Score: .71, Kept: true, Synthetic: true},
+		event.ScenarioImagined{Scenario: "dream/echo/0042/s-2", Score: .3},
+		event.HypothesisStaged{Hypothesis: "dream/echo/0042/h-1", Confidence: .25},
+		event.HypnopompicStarted{Insights: 1},
+		event.HypnopompicCompleted{Insights: 1, Transitioned: true, Delta: .163},
+		event.Spent{Tally: tallies()[0]},
+		event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "skipped", Reason: "veto"}},
+		event.DreamAborted{Phase: dream.Onset, Reason: "all four partials failed"},
+		event.DreamEnded{Outcome: dream.Completed, Spent: 266_651, Kept: 12},
+		event.DreamEnded{Outcome: dream.Empty, Reason: "nothing rose above the floor", Spent: 1},
+	}
+	var all []event.Event
+	for i, p := range payloads {
+		all = append(all, event.New(p.EventType(), "echo", "dream/echo/0042", evening.Add(time.Duration(i)*1700*time.Millisecond), p))
+	}
+	broken := all[0]
+	broken.Data = json.RawMessage(`{"tier":`)
+	later := event.Event{Type: "SomaticMarkerFired", At: evening, Data: json.RawMessage(`{"x":1}`)}
+	return append(all, broken, later)
+}
+
+func TestEveryEventIsOneLine(t *testing.T) {
+	t.Parallel()
+	for file, st := range styles {
+		var b strings.Builder
+		for _, e := range announcements() {
+			line := screen.Line(e, st)
+			require.NotContains(t, line, "\n")
+			require.LessOrEqual(t, len([]rune(stripped(line))), st.Width)
+			b.WriteString(line + "\n")
+		}
+		golden(t, "lines-"+file, b.String())
+	}
+}
+
+func TestALineTellsTimeWhereTheReaderIs(t *testing.T) {
+	t.Parallel()
+	e := event.New("1", "echo", "d", evening, event.HypnopompicStarted{Insights: 2})
+	require.True(t, strings.HasPrefix(screen.Line(e, screen.Style{}), "03:10:00"))
+	require.True(t, strings.HasPrefix(screen.Line(e, screen.Style{Zone: time.FixedZone("east", 3600)}), "04:10:00"))
+}

@@ -1,0 +1,241 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// NightReport is everything a dream left behind, read from the store.
+type NightReport struct {
+	Agent       string // the handle
+	Night       dream.Night
+	Fragments   []*dream.Fragment   // every one, the discarded too
+	Predictions []*dream.Prediction // every one; those of NREM are shown as patterns
+	Scenarios   []*dream.Scenario   // every one, the dropped too
+	Hypotheses  []*dream.Hypothesis // staged or changed by this dream
+	Gists       []*dream.Gist
+	Playbook    []*dream.Playbook // added or changed by this dream
+	Surfaced    []string          // the texts of what came back on return
+	BuiltIn     bool              // whether a model of the night was the built-in one
+}
+
+// most is how many entries of a list the report shows before it only counts the rest.
+const most = 12
+
+// Report tells a night to a person: how it ended, what was noticed, kept and why, what was set aside, and what it cost.
+// Texts of items are cleaned and wrapped to the terminal. It ends with a line break.
+func Report(r NightReport, st Style) string {
+	p := &page{st: st}
+	headline(p, r)
+	if r.BuiltIn {
+		p.blank()
+		p.text("", "Built-in model, for trying things out: it recombines the memories it is shown and understands none of them.", amber)
+	}
+	if len(r.Night.Phases) > 0 {
+		p.blank()
+		p.raw(Timeline(r.Night.Phases, st))
+	}
+	noticed(p, r.Fragments)
+	setAside(p, r)
+	patterns(p, r.Predictions)
+	imagined(p, r.Scenarios)
+	staged(p, r)
+	left(p, r.Gists)
+	returned(p, r)
+	moodOf(p, r.Night)
+	costs(p, r.Night)
+	return p.String()
+}
+
+// headline says plainly how the night ended. An empty night is never told as a success (Z7).
+func headline(p *page, r NightReport) {
+	n := r.Night
+	p.text("", sentence(r), headlineInk(n.Outcome))
+	facts := []string{Clean(n.ID)}
+	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
+	if n.Tier != "" {
+		add("%s", n.Tier)
+	}
+	if theme := Clean(n.Theme); theme != "" {
+		add("theme “%s”", theme)
+	}
+	add("seed %d", n.Seed)
+	if !n.At.IsZero() {
+		add("%s", p.st.clock(n.At, "2 Jan 2006, 15:04"))
+	}
+	if n.Selected > 0 {
+		add("%d of %s shown", n.Shown, count(n.Selected, "memory piece"))
+	}
+	for _, m := range n.Models {
+		add("%s", Clean(m))
+	}
+	p.text("", strings.Join(facts, " · "), faint)
+}
+
+func sentence(r NightReport) string {
+	n, who := r.Night, Clean(r.Agent)
+	if who == "" {
+		who = "The agent"
+	}
+	why := Clean(n.Reason)
+	because := ""
+	if why != "" {
+		because = " (" + why + ")"
+	}
+	slept := ""
+	if d := n.Ended.Sub(n.At); !n.Ended.IsZero() && !n.At.IsZero() && d >= time.Second {
+		slept = " for " + span(d)
+	}
+	kept := keptWords(r)
+	switch n.Outcome {
+	case dream.Dreaming:
+		return who + " is still dreaming."
+	case dream.Completed:
+		return fmt.Sprintf("%s dreamt%s and kept %s.", who, slept, kept)
+	case dream.Empty:
+		return fmt.Sprintf("%s dreamt%s and kept nothing%s. The night was empty.", who, slept, because)
+	case dream.Exhausted:
+		return fmt.Sprintf("The money ran out%s. %s dreamt%s until then and kept %s.", because, who, slept, kept)
+	case dream.Aborted:
+		return fmt.Sprintf("The dream failed%s. %s kept %s; the dream's allowance is given back, and the %s it spent still counts.", because, who, kept, n.Spent)
+	case dream.Canceled:
+		return fmt.Sprintf("The dream was canceled%s. %s kept %s.", because, who, kept)
+	case dream.Interrupted:
+		return fmt.Sprintf("%s was woken%s and kept %s.", who, because, kept)
+	}
+	return fmt.Sprintf("%s dreamt; the night ended as %q.", who, Clean(string(n.Outcome)))
+}
+
+// keptWords lists what a night has left: "4 fragments, 2 patterns and 1 hypothesis".
+func keptWords(r NightReport) string {
+	kept := 0
+	for _, f := range r.Fragments {
+		if f.Status != dream.FragmentDiscarded {
+			kept++
+		}
+	}
+	scenarios := 0
+	for _, s := range r.Scenarios {
+		if s.Kept {
+			scenarios++
+		}
+	}
+	var parts []string
+	for _, c := range []struct {
+		n     int
+		thing string
+	}{{kept, "fragment"}, {len(patternsOf(r.Predictions)), "pattern"}, {scenarios, "scenario"}, {len(r.Hypotheses), "hypothesis"}, {len(r.Gists), "gist"}, {len(r.Surfaced), "insight"}} {
+		if c.n > 0 {
+			parts = append(parts, count(c.n, c.thing))
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return "nothing"
+	case 1:
+		return parts[0]
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+// moodOf shows the mood before and after, and how far it moved (H15).
+func moodOf(p *page, n dream.Night) {
+	if n.Outcome == dream.Dreaming {
+		return
+	}
+	p.heading("Mood")
+	if n.Before == n.After {
+		p.item("unmoved  ", faint, moodWords(n.After))
+		return
+	}
+	p.item("before  ", faint, moodWords(n.Before))
+	p.item("after   ", faint, fmt.Sprintf("%s; moved by %s", moodWords(n.After), score(n.Before.Distance(n.After))))
+}
+
+func moodWords(m mood.PAD) string {
+	return fmt.Sprintf("pleasure %+.2f, arousal %+.2f, dominance %+.2f", m.Pleasure, m.Arousal, m.Dominance)
+}
+
+// costs is the exact table of what each phase spent against its cap.
+func costs(p *page, n dream.Night) {
+	if len(n.Phases) == 0 {
+		return
+	}
+	p.heading("Cost")
+	spent, limits := []budget.Micros{}, []budget.Micros{}
+	for _, t := range n.Phases {
+		spent, limits = append(spent, t.Spent), append(limits, t.Cap)
+	}
+	spentText, limitText := exact(append(spent, n.Spent)), exact(append(limits, n.Budget))
+	rows := [][]string{{"", "calls", "tokens in", "out", "cached", "spent", "cap"}}
+	var calls, reused, failed int
+	var in, out, hit int64
+	for i, t := range n.Phases {
+		rows = append(rows, []string{phaseName(t.Phase) + stateMark(t), fmt.Sprint(t.Calls), fmt.Sprint(t.In), fmt.Sprint(t.Out), percent(t.Cached, t.In), spentText[i], limitText[i]})
+		calls, reused, failed = calls+t.Calls, reused+t.Reused, failed+t.Failed
+		in, out, hit = in+t.In, out+t.Out, hit+t.Cached
+	}
+	last := len(n.Phases)
+	rows = append(rows, []string{"together", fmt.Sprint(calls), fmt.Sprint(in), fmt.Sprint(out), percent(hit, in), spentText[last], limitText[last]})
+	p.table(rows)
+	var notes []string
+	if !n.Paid && n.Spent == 0 {
+		notes = append(notes, "Every model of this night is free of charge.")
+	}
+	if reused > 0 {
+		notes = append(notes, count(reused, "step")+" answered from what was already bought.")
+	}
+	if failed > 0 {
+		notes = append(notes, count(failed, "call")+" failed.")
+	}
+	if n.Budget > 0 && n.Budget != budget.Unlimited && n.Spent > n.Budget {
+		notes = append(notes, "The night spent more than its cap. This must never happen; please report it.")
+	}
+	if len(notes) > 0 {
+		p.text("  ", strings.Join(notes, " "), faint)
+	}
+}
+
+// exact writes amounts to the micro-dollar, all with as many decimals as the longest needs.
+func exact(amounts []budget.Micros) []string {
+	texts, most := make([]string, len(amounts)), 0
+	for i, m := range amounts {
+		texts[i] = m.String()
+		if _, decimals, ok := strings.Cut(texts[i], "."); ok {
+			most = max(most, len(decimals))
+		}
+	}
+	for i, text := range texts {
+		if _, decimals, ok := strings.Cut(text, "."); ok {
+			texts[i] += strings.Repeat("0", most-len(decimals))
+		}
+	}
+	return texts
+}
+
+func stateMark(t dream.Tally) string {
+	switch t.State {
+	case skipped, exhausted, running:
+		return " (" + t.State + ")"
+	}
+	return ""
+}
+
+func percent(part, whole int64) string {
+	if whole <= 0 || part <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d%%", 100*min(part, whole)/whole)
+}
+
+func headlineInk(o dream.Outcome) ink {
+	if colour := outcomeInk(o); colour != plain {
+		return bold + ";" + colour
+	}
+	return bold
+}

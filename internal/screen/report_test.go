@@ -1,0 +1,73 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+func TestTheReportOfANight(t *testing.T) {
+	t.Parallel()
+	for file, st := range styles {
+		golden(t, "report-"+file, screen.Report(night(), st))
+	}
+}
+
+// Z7: every outcome is told plainly, and empty is never told as a success.
+func TestTheReportSaysHowTheNightEnded(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for _, outcome := range []dream.Outcome{
+		dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted, "strange",
+	} {
+		r := night()
+		r.Night.Outcome, r.Night.Theme, r.Night.Tier = outcome, "", dream.Core
+		switch outcome {
+		case dream.Empty:
+			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = r.Fragments[2:], nil, r.Scenarios[1:], nil, nil, nil, nil
+			r.Night.After = r.Night.Before
+			r.BuiltIn = true
+		case dream.Aborted:
+			r.Night.Reason = "all four partials of a cycle failed"
+			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = nil, nil, nil, nil, nil, nil, nil
+		case dream.Exhausted:
+			r.Night.Reason = "cap of the day"
+		case dream.Canceled:
+			r.Night.Reason = "by an operator"
+		case dream.Interrupted:
+			r.Night.Reason = "knock"
+		}
+		report := screen.Report(r, screen.Style{Width: 80})
+		if outcome == dream.Empty {
+			golden(t, "report-empty.txt", report)
+		}
+		b.WriteString(strings.Join(strings.SplitN(report, "\n", 4)[:3], "\n") + "\n\n")
+	}
+	golden(t, "headlines.txt", b.String())
+}
+
+func TestLongListsAreCounted(t *testing.T) {
+	t.Parallel()
+	r := night()
+	for range 20 {
+		r.Gists = append(r.Gists, &dream.Gist{Content: "Another."})
+	}
+	require.Contains(t, screen.Report(r, screen.Style{Width: 80}), "… and 9 more.")
+}
+
+func TestAnEmptyReportIsStillAReport(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, screen.Report(screen.NightReport{}, screen.Style{}), "The agent is still dreaming.")
+}
+
+// An overspent night must not hide in a table.
+func TestAnOverspentNightAccusesItself(t *testing.T) {
+	t.Parallel()
+	r := night()
+	r.Night.Spent = r.Night.Budget + 1
+	require.Contains(t, strings.Join(strings.Fields(screen.Report(r, screen.Style{Width: 200})), " "), "This must never happen")
+}
