@@ -45,7 +45,8 @@ func (e *events) push(p []byte) error {
 // end says that no more bytes come. A last line without its end counts only when it is the end mark of the stream: a
 // torn one is no event.
 func (e *events) end() {
-	if rest := bytes.TrimSpace(e.buf[e.start:]); bytes.Equal(rest, []byte("data: [DONE]")) || bytes.Equal(rest, []byte("data:[DONE]")) {
+	rest := bytes.TrimSpace(e.buf[bytes.LastIndexByte(e.buf, '\n')+1:])
+	if bytes.Equal(rest, []byte("data: [DONE]")) || bytes.Equal(rest, []byte("data:[DONE]")) {
 		e.buf = append(e.buf, '\n')
 	}
 	e.ended = true

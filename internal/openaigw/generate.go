@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Generate streams one answer. Beyond the port: a provider that goes on after MaxTokens pieces (reasoning included,
-// MaxTokens + Reasoning) is cut off there with Finish Length; IdleToken also bounds the wait for the first token; and the
+// Generate streams one answer. Beyond the port: a provider that goes on after MaxTokens pieces (of a reasoning model:
+// MaxTokens + Reasoning pieces of both sorts) is cut off there with Finish Length; IdleToken also bounds the wait for the first token; and the
 // output is never counted below the pieces that were seen, whatever usage the provider reports.
 func (g *Gateway) Generate(ctx context.Context, r inference.Request, token func(piece string) bool) (inference.Answer, error) {
 	spec, err := g.known(r.Model)
@@ -24,7 +24,7 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request, token func(
 	if err := ctx.Err(); err != nil {
 		return inference.Answer{Finish: inference.Cut}, &interrupted{context.Cause(ctx)}
 	}
-	l := g.listen(ctx, r, token)
+	l := g.listen(ctx, spec, r, token)
 	defer l.close()
 	res, err := g.send(l.exchange, inference.RelayRequest{
 		Method: http.MethodPost, Path: "/chat/completions", Body: w.body, Key: r.Key,

@@ -65,8 +65,8 @@ type listener struct {
 	waits    int  // which wait of the tail is running
 }
 
-func (g *Gateway) listen(ctx context.Context, r inference.Request, token func(string) bool) *listener {
-	l := &listener{g: g, caller: ctx, token: token, idle: r.IdleToken, most: r.MaxTokens, mostAll: r.MaxTokens + r.Reasoning}
+func (g *Gateway) listen(ctx context.Context, spec inference.Spec, r inference.Request, token func(string) bool) *listener {
+	l := &listener{g: g, caller: ctx, token: token, idle: r.IdleToken, most: r.MaxTokens, mostAll: limitOf(spec, r)}
 	l.exchange, l.cancel = context.WithCancelCause(ctx)
 	l.sign()
 	return l

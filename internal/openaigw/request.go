@@ -59,17 +59,25 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	if spec.Stop && len(r.Stop) > 0 && g.profile.Stop != Never {
 		fields[g.profile.Stop] = encode(r.Stop)
 	}
+	limit := g.profile.MaxTokens
 	if spec.Reasoning {
-		fields[g.profile.MaxThinking] = encode(r.MaxTokens + r.Reasoning)
-	} else {
-		fields[g.profile.MaxTokens] = encode(r.MaxTokens)
+		limit = g.profile.MaxThinking
 	}
+	fields[limit] = encode(limitOf(spec, r))
 	body, err := json.Marshal(request)
 	if err != nil {
 		return written{}, badRequest("request cannot be written as JSON: %v", err)
 	}
 	w.body = splice(body, fields)
 	return w, nil
+}
+
+// limitOf is the most tokens of any sort that the provider may make.
+func limitOf(spec inference.Spec, r inference.Request) int {
+	if spec.Reasoning {
+		return r.MaxTokens + r.Reasoning
+	}
+	return r.MaxTokens
 }
 
 // accepted is the part of the sampling that this model on this provider takes (Z6).

@@ -119,16 +119,19 @@ var (
 	letters = regexp.MustCompile(`[\p{L}]{5,14}`)
 )
 
-// refs are the references of the prompt's bullets, such as r12 of "- [r12] …", in order, each once.
+// refs are the references of the prompt's bullets, such as r12 of "- [r12] …", in order, each once; of several kinds
+// (r1 and p1) only the first kind: what a prompt is about comes first.
 func refs(q question) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, m := range q.Messages {
 		for _, found := range bullet.FindAllStringSubmatch(m.text(), -1) {
-			if !seen[found[1]] {
-				seen[found[1]] = true
-				out = append(out, found[1])
+			kind := strings.TrimRight(found[1], "0123456789")
+			if len(out) > 0 && kind != strings.TrimRight(out[0], "0123456789") || seen[found[1]] {
+				continue
 			}
+			seen[found[1]] = true
+			out = append(out, found[1])
 		}
 	}
 	return out

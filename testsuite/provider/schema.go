@@ -142,6 +142,8 @@ func (f *filler) array(s shape, name string, depth int) any {
 	}
 	if about {
 		n, f.next = len(f.refs), 0
+	} else if typeOf(item) == "string" && f.wantsRef(item, name) {
+		n++ // what joins memories joins two
 	}
 	n = min(n, f.most)
 	if s.MaxItems != nil {

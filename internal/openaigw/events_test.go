@@ -1,0 +1,98 @@
+package openaigw
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// cutUp is what the reader makes of a body that comes in steps of n bytes.
+func cutUp(body []byte, n int) []string {
+	e := events{limit: eventLimit}
+	var out []string
+	for len(body) > 0 {
+		part := body[:min(n, len(body))]
+		body = body[len(part):]
+		if e.push(part) != nil {
+			return append(out, "too long")
+		}
+		if len(body) == 0 && n%2 == 1 {
+			e.end() // a reader may give the last bytes and the end at once
+		}
+		for data, ok := e.pop(); ok; data, ok = e.pop() {
+			out = append(out, string(data))
+		}
+	}
+	e.end()
+	e.end() // says nothing new
+	for data, ok := e.pop(); ok; data, ok = e.pop() {
+		out = append(out, string(data))
+	}
+	return out
+}
+
+func TestEventsDoNotDependOnHowTheyArrive(t *testing.T) {
+	t.Parallel()
+	body := []byte(": x\n\ndata: {\"a\":1}\n\ndata:two\r\n\r\nevent: e\ndata: {\ndata: }\n\ndata\n\ndata: {}\ndata: [DONE]")
+	want := []string{`{"a":1}`, "two", "{\n}", "", "{}", "[DONE]"}
+	for n := 1; n <= len(body); n++ {
+		require.Equal(t, want, cutUp(body, n), n)
+	}
+}
+
+func TestATornEventIsNone(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"{}"}, cutUp([]byte("data: {}\n\ndata: {\"half"), 7))
+	require.Equal(t, []string{"{}"}, cutUp([]byte("data: {}\n"), 100))
+	require.Empty(t, cutUp(nil, 1))
+}
+
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{
+		"", "data: [DONE]", "data: {}\n\ndata: [DONE]\n\n", "data: {}\ndata: {}\n", "\xef\xbb\xbfdata: x\r\n\r\n",
+		": c\n\nevent: e\nid: 1\nretry: 2\ndata\n\n", "data: {\ndata: }\n\n", "\n\n\r\n\ndata:\n",
+		`data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n",
+	} {
+		f.Add([]byte(seed), 3)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, n int) {
+		if n < 1 || n > 1<<16 {
+			n = 1 + len(body)/2
+		}
+		whole := cutUp(body, max(1, len(body)))
+		require.Equal(t, whole, cutUp(body, n))
+		total := 0
+		for _, e := range whole {
+			total += len(e)
+		}
+		require.LessOrEqual(t, total, len(body))
+	})
+}
+
+// FuzzHeard feeds whole bodies to the reader of generations: it ends, it does not panic, and what it tells is true.
+func FuzzHeard(f *testing.F) {
+	for _, seed := range []string{
+		`{"choices":[{"message":{"content":"ab"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":-1}}`,
+		"data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"reasoning\":\"b\"}}]}\n\ndata: [DONE]\n\n",
+		"data: {\"error\":{\"message\":null,\"code\":{}}}\n\n", "data: null\n\ndata: []\n\n", "data: {\"usage\":null,\"choices\":[{}]}\n\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	spec, ask := inference.Spec{}, inference.Request{MaxTokens: 4}
+	g := &Gateway{name: "p", base: "http://x", usageWait: defaultUsage, bodyLimit: 1 << 16}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var text strings.Builder
+		l := g.listen(t.Context(), spec, ask, func(p string) bool { text.WriteString(p); return true })
+		err := l.read(bytes.NewReader(body))
+		a, err := l.conclude(written{}, err)
+		l.close()
+		require.Equal(t, text.String(), a.Text)
+		require.LessOrEqual(t, a.Visible, ask.MaxTokens)
+		require.GreaterOrEqual(t, a.Tokens.Out, int64(a.Visible))
+		require.Equal(t, err == nil, a.Finish != "")
+	})
+}
