@@ -37,7 +37,7 @@ type Vector struct {
 type Write struct {
 	Agent   string
 	Fence   Fence
-	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision
+	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision; empty means Fence.Dream
 	Add     []dream.Item  // an id that already exists is left as it is and counted as known
 	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision; equal content adds no revision
 	Vectors []Vector      // an item's vector in a space; the newest wins

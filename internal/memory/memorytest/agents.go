@@ -1,0 +1,64 @@
+package memorytest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var agents = []clause{
+	{"AnAgentIsFoundByIdAndByHandle", agentIsFound},
+	{"AHandleBelongsToOneAgent", handleBelongsToOne},
+	{"AgentsAreListedByHandle", agentsByHandle},
+}
+
+func agent(id, handle string) dream.Agent {
+	return dream.Agent{
+		ID: id, Handle: handle, Persona: "Echo listens.", Interests: []string{"tides", "glass"}, Zone: "Europe/Berlin",
+		Tier: dream.Hardened, Models: map[dream.Role]string{dream.Observer: "small"}, Caps: dream.DefaultCaps, Created: dawn,
+	}
+}
+
+func agentIsFound(t *testing.T, s memory.Store) {
+	_, err := s.Agent(t.Context(), "echo")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	want := agent("a1", "echo")
+	require.NoError(t, s.PutAgent(t.Context(), want))
+	for _, name := range []string{"a1", "echo"} {
+		got, err := s.Agent(t.Context(), name)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		got.Interests[0], got.Models[dream.Observer] = "changed", "changed"
+	}
+	want.Handle, want.Persona = "murmur", "Murmur now."
+	require.NoError(t, s.PutAgent(t.Context(), want))
+	got, err := s.Agent(t.Context(), "murmur")
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = s.Agent(t.Context(), "echo")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+}
+
+func handleBelongsToOne(t *testing.T, s memory.Store) {
+	require.NoError(t, s.PutAgent(t.Context(), agent("a1", "echo")))
+	require.ErrorIs(t, s.PutAgent(t.Context(), agent("a2", "echo")), memory.ErrTaken)
+	_, err := s.Agent(t.Context(), "a2")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	require.NoError(t, s.PutAgent(t.Context(), agent("a1", "other")))
+	require.NoError(t, s.PutAgent(t.Context(), agent("a2", "echo")))
+}
+
+func agentsByHandle(t *testing.T, s memory.Store) {
+	none, err := s.Agents(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, none)
+	for _, a := range []dream.Agent{agent("1", "vega"), agent("2", "echo"), agent("3", "mira")} {
+		require.NoError(t, s.PutAgent(t.Context(), a))
+	}
+	all, err := s.Agents(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []dream.Agent{agent("2", "echo"), agent("3", "mira"), agent("1", "vega")}, all)
+}

@@ -1,0 +1,177 @@
+package memorytest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+var commits = []clause{
+	{"EveryKindComesBackAsItWasGiven", everyKindComesBack},
+	{"WhatIsKnownStaysAsItIs", knownStays},
+	{"AChangeKeepsEveryOlderRevision", changeKeepsRevisions},
+	{"AFailedWriteLeavesNothingBehind", failedWriteLeavesNothing},
+	{"AnswersAreCopies", answersAreCopies},
+	{"GetKeepsTheOrderAskedFor", getKeepsOrder},
+	{"AgentsDoNotSeeEachOthersMemories", agentsAreApart},
+	{"WritesAtOnceAllArrive", writesAtOnce},
+	{"CauseDefaultsToTheDreamThatWrites", causeDefaults},
+}
+
+// oneOfEach is an item of every kind with its fields filled.
+func oneOfEach() []dream.Item {
+	resolved, residual, heat := dawn.Add(time.Hour), -.3, 1.31
+	full := func(kind dream.Kind) dream.Head {
+		h := head(kind, "full-"+string(kind))
+		h.Taint, h.Dream, h.Phase = dream.FromDream, "echo/0001", dream.REM
+		h.Sources, h.Derived, h.NewerID = []string{"s1", "s2"}, []string{"salience"}, "newer-one"
+		return h
+	}
+	pad := mood.PAD{Pleasure: .1, Arousal: -.2, Dominance: .3}
+	return []dream.Item{
+		&dream.Episode{Head: full(dream.KindEpisode), Context: "a pier", Action: "waited", Outcome: "rain", Content: "<& \" ünïcode>",
+			Salience: .25, Surprise: .75, Affect: pad, Session: "s", Origin: "diary:3", Speaker: "Mira"},
+		&dream.Semantic{Head: full(dream.KindSemantic), Content: "tides", Strength: .4, Due: dawn, Affect: pad},
+		&dream.Fragment{Head: full(dream.KindFragment), Content: "glass", Verdict: dream.Verdict{Novelty: .1, Composite: .6, Judge: "embedder"},
+			Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Settings: dream.Settings{Model: "m", Temperature: &heat}},
+		&dream.Scenario{Head: full(dream.KindScenario), Content: "what if", Premise: "p", Counterfactual: true, Score: .5, Kept: true},
+		&dream.Hypothesis{Head: full(dream.KindHypothesis), Claim: "c", FirstStep: "f", Confidence: .2, Status: dream.HypothesisStaged},
+		&dream.Gist{Head: full(dream.KindGist), Content: "gist"},
+		&dream.Playbook{Head: full(dream.KindPlaybook), Content: "do", Confidence: .8, Hypothesis: "h"},
+		&dream.Prediction{Head: full(dream.KindPrediction), Source: dream.Creative, Claim: "c", Criterion: "k", Horizon: dawn, Confidence: .3,
+			Session: "s", Episodes: []string{"e"}, Status: dream.PredictionRight, ResolvedAt: &resolved, Residual: &residual},
+		&dream.Journal{Head: full(dream.KindJournal), Content: "dear", Significance: .9, Duration: time.Minute, Topics: []string{"x"}},
+		&dream.Night{Head: full(dream.KindNight), Tier: dream.Core, Seed: 1<<64 - 1, AsOf: dawn, Outcome: dream.Completed, Budget: budget.Dollar,
+			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 3, Started: dawn, Ended: dawn}}},
+	}
+}
+
+func everyKindComesBack(t *testing.T, s memory.Store) {
+	want := oneOfEach()
+	require.Len(t, want, len(dream.Kinds))
+	add(t, s, want...)
+	require.Equal(t, want, get(t, s, ids(want)...))
+	for _, item := range want {
+		require.Equal(t, []dream.Item{item}, find(t, s, memory.Query{Kinds: []dream.Kind{item.Header().Kind}}))
+	}
+}
+
+func knownStays(t *testing.T, s memory.Store) {
+	r := commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "first"), episode("e1", "twice in one write")}})
+	require.Equal(t, memory.Receipt{Added: 1, Known: 1}, r)
+	r = commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "again"), episode("e2", "new")}})
+	require.Equal(t, memory.Receipt{Added: 1, Known: 1}, r)
+	require.Equal(t, []dream.Item{episode("e1", "first"), episode("e2", "new")}, get(t, s, "e1", "e2"))
+	revisions, err := s.Revisions(t.Context(), echo, "e1")
+	require.NoError(t, err)
+	require.Len(t, revisions, 1)
+}
+
+func changeKeepsRevisions(t *testing.T, s memory.Store) {
+	add(t, s, hypothesis("h1", "rain follows glass", .2))
+	confirmed := hypothesis("h1", "rain follows glass", .3)
+	require.Equal(t, memory.Receipt{Changed: 1}, commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{confirmed}}))
+	require.Equal(t, memory.Receipt{}, commit(t, s, memory.Write{Cause: "echo/0002", Change: []dream.Item{confirmed}}))
+	promoted := hypothesis("h1", "rain follows glass", .7)
+	promoted.Status = dream.HypothesisPromoted
+	commit(t, s, memory.Write{Cause: "echo/0003", Change: []dream.Item{promoted}})
+	require.Equal(t, []dream.Item{promoted}, get(t, s, "h1"))
+	require.Equal(t, []dream.Item{promoted}, find(t, s, memory.Query{Statuses: []string{dream.HypothesisPromoted}, ScoreFrom: .7}))
+	revisions, err := s.Revisions(t.Context(), echo, "h1")
+	require.NoError(t, err)
+	var told []string
+	for i, r := range revisions {
+		require.Equal(t, i+1, r.Number)
+		require.False(t, r.At.IsZero())
+		told = append(told, fmt.Sprintf("%s %.1f", r.Cause, r.Item.Marks().Score))
+	}
+	require.Equal(t, []string{"import 0.2", "operator 0.3", "echo/0003 0.7"}, told)
+}
+
+func failedWriteLeavesNothing(t *testing.T, s memory.Store) {
+	add(t, s, episode("e1", "first"))
+	feeling := dream.Affect{PAD: mood.PAD{Pleasure: .5}, Since: dawn, Cause: "test"}
+	_, err := s.Commit(t.Context(), memory.Write{
+		Agent: echo, Cause: "test", Add: []dream.Item{episode("e2", "new")},
+		Change: []dream.Item{func() dream.Item { e := episode("e1", "changed"); return e }(), episode("nobody", "missing")},
+		Affect: &feeling, Events: []event.Event{event.New("v1", echo, "", dawn, event.PatternFound{})},
+	})
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	require.Equal(t, []dream.Item{episode("e1", "first")}, get(t, s, "e1", "e2", "nobody"))
+	affect, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, "new", affect.Cause)
+	require.Zero(t, commit(t, s, memory.Write{}).LastSeq)
+}
+
+func answersAreCopies(t *testing.T, s memory.Store) {
+	given := episode("e1", "first")
+	given.Sources = []string{"a"}
+	add(t, s, given)
+	given.Content, given.Sources[0] = "changed by the giver", "b"
+	for _, read := range []func() []dream.Item{
+		func() []dream.Item { return get(t, s, "e1") },
+		func() []dream.Item { return find(t, s, memory.Query{}) },
+	} {
+		for range 2 {
+			got := read()[0].(*dream.Episode)
+			require.Equal(t, "first", got.Content)
+			require.Equal(t, []string{"a"}, got.Sources)
+			got.Content, got.Sources[0] = "changed by the reader", "c"
+		}
+	}
+}
+
+func getKeepsOrder(t *testing.T, s memory.Store) {
+	add(t, s, episode("a", "1"), episode("b", "2"), episode("c", "3"))
+	require.Equal(t, []string{"c", "a", "b", "a"}, ids(get(t, s, "c", "nobody", "a", "b", "a")))
+	require.Empty(t, get(t, s))
+	_, err := s.Revisions(t.Context(), echo, "nobody")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+}
+
+func agentsAreApart(t *testing.T, s memory.Store) {
+	add(t, s, episode("same-id", "echo's"))
+	other := episode("same-id", "vega's")
+	other.Agent = "agent-vega"
+	commit(t, s, memory.Write{Agent: "agent-vega", Add: []dream.Item{other}})
+	require.Equal(t, []dream.Item{episode("same-id", "echo's")}, find(t, s, memory.Query{}))
+	_, err := s.Forget(t.Context(), "agent-vega", "same-id")
+	require.NoError(t, err)
+	require.Len(t, get(t, s, "same-id"), 1)
+}
+
+func writesAtOnce(t *testing.T, s memory.Store) {
+	const writers, each = 8, 12
+	together(t, writers, func(ctx context.Context, w int) error {
+		for i := range each {
+			id := fmt.Sprintf("e-%d-%d", w, i)
+			if _, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode(id, id), episode("shared", "x")},
+				Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	n, err := s.Count(t.Context(), memory.Query{Agent: echo})
+	require.NoError(t, err)
+	require.Equal(t, writers*each+1, n)
+	require.EqualValues(t, writers*each, commit(t, s, memory.Write{}).LastSeq)
+}
+
+func causeDefaults(t *testing.T, s memory.Store) {
+	f := sleep(t, s, "echo/0001")
+	commit(t, s, memory.Write{Fence: f, Add: []dream.Item{episode("e1", "x")}})
+	revisions, err := s.Revisions(t.Context(), echo, "e1")
+	require.NoError(t, err)
+	require.Equal(t, "echo/0001", revisions[0].Cause)
+}

@@ -1,0 +1,183 @@
+package memorytest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var neighbours = []clause{
+	{"NearIsExact", nearIsExact},
+	{"EqualNeighboursComeById", equalNeighbours},
+	{"OnlyLiveItemsOfTheKindsAskedForAreNear", nearIsLive},
+	{"TheNewestVectorOfAnItemWins", newestVector},
+	{"VectorsOfTwoSpacesNeverMix", spacesNeverMix},
+	{"AVectorNeedsItsItem", vectorNeedsItem},
+	{"BareListsWhatHasNoVector", bareLists},
+}
+
+const space = "test/1/12"
+
+func vector(id string, v ...float32) memory.Vector {
+	return memory.Vector{Item: id, Space: space, V: v}
+}
+
+func near(t *testing.T, s memory.Store, v []float32, k int, kinds ...dream.Kind) []string {
+	t.Helper()
+	hits, err := s.Near(t.Context(), echo, space, v, k, kinds...)
+	require.NoError(t, err)
+	out := []string{}
+	for _, h := range hits {
+		out = append(out, h.Item)
+	}
+	return out
+}
+
+func cosine(a, b []float32) float64 {
+	var dot, x, y float64
+	for i := range a {
+		dot, x, y = dot+float64(a[i])*float64(b[i]), x+float64(a[i])*float64(a[i]), y+float64(b[i])*float64(b[i])
+	}
+	if x == 0 || y == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(x*y)
+}
+
+func nearIsExact(t *testing.T, s memory.Store) {
+	r := rand.New(rand.NewPCG(7, 7))
+	throw := func() []float32 {
+		v := make([]float32, 13) // not a multiple of any width
+		for i := range v {
+			v[i] = float32(r.NormFloat64()) * 3
+		}
+		return v
+	}
+	vectors := map[string][]float32{}
+	for batch := range 5 { // searched in between, so that a store's cache grows
+		w := memory.Write{Cause: "import"}
+		for i := range 60 {
+			id := fmt.Sprintf("e%d-%d", batch, i)
+			vectors[id] = throw()
+			w.Add = append(w.Add, episode(id, id))
+			w.Vectors = append(w.Vectors, vector(id, vectors[id]...))
+		}
+		commit(t, s, w)
+		sought := throw()
+		var want []memory.Hit
+		for id, v := range vectors {
+			want = append(want, memory.Hit{Item: id, Cosine: cosine(sought, v)})
+		}
+		slices.SortFunc(want, func(a, b memory.Hit) int { return cmp.Compare(b.Cosine, a.Cosine) })
+		got, err := s.Near(t.Context(), echo, space, sought, 25)
+		require.NoError(t, err)
+		require.Len(t, got, 25)
+		for i, hit := range got {
+			require.Equal(t, want[i].Item, hit.Item)
+			require.InDelta(t, want[i].Cosine, hit.Cosine, 1e-5)
+		}
+		all, err := s.Near(t.Context(), echo, space, sought, 10_000)
+		require.NoError(t, err)
+		require.Len(t, all, len(vectors))
+	}
+}
+
+func equalNeighbours(t *testing.T, s memory.Store) {
+	add(t, s, episode("c", "x"), episode("a", "x"), episode("b", "x"), episode("z", "x"))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("c", 2, 0), vector("a", 2, 0), vector("b", 2, 0), vector("z", 0, 0)}})
+	require.Equal(t, []string{"a", "b"}, near(t, s, []float32{1, 0}, 2))
+	require.Equal(t, []string{"a", "b", "c", "z"}, near(t, s, []float32{1, 0}, 9))
+	hits, err := s.Near(t.Context(), echo, space, []float32{3, 0}, 4)
+	require.NoError(t, err)
+	require.InDelta(t, 1, hits[0].Cosine, 1e-6)
+	require.Zero(t, hits[3].Cosine) // a vector of zeros is like nothing
+	require.Empty(t, near(t, s, []float32{1, 0}, 0))
+}
+
+func nearIsLive(t *testing.T, s memory.Store) {
+	add(t, s, episode("e", "x"), semantic("s", "x"))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("e", 1, 0), vector("s", 1, 1)}})
+	require.Equal(t, []string{"e", "s"}, near(t, s, []float32{1, 0}, 5))
+	require.Equal(t, []string{"s"}, near(t, s, []float32{1, 0}, 5, dream.KindSemantic, dream.KindGist))
+	gone := episode("e", "x")
+	gone.State = dream.Archived
+	commit(t, s, memory.Write{Change: []dream.Item{gone}})
+	require.Equal(t, []string{"s"}, near(t, s, []float32{1, 0}, 5))
+	commit(t, s, memory.Write{Change: []dream.Item{episode("e", "x")}})
+	require.Equal(t, []string{"e", "s"}, near(t, s, []float32{1, 0}, 5))
+}
+
+func newestVector(t *testing.T, s memory.Store) {
+	add(t, s, episode("a", "x"), episode("b", "x"))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 1, 0), vector("b", 1, 1)}})
+	require.Equal(t, []string{"a", "b"}, near(t, s, []float32{1, 0}, 5))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 0, 1)}})
+	require.Equal(t, []string{"b", "a"}, near(t, s, []float32{1, 0}, 5))
+}
+
+func spacesNeverMix(t *testing.T, s memory.Store) {
+	named, err := s.Space(t.Context(), echo)
+	require.NoError(t, err)
+	require.Empty(t, named)
+	require.Empty(t, near(t, s, []float32{1, 0}, 5))
+	add(t, s, episode("a", "x"), episode("b", "x"))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 1, 0)}})
+	for _, w := range []memory.Vector{
+		{Item: "b", Space: "other/1/2", V: []float32{1, 0}},
+		{Item: "b", Space: space, V: []float32{1, 0, 0}},
+	} {
+		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{w}})
+		require.ErrorIs(t, err, memory.ErrSpace)
+		_, err = s.Near(t.Context(), echo, w.Space, w.V, 3)
+		require.ErrorIs(t, err, memory.ErrSpace)
+	}
+	named, err = s.Space(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, space, named)
+	_, err = s.Forget(t.Context(), echo, "a") // with its last vector gone, an agent may choose a space anew
+	require.NoError(t, err)
+	commit(t, s, memory.Write{Vectors: []memory.Vector{{Item: "b", Space: "other/1/2", V: []float32{1, 0}}}})
+	hits, err := s.Near(t.Context(), echo, "other/1/2", []float32{1, 0}, 3)
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+}
+
+func vectorNeedsItem(t *testing.T, s memory.Store) {
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{vector("nobody", 1, 0)}})
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	for _, v := range [][]float32{nil, {float32(math.NaN())}, {float32(math.Inf(1)), 0}} {
+		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("a", "x")}, Vectors: []memory.Vector{vector("a", v...)}})
+		require.Error(t, err)
+	}
+	require.Empty(t, get(t, s, "a"))
+}
+
+func bareLists(t *testing.T, s memory.Store) {
+	bare := func(in string, limit int, kinds ...dream.Kind) []string {
+		items, err := s.Bare(t.Context(), echo, in, kinds, limit)
+		require.NoError(t, err)
+		return ids(items)
+	}
+	for i, id := range []string{"c", "b", "a"} {
+		e := episode(id, "x")
+		e.At = dawn.AddDate(0, 0, i)
+		add(t, s, e)
+	}
+	gone := episode("gone", "x")
+	gone.State = dream.Archived
+	add(t, s, gone, semantic("s", "x"))
+	require.Equal(t, []string{"c", "b", "a"}, bare(space, 0, dream.KindEpisode))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("b", 1, 0)}})
+	require.Equal(t, []string{"c", "a"}, bare(space, 0, dream.KindEpisode))
+	require.Equal(t, []string{"c"}, bare(space, 1, dream.KindEpisode))
+	require.ElementsMatch(t, []string{"c", "s", "a"}, bare(space, 0))
+	require.Equal(t, []string{"c", "b", "a"}, bare("other/1/2", 9, dream.KindEpisode))
+}

@@ -1,0 +1,106 @@
+package memorytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var sharings = []struct {
+	name string
+	run  func(t *testing.T, one, other memory.Store)
+}{
+	{"WhatOneCommitsTheOtherReads", otherReads},
+	{"WhatOneChangesIsNearOrFarForTheOther", otherIsNear},
+	{"TheSlotIsOneForBoth", oneSlotForBoth},
+	{"BothNumberDreamsTogether", bothNumber},
+	{"BothWriteAtOnce", bothWrite},
+}
+
+func otherReads(t *testing.T, one, other memory.Store) {
+	for i := range 10 {
+		id := fmt.Sprint("e", i)
+		add(t, one, episode(id, id))
+		require.Len(t, get(t, other, id), 1)
+		changed := episode(id, "changed by the other")
+		commit(t, other, memory.Write{Cause: "operator", Change: []dream.Item{changed}})
+		require.Equal(t, []dream.Item{changed}, get(t, one, id))
+	}
+	forget(t, other, "e3")
+	require.Empty(t, get(t, one, "e3"))
+}
+
+func otherIsNear(t *testing.T, one, other memory.Store) {
+	for i := range 6 {
+		id := fmt.Sprint("e", i)
+		add(t, one, episode(id, id))
+		commit(t, one, memory.Write{Vectors: []memory.Vector{vector(id, 1, float32(i))}})
+		require.Len(t, near(t, one, []float32{1, 0}, 99), i+1)
+		require.Len(t, near(t, other, []float32{1, 0}, 99), i+1)
+	}
+	gone := episode("e0", "e0")
+	gone.State = dream.Archived
+	commit(t, one, memory.Write{Change: []dream.Item{gone}})
+	require.Equal(t, []string{"e1", "e2"}, near(t, other, []float32{1, 0}, 2))
+	commit(t, other, memory.Write{Vectors: []memory.Vector{vector("e5", 1, 0)}})
+	require.Equal(t, []string{"e5", "e1"}, near(t, one, []float32{1, 0}, 2))
+	forget(t, other, "e5")
+	require.Equal(t, []string{"e1", "e2"}, near(t, one, []float32{1, 0}, 2))
+	require.Equal(t, []string{"e1", "e2"}, near(t, other, []float32{1, 0}, 2))
+}
+
+func oneSlotForBoth(t *testing.T, one, other memory.Store) {
+	f := sleep(t, one, "d1")
+	_, err := other.TakeSlot(t.Context(), echo, slot("d2", "r2"), memory.Fence{})
+	require.ErrorIs(t, err, memory.ErrTaken)
+	commit(t, other, memory.Write{Fence: f, Add: []dream.Item{episode("e", "x")}})
+	wakeUp(t, other, f)
+	_, err = one.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Add: []dream.Item{episode("late", "x")}})
+	require.ErrorIs(t, err, memory.ErrFenced)
+}
+
+func bothNumber(t *testing.T, one, other memory.Store) {
+	var mu sync.Mutex
+	var given []int64
+	together(t, 6, func(ctx context.Context, i int) error {
+		for range 5 {
+			n, err := []memory.Store{one, other}[i%2].NextDream(ctx, echo)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			given = append(given, n)
+			mu.Unlock()
+		}
+		return nil
+	})
+	slices.Sort(given)
+	require.Len(t, slices.Compact(given), 30)
+	require.EqualValues(t, 30, given[29])
+}
+
+func bothWrite(t *testing.T, one, other memory.Store) {
+	together(t, 6, func(ctx context.Context, i int) error {
+		for j := range 8 {
+			id := fmt.Sprintf("e-%d-%d", i, j)
+			_, err := []memory.Store{one, other}[i%2].Commit(ctx, memory.Write{Agent: echo, Cause: "import",
+				Add: []dream.Item{episode(id, id)}, Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})}})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, s := range []memory.Store{one, other} {
+		require.Len(t, find(t, s, memory.Query{}), 48)
+		require.EqualValues(t, 48, commit(t, s, memory.Write{}).LastSeq)
+	}
+}

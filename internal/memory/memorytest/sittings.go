@@ -1,0 +1,172 @@
+package memorytest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+var feelings = []clause{
+	{"AffectIsNeutralUntilItIsSet", affectIsNeutral},
+}
+
+var sittings = []clause{
+	{"DreamsAreNumberedOnceEach", dreamsAreNumbered},
+	{"OneDreamHoldsTheSlot", oneHoldsTheSlot},
+	{"ASlotIsStolenOnlyFromWhomTheThiefNames", slotIsStolen},
+	{"OnlyOneOfManyTakesTheSlot", oneOfMany},
+	{"AWriteWithoutTheSlotIsFenced", writeIsFenced},
+	{"ANoteKeepsItsFirstValue", noteKeepsFirst},
+}
+
+func affectIsNeutral(t *testing.T, s memory.Store) {
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, dream.Affect{Cause: "new"}, a)
+	for i, p := range []float64{.5, -.25} {
+		want := dream.Affect{PAD: mood.PAD{Pleasure: p}, Since: dawn.Add(time.Duration(i) * time.Minute), Cause: "echo/0001"}
+		commit(t, s, memory.Write{Cause: "echo/0001", Affect: &want})
+		a, err = s.Affect(t.Context(), echo)
+		require.NoError(t, err)
+		require.Equal(t, want, a)
+	}
+}
+
+func dreamsAreNumbered(t *testing.T, s memory.Store) {
+	var mu sync.Mutex
+	var given []int64
+	together(t, 8, func(ctx context.Context, _ int) error {
+		for range 5 {
+			n, err := s.NextDream(ctx, echo)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			given = append(given, n)
+			mu.Unlock()
+		}
+		return nil
+	})
+	slices.Sort(given)
+	for i, n := range given {
+		require.EqualValues(t, i+1, n)
+	}
+	n, err := s.NextDream(t.Context(), "agent-vega")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+}
+
+func slot(dreamID, run string) memory.Slot {
+	return memory.Slot{Fence: memory.Fence{Dream: dreamID, Run: run}, Workflow: "dream/" + dreamID, Since: dawn}
+}
+
+func oneHoldsTheSlot(t *testing.T, s memory.Store) {
+	first, second := slot("d1", "r1"), slot("d1", "r2")
+	got, err := s.TakeSlot(t.Context(), echo, first, memory.Fence{})
+	require.NoError(t, err)
+	require.Equal(t, first, got)
+	again := first
+	again.Since = dawn.Add(time.Hour)
+	got, err = s.TakeSlot(t.Context(), echo, again, memory.Fence{})
+	require.NoError(t, err)
+	require.Equal(t, first, got)
+	got, err = s.TakeSlot(t.Context(), echo, second, memory.Fence{})
+	require.ErrorIs(t, err, memory.ErrTaken)
+	require.Equal(t, first, got)
+	_, err = s.TakeSlot(t.Context(), "agent-vega", second, memory.Fence{})
+	require.NoError(t, err)
+	slots, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]memory.Slot{echo: first, "agent-vega": second}, slots)
+	require.NoError(t, s.FreeSlot(t.Context(), echo, second.Fence)) // holds nothing here
+	require.NoError(t, s.FreeSlot(t.Context(), echo, first.Fence))
+	require.NoError(t, s.FreeSlot(t.Context(), echo, first.Fence))
+	_, err = s.TakeSlot(t.Context(), echo, second, memory.Fence{})
+	require.NoError(t, err)
+}
+
+func slotIsStolen(t *testing.T, s memory.Store) {
+	dead, thief, late := slot("d1", "r1"), slot("d2", "r2"), slot("d3", "r3")
+	_, err := s.TakeSlot(t.Context(), echo, dead, memory.Fence{})
+	require.NoError(t, err)
+	_, err = s.TakeSlot(t.Context(), echo, thief, memory.Fence{Dream: "d1", Run: "r0"})
+	require.ErrorIs(t, err, memory.ErrTaken)
+	_, err = s.TakeSlot(t.Context(), echo, thief, dead.Fence)
+	require.NoError(t, err)
+	held, err := s.TakeSlot(t.Context(), echo, late, dead.Fence)
+	require.ErrorIs(t, err, memory.ErrTaken)
+	require.Equal(t, thief, held)
+}
+
+func oneOfMany(t *testing.T, s memory.Store) {
+	var mu sync.Mutex
+	won := 0
+	together(t, 12, func(ctx context.Context, i int) error {
+		held, err := s.TakeSlot(ctx, echo, slot("d", fmt.Sprint(i)), memory.Fence{})
+		if err == nil {
+			mu.Lock()
+			won++
+			mu.Unlock()
+			return nil
+		}
+		if held.Dream != "d" {
+			return err
+		}
+		return nil
+	})
+	require.Equal(t, 1, won)
+}
+
+func writeIsFenced(t *testing.T, s memory.Store) {
+	f := sleep(t, s, "echo/0001")
+	write := func(f memory.Fence, id string) error {
+		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Add: []dream.Item{episode(id, id)},
+			Events: []event.Event{event.New("v-"+id, echo, f.Dream, dawn, event.PatternFound{})}})
+		return err
+	}
+	require.NoError(t, write(f, "held"))
+	stranger := memory.Fence{Dream: f.Dream, Run: "another run"}
+	require.ErrorIs(t, write(stranger, "stranger"), memory.ErrFenced)
+	require.ErrorIs(t, write(memory.Fence{Dream: f.Dream}, "half"), memory.ErrFenced)
+	_, err := s.PutNote(t.Context(), echo, stranger, "k", []byte("v"))
+	require.ErrorIs(t, err, memory.ErrFenced)
+	require.NoError(t, write(memory.Fence{}, "awake"))
+	wakeUp(t, s, f)
+	require.ErrorIs(t, write(f, "late"), memory.ErrFenced)
+	require.Equal(t, []string{"held", "awake"}, ids(get(t, s, "held", "stranger", "half", "awake", "late")))
+	require.EqualValues(t, 2, commit(t, s, memory.Write{}).LastSeq)
+}
+
+func noteKeepsFirst(t *testing.T, s memory.Store) {
+	f := sleep(t, s, "echo/0001")
+	_, err := s.Note(t.Context(), echo, f.Dream, "plan")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	for _, value := range []string{"first", "second"} {
+		kept, err := s.PutNote(t.Context(), echo, f, "plan", []byte(value))
+		require.NoError(t, err)
+		require.Equal(t, []byte("first"), kept)
+	}
+	_, err = s.PutNote(t.Context(), echo, f, "empty", nil)
+	require.NoError(t, err)
+	value, err := s.Note(t.Context(), echo, f.Dream, "plan")
+	require.NoError(t, err)
+	require.Equal(t, []byte("first"), value)
+	value, err = s.Note(t.Context(), echo, f.Dream, "empty")
+	require.NoError(t, err)
+	require.Empty(t, value)
+	_, err = s.Note(t.Context(), echo, "echo/0002", "plan")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream))
+	_, err = s.Note(t.Context(), echo, f.Dream, "plan")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+}

@@ -1,0 +1,136 @@
+// Package memorytest is the contract of memory.Store as a suite that every store passes.
+package memorytest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+type clause struct {
+	name string
+	run  func(*testing.T, memory.Store)
+}
+
+// Run holds a store to everything the port promises. open gives a new, empty store for each clause and sees to its end.
+func Run(t *testing.T, open func(t *testing.T) memory.Store) {
+	t.Helper()
+	for _, part := range [][]clause{agents, commits, queries, neighbours, feelings, sittings, undoings, forgettings} {
+		for _, c := range part {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				c.run(t, open(t))
+			})
+		}
+	}
+}
+
+// RunShared holds two handles on one deployment, as two processes have them, to one memory.
+func RunShared(t *testing.T, open func(t *testing.T) (one, other memory.Store)) {
+	t.Helper()
+	for _, c := range sharings {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			one, other := open(t)
+			c.run(t, one, other)
+		})
+	}
+}
+
+const echo = "agent-echo"
+
+// dawn is when every life of the suite begins.
+var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+
+func head(kind dream.Kind, id string) dream.Head {
+	return dream.Head{ID: id, Agent: echo, Kind: kind, At: dawn, State: dream.Live, Taint: dream.FromHuman}
+}
+
+func episode(id, content string) *dream.Episode {
+	return &dream.Episode{Head: head(dream.KindEpisode, id), Content: content, Salience: .5}
+}
+
+func semantic(id, content string) *dream.Semantic {
+	return &dream.Semantic{Head: head(dream.KindSemantic, id), Content: content, Strength: .5, Due: dawn.AddDate(0, 1, 0)}
+}
+
+func hypothesis(id, claim string, confidence float64) *dream.Hypothesis {
+	return &dream.Hypothesis{Head: head(dream.KindHypothesis, id), Claim: claim, Confidence: confidence, Status: dream.HypothesisStaged}
+}
+
+func commit(t *testing.T, s memory.Store, w memory.Write) memory.Receipt {
+	t.Helper()
+	if w.Agent == "" {
+		w.Agent = echo
+	}
+	r, err := s.Commit(t.Context(), w)
+	require.NoError(t, err)
+	return r
+}
+
+func add(t *testing.T, s memory.Store, items ...dream.Item) {
+	t.Helper()
+	r := commit(t, s, memory.Write{Cause: "import", Add: items})
+	require.Equal(t, len(items), r.Added)
+}
+
+func find(t *testing.T, s memory.Store, q memory.Query) []dream.Item {
+	t.Helper()
+	q.Agent = echo
+	items, err := s.Find(t.Context(), q)
+	require.NoError(t, err)
+	return items
+}
+
+func get(t *testing.T, s memory.Store, ids ...string) []dream.Item {
+	t.Helper()
+	items, err := s.Get(t.Context(), echo, ids...)
+	require.NoError(t, err)
+	return items
+}
+
+func stateOf(t *testing.T, s memory.Store, id string) dream.State {
+	t.Helper()
+	items := get(t, s, id)
+	require.Len(t, items, 1, id)
+	return items[0].Header().State
+}
+
+func ids(items []dream.Item) []string {
+	out := make([]string, 0, len(items))
+	for _, item := range items {
+		out = append(out, item.Header().ID)
+	}
+	return out
+}
+
+// sleep takes the agent's slot for a dream and gives its fence.
+func sleep(t *testing.T, s memory.Store, dreamID string) memory.Fence {
+	t.Helper()
+	f := memory.Fence{Dream: dreamID, Run: "run-" + dreamID}
+	_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Workflow: "dream/" + dreamID, Since: dawn}, memory.Fence{})
+	require.NoError(t, err)
+	return f
+}
+
+func wakeUp(t *testing.T, s memory.Store, f memory.Fence) {
+	t.Helper()
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+}
+
+// together runs do n times at once and waits for all.
+func together(t *testing.T, n int, do func(ctx context.Context, i int) error) {
+	t.Helper()
+	faults := make(chan error, n)
+	for i := range n {
+		go func() { faults <- do(t.Context(), i) }()
+	}
+	for range n {
+		require.NoError(t, <-faults)
+	}
+}

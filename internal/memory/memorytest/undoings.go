@@ -1,0 +1,156 @@
+package memorytest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+var undoings = []clause{
+	{"UndoArchivesWhatTheDreamMadeAndRestoresWhatItChanged", undoTakesBack},
+	{"UndoingTwiceChangesNothing", undoTwice},
+	{"WhatALaterCauseChangedIsKeptAndNamed", laterIsKept},
+	{"DreamsUndoneInOrderLeaveNothing", undoneInOrder},
+	{"UndoReturnsToTheAffectBefore", undoAffect},
+	{"UndoKeepsALaterAffect", undoKeepsLaterAffect},
+	{"WhatIsUndoneIsFarAndWhatIsRestoredIsNear", undoneIsFar},
+	{"UndoOfAnUnknownDreamDoesNothing", undoNothing},
+}
+
+// dreamt is a gist that a dream made.
+func dreamt(dreamID, id string) *dream.Gist {
+	g := &dream.Gist{Head: head(dream.KindGist, id), Content: id}
+	g.Dream, g.Taint = dreamID, dream.FromDream
+	return g
+}
+
+func faded(e *dream.Semantic) *dream.Semantic {
+	copied := *e
+	copied.State = dream.Archived
+	return &copied
+}
+
+func undo(t *testing.T, s memory.Store, dreamID string) memory.Undone {
+	t.Helper()
+	done, err := s.Undo(t.Context(), echo, dreamID)
+	require.NoError(t, err)
+	return done
+}
+
+// night adds a gist, lets one memory fade and then strengthens it twice over, as one dream.
+func night(t *testing.T, s memory.Store, dreamID string) {
+	t.Helper()
+	f := sleep(t, s, dreamID)
+	commit(t, s, memory.Write{Fence: f, Add: []dream.Item{dreamt(dreamID, "gist-"+dreamID)}, Change: []dream.Item{faded(semantic("s", "tides"))}})
+	for _, strength := range []float64{.6, .7} {
+		stronger := semantic("s2", "glass")
+		stronger.Strength = strength
+		commit(t, s, memory.Write{Fence: f, Change: []dream.Item{stronger}})
+	}
+	wakeUp(t, s, f)
+}
+
+func undoTakesBack(t *testing.T, s memory.Store) {
+	add(t, s, semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched"))
+	night(t, s, "d1")
+	require.Equal(t, memory.Undone{Archived: 1, Restored: 2}, undo(t, s, "d1"))
+	require.Equal(t, dream.Archived, stateOf(t, s, "gist-d1"))
+	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass"), episode("e", "untouched")}, get(t, s, "s", "s2", "e"))
+	revisions, err := s.Revisions(t.Context(), echo, "s2")
+	require.NoError(t, err)
+	require.Len(t, revisions, 4)
+	require.Equal(t, "undo:d1", revisions[3].Cause)
+	require.Equal(t, .7, revisions[2].Item.Marks().Score)
+	untouched, err := s.Revisions(t.Context(), echo, "e")
+	require.NoError(t, err)
+	require.Len(t, untouched, 1)
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "undo:d1", Add: []dream.Item{episode("x", "x")}})
+	require.Error(t, err)
+}
+
+func undoTwice(t *testing.T, s memory.Store) {
+	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
+	night(t, s, "d1")
+	commit(t, s, memory.Write{Cause: "d1", Affect: &dream.Affect{PAD: mood.PAD{Arousal: 1}, Since: dawn, Cause: "d1"}})
+	undo(t, s, "d1")
+	require.Equal(t, memory.Undone{}, undo(t, s, "d1"))
+	revisions, err := s.Revisions(t.Context(), echo, "s")
+	require.NoError(t, err)
+	require.Len(t, revisions, 3)
+}
+
+func laterIsKept(t *testing.T, s memory.Store) {
+	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
+	night(t, s, "d1")
+	edited, made := semantic("s2", "glass"), dreamt("d1", "gist-d1")
+	edited.Strength, made.Content = .9, "edited by a person"
+	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{edited, made}})
+	want := memory.Undone{Restored: 1, Kept: []string{"gist-d1", "s2"}}
+	require.Equal(t, want, undo(t, s, "d1"))
+	require.Equal(t, []dream.Item{made, edited, semantic("s", "tides")}, get(t, s, "gist-d1", "s2", "s"))
+}
+
+func undoneInOrder(t *testing.T, s memory.Store) {
+	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
+	night(t, s, "d1")
+	f := sleep(t, s, "d2")
+	confirmed := dreamt("d1", "gist-d1")
+	confirmed.Content = "seen again in d2"
+	commit(t, s, memory.Write{Fence: f, Change: []dream.Item{confirmed, semantic("s", "tides")}})
+	wakeUp(t, s, f)
+	require.Equal(t, memory.Undone{Restored: 2}, undo(t, s, "d2"))
+	require.Equal(t, dream.Archived, stateOf(t, s, "s"))
+	require.Equal(t, memory.Undone{Archived: 1, Restored: 2}, undo(t, s, "d1"))
+	require.Equal(t, []dream.Item{semantic("s", "tides"), semantic("s2", "glass")}, get(t, s, "s", "s2"))
+	require.Equal(t, dream.Archived, stateOf(t, s, "gist-d1"))
+}
+
+func undoAffect(t *testing.T, s memory.Store) {
+	feel := func(cause string, pleasure float64) dream.Affect {
+		a := dream.Affect{PAD: mood.PAD{Pleasure: pleasure}, Since: dawn, Cause: cause}
+		commit(t, s, memory.Write{Cause: cause, Affect: &a})
+		return a
+	}
+	feel("d0", .1)
+	undo(t, s, "d0")
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, dream.Affect{Cause: "new"}, a)
+	day := feel("talk", .2)
+	feel("d1", .3)
+	feel("d1", .4)
+	undo(t, s, "d1")
+	a, err = s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, day, a)
+}
+
+func undoKeepsLaterAffect(t *testing.T, s memory.Store) {
+	commit(t, s, memory.Write{Cause: "d1", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: .3}, Since: dawn, Cause: "d1"}})
+	talk := dream.Affect{PAD: mood.PAD{Pleasure: .9}, Since: dawn, Cause: "talk"}
+	commit(t, s, memory.Write{Cause: "talk", Affect: &talk})
+	undo(t, s, "d1")
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, talk, a)
+}
+
+func undoneIsFar(t *testing.T, s memory.Store) {
+	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("s", 1, 0), vector("s2", 1, .5)}})
+	night(t, s, "d1")
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("gist-d1", 1, 1)}})
+	require.Equal(t, []string{"s2", "gist-d1"}, near(t, s, []float32{1, 0}, 9))
+	undo(t, s, "d1")
+	require.Equal(t, []string{"s", "s2"}, near(t, s, []float32{1, 0}, 9))
+}
+
+func undoNothing(t *testing.T, s memory.Store) {
+	add(t, s, episode("e", "x"))
+	require.Equal(t, memory.Undone{}, undo(t, s, "never dreamt"))
+	require.Equal(t, dream.Live, stateOf(t, s, "e"))
+}

@@ -1,0 +1,281 @@
+// Package pursetest is the contract of purse.Ledger as a suite that every ledger passes.
+package pursetest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// RunLedger holds a ledger to everything the port promises. open gives a new, empty one for each clause and sees to its end.
+func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, purse.Ledger)
+	}{
+		{"AReservationFitsUnderEveryAccount", fitsUnderEvery},
+		{"AttemptsOfAStepAreNumbered", attemptsAreNumbered},
+		{"NoSumOverflows", noSumOverflows},
+		{"NonsenseIsRefused", nonsenseIsRefused},
+		{"SettlingEndsAnAttemptOnce", settlesOnce},
+		{"EachEndCountsAsItShould", endsCount},
+		{"ALostAttemptMayStillBeSettled", lostMaySettle},
+		{"TheFirstAnswerOfAStepStays", firstAnswerStays},
+		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
+		{"RowsTellWhatWasAskedAndWhatBecameOfIt", rowsTell},
+		{"AnAllowanceIsAPlanAndNotSpending", allowanceIsPlan},
+		{"TheLedgerAgreesWithAPlainModel", agreesWithModel},
+		{"NoCapIsPassedByThirtyTwoAtOnce", func(t *testing.T, l purse.Ledger) { require.NoError(t, CapHolds(t.Context(), l)) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, open(t))
+		})
+	}
+}
+
+// ask is a wish of one dream under the accounts named, each limited to 100.
+func ask(step string, amount budget.Micros, scopes ...string) purse.Ask {
+	a := purse.Ask{Step: step, Agent: "echo", Dream: "d1", Phase: "onset", Model: "m", Day: "2026-03-01", Amount: amount, At: noon}
+	for _, scope := range scopes {
+		a.Accounts = append(a.Accounts, budget.Account{Scope: scope, Limit: 100})
+	}
+	return a
+}
+
+func reserve(t *testing.T, l purse.Ledger, a purse.Ask) purse.Hold {
+	t.Helper()
+	h, err := l.Reserve(t.Context(), a)
+	require.NoError(t, err)
+	require.Equal(t, a.Step, h.Step)
+	require.Equal(t, a.Amount, h.Amount)
+	return h
+}
+
+func refused(t *testing.T, l purse.Ledger, a purse.Ask) purse.OverCap {
+	t.Helper()
+	_, err := l.Reserve(t.Context(), a)
+	require.Error(t, err)
+	over, ok := purse.AsOverCap(err)
+	require.True(t, ok, err)
+	return *over
+}
+
+func settle(t *testing.T, l purse.Ledger, h purse.Hold, b purse.Bill) {
+	t.Helper()
+	b.At = noon.Add(time.Minute)
+	require.NoError(t, l.Settle(t.Context(), h, b))
+}
+
+func balance(t *testing.T, l purse.Ledger, scope string) purse.Balance {
+	t.Helper()
+	b, err := l.Balance(t.Context(), scope)
+	require.NoError(t, err)
+	return b
+}
+
+func rows(t *testing.T, l purse.Ledger, q purse.Query) []purse.Row {
+	t.Helper()
+	all, err := l.Rows(t.Context(), q)
+	require.NoError(t, err)
+	return all
+}
+
+func fitsUnderEvery(t *testing.T, l purse.Ledger) {
+	reserve(t, l, ask("s1", 60, "dream", "day"))
+	reserve(t, l, ask("s2", 40, "day", "month"))
+	require.Equal(t, purse.OverCap{Scope: "day", Limit: 100, Counted: 100, Asks: 1}, refused(t, l, ask("s3", 1, "dream", "day", "month")))
+	require.Equal(t, purse.OverCap{Scope: "dream", Limit: 100, Counted: 60, Asks: 41}, refused(t, l, ask("s3", 41, "dream", "day")))
+	reserve(t, l, ask("free", 0, "day")) // nothing fits under a full account
+	require.Equal(t, purse.Balance{Reserved: 60}, balance(t, l, "dream"))
+	require.Equal(t, purse.Balance{Reserved: 100}, balance(t, l, "day"))
+	require.Equal(t, purse.Balance{Reserved: 40}, balance(t, l, "month"))
+	require.Zero(t, balance(t, l, "nobody's"))
+	require.Len(t, rows(t, l, purse.Query{}), 3)
+	reserve(t, l, ask("named twice", 10, "other", "other"))
+	require.Equal(t, purse.Balance{Reserved: 10}, balance(t, l, "other"))
+}
+
+func attemptsAreNumbered(t *testing.T, l purse.Ledger) {
+	for want := range 3 {
+		h := reserve(t, l, ask("s", 10, "dream"))
+		require.Equal(t, want+1, h.Attempt)
+		require.Equal(t, fmt.Sprint("s#", want+1), h.Key())
+	}
+	require.Equal(t, 1, reserve(t, l, ask("other", 10, "dream")).Attempt)
+	refused(t, l, ask("s", 61, "dream"))
+	require.Equal(t, 4, reserve(t, l, ask("s", 1, "dream")).Attempt)
+	require.Equal(t, purse.Balance{Reserved: 41}, balance(t, l, "dream"))
+}
+
+func noSumOverflows(t *testing.T, l purse.Ledger) {
+	endless := purse.Ask{Step: "s", Amount: math.MaxInt64 - 5, Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}}}
+	h := reserve(t, l, endless)
+	refused(t, l, ask("s2", math.MaxInt64, "dream"))
+	refused(t, l, ask("s2", math.MaxInt64, "fleet"))
+	endless.Step, endless.Amount = "s3", 6
+	refused(t, l, endless) // more than any account can count
+	endless.Amount = 5
+	reserve(t, l, endless)
+	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 7})
+	require.Equal(t, purse.Balance{Reserved: 5, Spent: 7}, balance(t, l, "fleet"))
+	endless.Step, endless.Amount = "s4", budget.Dollar
+	reserve(t, l, endless)
+}
+
+func nonsenseIsRefused(t *testing.T, l purse.Ledger) {
+	for _, a := range []purse.Ask{ask("", 1, "dream"), ask("s", -1, "dream"), ask("s", 1, "")} {
+		_, err := l.Reserve(t.Context(), a)
+		require.Error(t, err)
+	}
+	h := reserve(t, l, ask("s", 10, "dream"))
+	for _, b := range []purse.Bill{{State: purse.Open, Amount: 1}, {State: "paid", Amount: 1}, {State: purse.Settled, Amount: -1}} {
+		require.Error(t, l.Settle(t.Context(), h, b))
+	}
+	require.ErrorIs(t, l.Settle(t.Context(), purse.Hold{Step: "s", Attempt: 2}, purse.Bill{State: purse.Settled}), purse.ErrUnknownHold)
+	require.Equal(t, purse.Balance{Reserved: 10}, balance(t, l, "dream"))
+}
+
+func settlesOnce(t *testing.T, l purse.Ledger) {
+	h := reserve(t, l, ask("s", 50, "dream", "day"))
+	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 30})
+	for _, again := range []purse.State{purse.Settled, purse.Refused, purse.Lost, purse.Partial} {
+		settle(t, l, h, purse.Bill{State: again, Amount: 99, Answer: []byte("late")})
+	}
+	require.Equal(t, purse.Balance{Spent: 30}, balance(t, l, "dream"))
+	require.Equal(t, purse.Balance{Spent: 30}, balance(t, l, "day"))
+	_, found, err := l.Answer(t.Context(), "s")
+	require.NoError(t, err)
+	require.False(t, found)
+	reserve(t, l, ask("s2", 70, "dream"))
+}
+
+func endsCount(t *testing.T, l purse.Ledger) {
+	for _, c := range []struct {
+		state        purse.State
+		told, counts budget.Micros
+	}{
+		{purse.Settled, 20, 20}, {purse.Settled, 0, 0}, {purse.Settled, 130, 130}, // more than reserved is counted, and passes the cap
+		{purse.Partial, 50, 50}, {purse.Partial, 60, 60}, {purse.Lost, 50, 50}, {purse.Refused, 0, 0}, {purse.Refused, 50, 0},
+	} {
+		scope := fmt.Sprintf("%s %d", c.state, c.told)
+		settle(t, l, reserve(t, l, ask(scope, 50, scope)), purse.Bill{State: c.state, Amount: c.told})
+		require.Equal(t, purse.Balance{Spent: c.counts}, balance(t, l, scope), scope)
+	}
+	require.Equal(t, budget.Micros(130), refused(t, l, ask("after", 0, "settled 130")).Counted)
+}
+
+func lostMaySettle(t *testing.T, l purse.Ledger) {
+	h := reserve(t, l, ask("s", 50, "dream"))
+	settle(t, l, h, purse.Bill{State: purse.Lost, Amount: 50})
+	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 20, Answer: []byte("found")})
+	settle(t, l, h, purse.Bill{State: purse.Settled, Amount: 1})
+	require.Equal(t, purse.Balance{Spent: 20}, balance(t, l, "dream"))
+	answer, found, err := l.Answer(t.Context(), "s")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, []byte("found"), answer)
+}
+
+func firstAnswerStays(t *testing.T, l purse.Ledger) {
+	one, two := reserve(t, l, ask("s", 10, "dream")), reserve(t, l, ask("s", 10, "dream"))
+	_, found, err := l.Answer(t.Context(), "s")
+	require.NoError(t, err)
+	require.False(t, found)
+	settle(t, l, two, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("two")})
+	settle(t, l, one, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("one")})
+	answer, found, err := l.Answer(t.Context(), "s")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, []byte("two"), answer)
+	settle(t, l, reserve(t, l, ask("silent", 1, "dream")), purse.Bill{State: purse.Settled, Answer: []byte{}})
+	answer, found, err = l.Answer(t.Context(), "silent")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Empty(t, answer)
+}
+
+func closingCounts(t *testing.T, l purse.Ledger) {
+	settle(t, l, reserve(t, l, ask("s1", 20, "day")), purse.Bill{State: purse.Settled, Amount: 5})
+	late := reserve(t, l, ask("s2", 30, "day"))
+	reserve(t, l, ask("s3", 7, "day"))
+	other := ask("s4", 10, "day")
+	other.Dream = "d0"
+	reserve(t, l, other)
+	dreams, err := l.OpenDreams(t.Context())
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"d0", "d1"}, dreams)
+	for _, want := range []struct {
+		n   int
+		sum budget.Micros
+	}{{2, 37}, {0, 0}} {
+		n, sum, err := l.Close(t.Context(), "d1", noon)
+		require.NoError(t, err)
+		require.Equal(t, want.n, n)
+		require.Equal(t, want.sum, sum)
+		require.Equal(t, purse.Balance{Reserved: 10, Spent: 42}, balance(t, l, "day"))
+	}
+	dreams, err = l.OpenDreams(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"d0"}, dreams)
+	settle(t, l, late, purse.Bill{State: purse.Settled, Amount: 3})
+	require.Equal(t, purse.Balance{Reserved: 10, Spent: 15}, balance(t, l, "day"))
+}
+
+func rowsTell(t *testing.T, l purse.Ledger) {
+	asked := ask("s1", 20, "dream", "day")
+	h := reserve(t, l, asked)
+	bill := purse.Bill{State: purse.Settled, Amount: 5, Tokens: budget.Tokens{In: 10, Cached: 2, Out: 3, Reasoning: 1}, Finish: "stop"}
+	settle(t, l, h, bill)
+	second := ask("s1", 9, "dream")
+	second.Phase, second.Model, second.Agent, second.Day, second.Dream = "rem", "other", "vega", "2026-03-02", "d2"
+	reserve(t, l, second)
+	want := purse.Row{Ask: asked, Attempt: 1, Reserved: 20, Counted: 5, State: purse.Settled, Tokens: bill.Tokens, Finish: "stop", Ended: noon.Add(time.Minute)}
+	open := purse.Row{Ask: second, Attempt: 2, Reserved: 9, Counted: 9, State: purse.Open}
+	require.Equal(t, []purse.Row{want, open}, rows(t, l, purse.Query{}))
+	require.Equal(t, []purse.Row{want}, rows(t, l, purse.Query{Limit: 1}))
+	for _, q := range []purse.Query{{Agent: "vega"}, {Dream: "d2"}, {Phase: "rem"}, {Model: "other"}, {Day: "2026-03-02"}, {States: []purse.State{purse.Open, purse.Lost}}} {
+		require.Equal(t, []purse.Row{open}, rows(t, l, q), "%+v", q)
+	}
+	require.Empty(t, rows(t, l, purse.Query{Agent: "echo", Dream: "d2"}))
+}
+
+func allowanceIsPlan(t *testing.T, l purse.Ledger) {
+	allow := func(dream string, amount budget.Micros) error {
+		return l.Allow(t.Context(), "echo", "2026-03-01", dream, amount, 100)
+	}
+	taken := func(day string) budget.Micros {
+		n, err := l.Allowance(t.Context(), "echo", day)
+		require.NoError(t, err)
+		return n
+	}
+	require.NoError(t, allow("d1", 60))
+	require.NoError(t, allow("d1", 60)) // once per dream
+	require.Equal(t, budget.Micros(60), taken("2026-03-01"))
+	over, ok := purse.AsOverCap(allow("d2", 41))
+	require.True(t, ok)
+	require.Equal(t, budget.Micros(60), over.Counted)
+	_, ok = purse.AsOverCap(allow("d2", math.MaxInt64))
+	require.True(t, ok)
+	require.NoError(t, allow("d2", 40))
+	settle(t, l, reserve(t, l, ask("s", 50, "day")), purse.Bill{State: purse.Settled, Amount: 50})
+	for range 2 {
+		require.NoError(t, l.GiveBack(t.Context(), "d1"))
+		require.NoError(t, l.GiveBack(t.Context(), "never allowed"))
+		require.Equal(t, budget.Micros(40), taken("2026-03-01"))
+	}
+	require.Equal(t, purse.Balance{Spent: 50}, balance(t, l, "day")) // what was spent stays spent (Z2)
+	require.Zero(t, taken("2026-03-02"))
+	require.NoError(t, l.Allow(t.Context(), "vega", "2026-03-01", "d3", 100, 100))
+	require.NoError(t, allow("d1", 60)) // given back, it may be taken again
+	require.Equal(t, budget.Micros(100), taken("2026-03-01"))
+}

@@ -1,0 +1,91 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/fabric/fabrictest"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/purse/pursetest"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+func open(t testing.TB, path string, opts ...sqlitestore.Option) *sqlitestore.Store {
+	t.Helper()
+	s, err := sqlitestore.Open(context.Background(), path, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func inMemory(t *testing.T) *sqlitestore.Store { t.Helper(); return open(t, ":memory:") }
+
+func onFile(t *testing.T) *sqlitestore.Store {
+	t.Helper()
+	return open(t, filepath.Join(t.TempDir(), "oneiros.db"))
+}
+
+func onOneFile(t *testing.T) (one, other *sqlitestore.Store) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	return open(t, path), open(t, path)
+}
+
+func TestTheStoreInMemoryKeepsThePromisesOfMemory(t *testing.T) {
+	t.Parallel()
+	memorytest.Run(t, func(t *testing.T) memory.Store { return inMemory(t) })
+}
+
+func TestTheStoreOnAFileKeepsThePromisesOfMemory(t *testing.T) {
+	t.Parallel()
+	memorytest.Run(t, func(t *testing.T) memory.Store { return onFile(t) })
+}
+
+func TestTwoHandlesOnOneFileAreOneMemory(t *testing.T) {
+	t.Parallel()
+	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return onOneFile(t) })
+}
+
+func TestTheStoreInMemoryKeepsThePromisesOfTheLedger(t *testing.T) {
+	t.Parallel()
+	pursetest.RunLedger(t, func(t *testing.T) purse.Ledger { return inMemory(t).Ledger() })
+}
+
+func TestTheStoreOnAFileKeepsThePromisesOfTheLedger(t *testing.T) {
+	t.Parallel()
+	pursetest.RunLedger(t, func(t *testing.T) purse.Ledger { return onFile(t).Ledger() })
+}
+
+func TestNoCapIsPassedThroughTwoHandles(t *testing.T) {
+	t.Parallel()
+	one, other := onOneFile(t)
+	require.NoError(t, pursetest.CapHolds(t.Context(), one.Ledger(), other.Ledger()))
+}
+
+func TestALedgerThatLooksBeforeItBooksIsCaught(t *testing.T) {
+	t.Parallel()
+	require.ErrorContains(t, pursetest.CapHolds(t.Context(), pursetest.Careless(onFile(t).Ledger())), "of a cap of")
+	require.Error(t, pursetest.CapHolds(t.Context(), pursetest.Careless(inMemory(t).Ledger())))
+}
+
+func TestTheStoreKeepsThePromisesOfTheLog(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) (log, store *sqlitestore.Store){
+		"InMemory":       func(t *testing.T) (log, store *sqlitestore.Store) { s := inMemory(t); return s, s },
+		"OnAFile":        func(t *testing.T) (log, store *sqlitestore.Store) { s := onFile(t); return s, s },
+		"FromAnotherOne": onOneFile,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fabrictest.Run(t, func(t *testing.T) fabrictest.Announcer {
+				log, store := open(t)
+				return fabrictest.Announcer{Log: log, Store: store}
+			})
+		})
+	}
+}
