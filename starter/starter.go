@@ -73,6 +73,16 @@ func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 	return begun, nil
 }
 
+// Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand. It opens the
+// record of the night; a dream that is never begun stays on record as one that has no outcome.
+func (s *Starter) Freeze(ctx context.Context, w Wish) (activities.Order, error) {
+	d, err := s.draft(ctx, w)
+	if err != nil {
+		return activities.Order{}, err
+	}
+	return s.freeze(ctx, d)
+}
+
 // send asks the agent's life to begin an order.
 func (s *Starter) send(ctx context.Context, order activities.Order) (workflows.Begun, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)

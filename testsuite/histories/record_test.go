@@ -1,0 +1,221 @@
+package histories_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/histories"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// recording writes new histories: RECORD is the folder under testdata-to-be, an existing file is never written over.
+// Histories are recorded from code that is released, not from the change under test.
+func recording(t *testing.T) string {
+	t.Helper()
+	folder := os.Getenv("RECORD")
+	if folder == "" {
+		t.Skip("set RECORD to the folder that new histories go to")
+	}
+	return folder
+}
+
+type scene struct {
+	t       *testing.T
+	ctx     context.Context
+	folder  string
+	company *stage.Company
+	till    *provider.Server
+}
+
+func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
+	t.Helper()
+	folder := recording(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	server := temporal.Shared(t)
+	till, err := provider.Start(o)
+	require.NoError(t, err)
+	t.Cleanup(till.Close)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Knobs: dream.DefaultKnobs(), Model: "script", Provider: till.URL,
+	}
+	if edit != nil {
+		edit(&play)
+	}
+	company, err := stage.Open(ctx, play, server.Dial(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, company.Close()) })
+	return &scene{t: t, ctx: ctx, folder: folder, company: company, till: till}
+}
+
+func (s *scene) work() *scene {
+	w, err := s.company.Work()
+	require.NoError(s.t, err)
+	s.t.Cleanup(w.Stop)
+	return s
+}
+
+// hire makes an agent of the scene's own handle, so that workflow ids of the shared server never meet.
+func (s *scene) hire(name string) dream.Agent {
+	agent, err := s.company.Hire(s.ctx, 1, name)
+	require.NoError(s.t, err)
+	return agent
+}
+
+func (s *scene) wish(agent dream.Agent) starter.Wish {
+	seed := uint64(11)
+	return starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+}
+
+func (s *scene) night(name string, w starter.Wish, want dream.Outcome) workflows.Result {
+	begun, err := s.company.Starter.Begin(s.ctx, w)
+	require.NoError(s.t, err)
+	result, err := s.company.Result(s.ctx, begun.Dream)
+	require.NoError(s.t, err)
+	require.Equal(s.t, want, result.Outcome, result.Reason)
+	s.save(begun.Dream, name)
+	return result
+}
+
+func (s *scene) save(workflow, name string) {
+	file := filepath.Join(s.folder, name+".json.gz")
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		s.t.Fatalf("%s exists; a recorded history is never written over", file)
+	}
+	require.NoError(s.t, histories.Save(s.ctx, s.company.Client, workflow, "", s.folder, name))
+}
+
+func TestRecordCompletedNights(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 1}, nil).work()
+	agent := s.hire("recorded-paid")
+	s.night("dream-completed-hardened", s.wish(agent), dream.Completed)
+	core := s.wish(agent)
+	core.Tier = dream.Core
+	s.night("dream-completed-core", core, dream.Completed)
+	s.save(workflows.AgentID(agent.Handle), "agent-two-dreams")
+}
+
+func TestRecordAFreeNight(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
+	s.night("dream-completed-free", s.wish(s.hire("recorded-free")), dream.Completed)
+}
+
+func TestRecordASkippedOnset(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 2}, func(p *stage.Play) { p.Knobs.OnsetEnabled = false }).work()
+	s.night("dream-onset-skipped", s.wish(s.hire("recorded-skip")), dream.Completed)
+}
+
+func TestRecordAnEmptyNight(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 3}, nil).work()
+	agent := s.hire("recorded-empty")
+	agent.ID, agent.Handle = "id-recorded-void", "recorded-void"
+	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+	s.night("dream-empty", s.wish(agent), dream.Empty)
+}
+
+func TestRecordAnExhaustedNight(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 4}, nil).work()
+	w := s.wish(s.hire("recorded-poor"))
+	little := budget.Micros(9_000)
+	w.Budget = &little
+	s.night("dream-exhausted", w, dream.Exhausted)
+}
+
+func TestRecordAnAbortedNight(t *testing.T) {
+	t.Parallel()
+	partials := func(a provider.Arrival) provider.Fault {
+		if !a.Schema && a.Path == "/v1/chat/completions" {
+			return provider.CutMiddle
+		}
+		return provider.None
+	}
+	s := newScene(t, provider.Options{Seed: 5, Plan: partials}, func(p *stage.Play) { p.Knobs.Attempts = 1 }).work()
+	s.night("dream-aborted", s.wish(s.hire("recorded-broken")), dream.Aborted)
+}
+
+func TestRecordACanceledNight(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 6, Each: 20 * time.Millisecond}, nil).work()
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(s.hire("recorded-cancel")))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.till.Till.Calls()) > 4 }, time.Minute, 5*time.Millisecond)
+	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
+	result, err := s.company.Result(s.ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Canceled, result.Outcome)
+	s.save(begun.Dream, "dream-canceled")
+}
+
+func TestRecordADreamWithoutASlot(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 7, Each: 20 * time.Millisecond}, nil).work()
+	agent := s.hire("recorded-slot")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.till.Till.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
+	order, err := s.company.Starter.Freeze(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	_, err = s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: order.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, order)
+	require.NoError(t, err)
+	result, err := s.company.Result(s.ctx, order.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Canceled, result.Outcome)
+	s.save(order.Dream, "dream-canceled-slot")
+	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
+}
+
+func TestRecordADreamThatBeganByItself(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
+	agent := s.hire("recorded-idle")
+	s.company.Starter.Options.Settings = workflows.Settings{Auto: true, IdleTimeout: time.Millisecond, MinGap: 24 * time.Hour}
+	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
+	var night *dream.Night
+	require.Eventually(t, func() bool {
+		nights, err := s.company.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+		require.NoError(t, err)
+		for _, night = range memory.As[*dream.Night](nights) {
+			return night.Outcome != dream.Dreaming
+		}
+		return false
+	}, time.Minute, 20*time.Millisecond)
+	require.Equal(t, dream.Completed, night.Outcome, night.Reason)
+	require.NoError(t, s.company.Starter.Active(s.ctx, agent.Handle, time.Now()))
+	s.save(workflows.AgentID(agent.Handle), "agent-by-itself")
+}
+
+func TestRecordANightWhoseWorkerStopped(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 8, Each: 10 * time.Millisecond}, nil)
+	first, err := s.company.Work()
+	require.NoError(t, err)
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(s.hire("recorded-stopped")))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.till.Till.Calls()) > 8 }, time.Minute, 5*time.Millisecond)
+	first.Stop()
+	s.work()
+	result, err := s.company.Result(s.ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	s.save(begun.Dream, "dream-worker-stopped")
+}

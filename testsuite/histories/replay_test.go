@@ -1,0 +1,71 @@
+package histories_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/testsuite/histories"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// recorded are the histories that must exist; one is added for every outcome and every change of logic.
+var recorded = []string{
+	"dream-completed-hardened", "dream-completed-core", "dream-completed-free", "dream-onset-skipped", "dream-empty",
+	"dream-exhausted", "dream-aborted", "dream-canceled", "dream-canceled-slot", "dream-worker-stopped",
+	"agent-two-dreams", "agent-by-itself",
+}
+
+func files(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("testdata/*.json.gz")
+	require.NoError(t, err)
+	return found
+}
+
+func TestEveryOutcomeHasARecordedHistory(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, file := range files(t) {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".json.gz"))
+	}
+	require.Subset(t, names, recorded)
+}
+
+func TestRecordedHistoriesReplayAgainstTodaysCode(t *testing.T) {
+	t.Parallel()
+	for _, file := range files(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			require.NoError(t, histories.Replay(file, workflows.Register))
+		})
+	}
+}
+
+// mutated is today's dream with one step more before everything else: a change that no history knows.
+func mutated(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, order activities.Order) (workflows.Result, error) {
+		if err := workflow.Sleep(ctx, 1); err != nil {
+			return workflows.Result{}, err
+		}
+		return workflows.Dream(ctx, order)
+	}, workflow.RegisterOptions{Name: workflows.DreamType})
+	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, request workflows.AgentRequest) error {
+		if err := workflow.Sleep(ctx, 1); err != nil {
+			return err
+		}
+		return workflows.Agent(ctx, request)
+	}, workflow.RegisterOptions{Name: workflows.AgentType})
+}
+
+func TestAMutatedWorkflowFailsTheSameSuite(t *testing.T) {
+	t.Parallel()
+	for _, file := range files(t) {
+		require.Error(t, histories.Replay(file, mutated), file)
+	}
+}
