@@ -1,0 +1,235 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// chatLine is a line of chat JSONL: a conversation with its messages, or one message.
+type chatLine struct {
+	Messages      []json.RawMessage `json:"messages"`
+	Conversations []json.RawMessage `json:"conversations"` // the ShareGPT name of messages
+	Conversation  json.RawMessage   `json:"conversation_id"`
+	Session       json.RawMessage   `json:"session"`
+	Thread        json.RawMessage   `json:"thread_id"`
+	ID            json.RawMessage   `json:"id"`
+	Title         json.RawMessage   `json:"title"`
+	chatTimes
+}
+
+// chatTimes are the names under which a time is found in the wild, in the order of preference.
+type chatTimes struct {
+	Timestamp  json.RawMessage `json:"timestamp"`
+	CreatedAt  json.RawMessage `json:"created_at"`
+	CreateTime json.RawMessage `json:"create_time"`
+	Created    json.RawMessage `json:"created"`
+	At         json.RawMessage `json:"at"`
+	Time       json.RawMessage `json:"time"`
+	Date       json.RawMessage `json:"date"`
+}
+
+type chatMessage struct {
+	Role      string          `json:"role"`
+	From      string          `json:"from"` // the ShareGPT name of role
+	Name      string          `json:"name"`
+	Content   json.RawMessage `json:"content"`
+	Value     json.RawMessage `json:"value"` // the ShareGPT name of content
+	ToolCalls []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+	chatTimes
+}
+
+func readChat(src *source, to *sink) error {
+	in := lines{in: src.in}
+	loose := &exchanger{src: src, to: to, roles: true} // messages that stand on lines of their own
+	err := in.each(to, func(line []byte) error {
+		var head chatLine
+		if line[0] != '{' {
+			to.bad(in.number, "a line must be a JSON object")
+			return nil
+		}
+		if err := json.Unmarshal(line, &head); err != nil {
+			to.bad(in.number, notJSON(err))
+			return nil
+		}
+		if head.Messages == nil {
+			head.Messages = head.Conversations
+		}
+		when, told, err := head.when(src)
+		if err != nil {
+			to.bad(in.number, err.Error())
+			return nil
+		}
+		if head.Messages == nil {
+			err = src.message(loose, line, in.number, scalar(head.Conversation, head.Session, head.Thread), when, !told)
+			return badUnless(err, to, in.number, "")
+		}
+		session := scalar(head.Conversation, head.Session, head.Thread, head.ID, head.Title)
+		if session == "" {
+			session = src.origin(in.number)
+		}
+		x := &exchanger{src: src, to: to, roles: true, scene: about(scalar(head.Title))}
+		for i, raw := range head.Messages {
+			err := src.message(x, raw, in.number, session, when, !told)
+			if err := badUnless(err, to, in.number, fmt.Sprintf("message %d: ", i+1)); err != nil {
+				return err
+			}
+		}
+		return x.end()
+	})
+	return errors.Join(err, loose.end())
+}
+
+// flaw is a fault of one record; other errors end the import.
+type flaw struct{ reason string }
+
+func (f flaw) Error() string { return f.reason }
+
+func badUnless(err error, to *sink, line int, where string) error {
+	var f flaw
+	if errors.As(err, &f) {
+		to.bad(line, where+f.reason)
+		return nil
+	}
+	return err
+}
+
+// message adds one message to its conversation. when is the conversation's time, for messages without one.
+func (s *source) message(x *exchanger, raw []byte, line int, session string, when moment, undated bool) error {
+	var in chatMessage
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return flaw{notJSON(err)}
+	}
+	if in.Role == "" {
+		in.Role = in.From
+	}
+	if in.Content == nil {
+		in.Content = in.Value
+	}
+	role := strings.ToLower(strings.TrimSpace(in.Role))
+	if role == "" {
+		return flaw{"role is missing; it must be system, user, assistant or tool"}
+	}
+	text, err := contentText(in.Content)
+	if err != nil {
+		return flaw{err.Error()}
+	}
+	for _, call := range in.ToolCalls {
+		text += "\n(uses the tool " + call.Function.Name + ")"
+	}
+	switch m, told, err := in.when(s); {
+	case err != nil:
+		return flaw{err.Error()}
+	case told:
+		when, undated = m, false
+	}
+	if role == "system" || role == "developer" {
+		return nil // instructions are nothing that happened
+	}
+	return x.take(turn{line: line, speaker: speakerOf(role, in.Name), taint: taintOf(role), text: text, session: session, when: when, undated: undated})
+}
+
+func (c chatTimes) when(s *source) (moment, bool, error) {
+	m, told, err := firstTime(s.zone, c.Timestamp, c.CreatedAt, c.CreateTime, c.Created, c.At, c.Time, c.Date)
+	return m, told, err
+}
+
+// speakerOf keeps a person's or a tool's own name and otherwise the role, ShareGPT's names made OpenAI's.
+func speakerOf(role, name string) string {
+	name = flat(clean(name))
+	switch {
+	case taintOf(role) == dream.FromTool && name != "":
+		return "the tool " + name
+	case name != "":
+		return name
+	case role == "human":
+		return "user"
+	case taintOf(role) == dream.FromAgent:
+		return "assistant"
+	case taintOf(role) == dream.FromTool:
+		return "tool"
+	}
+	return flat(clean(role))
+}
+
+// contentText reads the content of a message: text, or a list of parts.
+func contentText(raw json.RawMessage) (string, error) {
+	body := strings.TrimSpace(string(raw))
+	if body == "" || body == "null" {
+		return "", nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	var parts []json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", errors.New("content must be text or a list of parts")
+	}
+	var out []string
+	for _, part := range parts {
+		if said := partText(part); said != "" {
+			out = append(out, said)
+		}
+	}
+	return strings.Join(out, "\n"), nil
+}
+
+func partText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var part struct {
+		Type        string `json:"type"`
+		ContentType string `json:"content_type"`
+		Text        string `json:"text"`
+	}
+	if json.Unmarshal(raw, &part) != nil {
+		return ""
+	}
+	kind := part.Type + part.ContentType
+	switch {
+	case part.Text != "":
+		return part.Text
+	case strings.Contains(kind, "image"):
+		return "(shows an image)"
+	case strings.Contains(kind, "audio"):
+		return "(plays a recording)"
+	case strings.Contains(kind, "file"):
+		return "(hands over a file)"
+	}
+	return ""
+}
+
+// scalar is the first value that is a text or a number.
+func scalar(values ...json.RawMessage) string {
+	for _, raw := range values {
+		var text string
+		var number json.Number
+		switch {
+		case len(raw) == 0:
+		case json.Unmarshal(raw, &text) == nil:
+			if text = flat(clean(text)); text != "" {
+				return text
+			}
+		case json.Unmarshal(raw, &number) == nil && number != "":
+			return number.String()
+		}
+	}
+	return ""
+}
+
+func about(title string) string {
+	if title = flat(clean(title)); title == "" {
+		return ""
+	}
+	return "about " + quoted(clip(title, 80))
+}

@@ -1,0 +1,174 @@
+package importer
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// gptConversation is one conversation of a ChatGPT export: a tree of messages, of which one path is the current one.
+type gptConversation struct {
+	Title        string             `json:"title"`
+	ID           string             `json:"id"`
+	Conversation string             `json:"conversation_id"`
+	CreateTime   json.RawMessage    `json:"create_time"`
+	Current      string             `json:"current_node"`
+	Mapping      map[string]gptNode `json:"mapping"`
+}
+
+type gptNode struct {
+	Message *gptMessage `json:"message"`
+	Parent  string      `json:"parent"`
+}
+
+type gptMessage struct {
+	Author struct {
+		Role string `json:"role"`
+		Name string `json:"name"`
+	} `json:"author"`
+	CreateTime json.RawMessage `json:"create_time"`
+	Recipient  string          `json:"recipient"`
+	Content    struct {
+		Type   string            `json:"content_type"`
+		Parts  []json.RawMessage `json:"parts"`
+		Text   string            `json:"text"`
+		Result string            `json:"result"`
+	} `json:"content"`
+	Metadata struct {
+		Hidden bool `json:"is_visually_hidden_from_conversation"`
+	} `json:"metadata"`
+}
+
+func readChatGPT(src *source, to *sink) error {
+	in := elements{in: src.in}
+	return in.each(to, func(raw []byte, line int) error {
+		var c gptConversation
+		if err := json.Unmarshal(raw, &c); err != nil {
+			to.bad(line, notJSON(err))
+			return nil
+		}
+		if len(c.Mapping) == 0 {
+			to.bad(line, "mapping is missing or empty; a conversation of a ChatGPT export has one")
+			return nil
+		}
+		return src.gptTalk(&c, to, line)
+	})
+}
+
+// gptTalk walks a conversation from its beginning to its current node.
+func (s *source) gptTalk(c *gptConversation, to *sink, line int) error {
+	session := flat(clean(c.Conversation))
+	if session == "" {
+		session = flat(clean(c.ID))
+	}
+	if session == "" {
+		session = s.origin(line)
+	}
+	when, told, err := firstTime(s.zone, c.CreateTime)
+	if err != nil {
+		to.bad(line, "create_time: "+err.Error())
+	}
+	x := &exchanger{src: s, to: to, roles: true, scene: about(c.Title)}
+	for _, node := range c.path() {
+		m := node.Message
+		if m == nil || m.Metadata.Hidden {
+			continue
+		}
+		switch m.Author.Role {
+		case "", "system", "developer":
+			continue
+		}
+		own, dated, err := firstTime(s.zone, m.CreateTime)
+		if err != nil {
+			to.bad(line, "message create_time: "+err.Error())
+			continue
+		}
+		if dated {
+			when, told = own, true
+		}
+		t := turn{line: line, speaker: speakerOf(m.Author.Role, m.Author.Name), taint: m.taint(), text: m.text(), session: session, when: when, undated: !told}
+		if err := x.take(t); err != nil {
+			return err
+		}
+	}
+	return x.end()
+}
+
+// path is the way from the root to the current node. Without a usable current node it ends at the newest leaf.
+func (c *gptConversation) path() []gptNode {
+	id := c.Current
+	if _, ok := c.Mapping[id]; !ok {
+		id = c.newestLeaf()
+	}
+	var up []gptNode
+	walked := map[string]bool{}
+	for !walked[id] {
+		node, ok := c.Mapping[id]
+		if !ok {
+			break
+		}
+		walked[id] = true
+		up = append(up, node)
+		id = node.Parent
+	}
+	for i, j := 0, len(up)-1; i < j; i, j = i+1, j-1 {
+		up[i], up[j] = up[j], up[i]
+	}
+	return up
+}
+
+func (c *gptConversation) newestLeaf() string {
+	parents := map[string]bool{}
+	for _, node := range c.Mapping {
+		parents[node.Parent] = true
+	}
+	best, bestAt := "", 0.0
+	for id, node := range c.Mapping {
+		if parents[id] {
+			continue
+		}
+		var at float64
+		if node.Message != nil && json.Unmarshal(node.Message.CreateTime, &at) != nil {
+			at = 0
+		}
+		if best == "" || at > bestAt || at == bestAt && id > best {
+			best, bestAt = id, at
+		}
+	}
+	return best
+}
+
+// taint of what a browsing tool brought in is web, whatever the tool is called.
+func (m *gptMessage) taint() dream.Taint {
+	switch {
+	case m.Author.Role != "tool":
+		return taintOf(m.Author.Role)
+	case strings.HasPrefix(m.Content.Type, "tether_"), strings.Contains(m.Author.Name, "web"), strings.Contains(m.Author.Name, "browser"):
+		return dream.FromWeb
+	default:
+		return dream.FromTool
+	}
+}
+
+// text of a message; a call of a tool is told as such, settings of the account are left out.
+func (m *gptMessage) text() string {
+	if m.Content.Type == "user_editable_context" || m.Content.Type == "model_editable_context" {
+		return ""
+	}
+	if m.Author.Role == "assistant" && m.Recipient != "" && m.Recipient != "all" {
+		return "(uses the tool " + flat(m.Recipient) + ")"
+	}
+	var out []string
+	for _, part := range m.Content.Parts {
+		if said := partText(part); said != "" {
+			out = append(out, said)
+		}
+	}
+	for _, said := range []string{m.Content.Text, m.Content.Result} {
+		if said != "" {
+			out = append(out, said)
+		}
+	}
+	return strings.Join(out, "\n")
+}

@@ -1,0 +1,276 @@
+package importer
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// A passage is about as long as one turn of thought: paragraphs are put together up to the first figure, and one
+// paragraph longer than the second is split between sentences.
+const (
+	passageRunes = 700
+	longestRunes = 1200
+	noon         = 12 * time.Hour // an entry that tells only its day
+)
+
+// diary is a diary being read.
+type diary struct {
+	src      *source
+	to       *sink
+	dayFirst bool
+
+	year    int // last named, for headings that leave it out
+	day     time.Time
+	clock   time.Duration
+	known   bool // a day is known
+	section string
+	matter  bool // inside front matter
+
+	para      []string
+	paraLine  int
+	passages  []string
+	startLine int
+	order     int // passages since the last heading, to keep them in order
+}
+
+var heading = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*#*$`)
+
+// readDiary reads entries under dated headings: 2024-03-05, 5 March 2024, March 5th, 2024, Tuesday 5.3.2024 and so on,
+// as Markdown headings, in bold, after "Date:", in front matter, or alone on a line; with a time of day or under times
+// of day. 3/5/2024 is month first unless a number above 12 in the same file says otherwise. A file without any date
+// takes the one in its name, or the caller's.
+func readDiary(src *source, to *sink) error {
+	body, err := io.ReadAll(io.LimitReader(src.in, MaxDiary+1))
+	if err != nil {
+		return err
+	}
+	if len(body) > MaxDiary {
+		return fmt.Errorf("it is longer than %d MiB; split it", MaxDiary>>20)
+	}
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body))
+	rows := strings.Split(text, "\n")
+	d := &diary{src: src, to: to, dayFirst: dayFirst(rows)}
+	base := strings.TrimSuffix(src.name, filepath.Ext(src.name))
+	if found, ok := dateLine(strings.ReplaceAll(base, "_", "-"), true, false); ok && found.full {
+		d.open(found)
+	}
+	for i, row := range rows {
+		if err := d.row(i+1, row); err != nil {
+			return err
+		}
+	}
+	return d.flush()
+}
+
+// dayFirst says whether a file writes 13/5/2024 anywhere.
+func dayFirst(rows []string) bool {
+	for _, row := range rows {
+		s, _ := bare(row)
+		if m := dateForms[4].shape.FindStringSubmatch(s); m != nil && len(m[1]) == 2 && m[1] > "12" {
+			return true
+		}
+	}
+	return false
+}
+
+// bare takes the dress off a heading: #, **, [[ ]], "Date:".
+func bare(row string) (text string, dressed bool) {
+	s := strings.TrimSpace(row)
+	if m := heading.FindStringSubmatch(s); m != nil {
+		s, dressed = m[2], true
+	}
+	for _, mark := range []string{"**", "__", "*", "_"} {
+		if len(s) > 2*len(mark) && strings.HasPrefix(s, mark) && strings.HasSuffix(s, mark) && !strings.Contains(s[len(mark):len(s)-len(mark)], mark) {
+			s, dressed = s[len(mark):len(s)-len(mark)], true
+			break
+		}
+	}
+	for _, pair := range [][2]string{{"[[", "]]"}, {"[", "]"}} {
+		if strings.HasPrefix(s, pair[0]) && strings.Contains(s, pair[1]) {
+			s = strings.Replace(s[len(pair[0]):], pair[1], "", 1)
+			break
+		}
+	}
+	for _, label := range []string{"date:", "dated:"} {
+		if len(s) > len(label) && strings.EqualFold(s[:len(label)], label) {
+			s, dressed = s[len(label):], true
+		}
+	}
+	return strings.Trim(s, ` "'`), dressed
+}
+
+func (d *diary) row(number int, row string) error {
+	trimmed := strings.TrimSpace(row)
+	if d.frontMatter(number, trimmed) {
+		return nil
+	}
+	if ruled.MatchString(trimmed) {
+		d.endParagraph()
+		return nil
+	}
+	text, dressed := bare(row)
+	text = clean(text)
+	if found, ok := dateLine(text, dressed, d.dayFirst); ok && (found.full || d.year > 0) {
+		if err := d.flush(); err != nil {
+			return err
+		}
+		d.open(found)
+		return d.trailing(number, found.rest, dressed)
+	}
+	if clock, rest, ok := timeLine(text, dressed); ok && d.known {
+		if err := d.flush(); err != nil {
+			return err
+		}
+		d.clock, d.order, d.section = clock, 0, ""
+		return d.trailing(number, rest, dressed)
+	}
+	if m := heading.FindStringSubmatch(trimmed); m != nil {
+		if y := yearAlone.FindString(text); y != "" {
+			d.year, _ = strconv.Atoi(y)
+		}
+		d.section = text
+		return d.flush()
+	}
+	if trimmed == "" {
+		d.endParagraph()
+		return d.full()
+	}
+	if len(d.para) == 0 {
+		d.paraLine = number
+	}
+	d.para = append(d.para, trimmed)
+	return nil
+}
+
+// frontMatter takes the date and the title out of a block between --- lines at the top of the file.
+func (d *diary) frontMatter(number int, row string) bool {
+	switch {
+	case number == 1 && row == "---":
+		d.matter = true
+		return true
+	case !d.matter:
+		return false
+	case row == "---" || row == "...":
+		d.matter = false
+		return true
+	}
+	key, value, _ := strings.Cut(row, ":")
+	value = strings.Trim(strings.TrimSpace(value), `"'`)
+	switch strings.ToLower(strings.TrimSpace(key)) {
+	case "date", "created", "day":
+		if found, ok := dateLine(value, true, d.dayFirst); ok && found.full {
+			title := d.section
+			d.open(found)
+			d.section = title
+		}
+	case "title":
+		d.section = clean(value)
+	}
+	return true
+}
+
+// open begins the entry of a day.
+func (d *diary) open(found dated) {
+	if found.full {
+		d.year = found.year
+	}
+	d.day = time.Date(d.year, found.month, found.day, 0, 0, 0, 0, time.UTC)
+	d.clock, d.known, d.section, d.order = found.clock, true, "", 0
+}
+
+// trailing puts what stands behind a date where it belongs: a heading's is a title, a line's begins the entry.
+func (d *diary) trailing(number int, rest string, dressed bool) error {
+	rest = strings.Trim(rest, " *_")
+	switch {
+	case !strings.ContainsFunc(rest, isWordRune):
+	case dressed:
+		d.section = strings.TrimRight(rest, ".")
+	default:
+		d.paraLine, d.para = number, append(d.para, rest)
+	}
+	return nil
+}
+
+func (d *diary) endParagraph() {
+	if len(d.para) == 0 {
+		return
+	}
+	if len(d.passages) == 0 {
+		d.startLine = d.paraLine
+	}
+	d.passages = append(d.passages, clean(strings.Join(d.para, "\n")))
+	d.para = nil
+}
+
+// full hands on what makes a passage already.
+func (d *diary) full() error {
+	n := 0
+	for _, p := range d.passages {
+		n += utf8.RuneCountInString(p)
+	}
+	if n >= passageRunes {
+		return d.flush()
+	}
+	return nil
+}
+
+func (d *diary) flush() error {
+	d.endParagraph()
+	text := clean(strings.Join(d.passages, "\n"))
+	d.passages = nil
+	for _, piece := range split(text) {
+		if err := d.emit(piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func split(text string) []string {
+	if utf8.RuneCountInString(text) <= longestRunes {
+		return []string{text}
+	}
+	var out []string
+	piece := ""
+	for _, s := range sentences(text) {
+		if piece != "" && utf8.RuneCountInString(piece)+utf8.RuneCountInString(s) >= longestRunes {
+			out, piece = append(out, piece), ""
+		}
+		piece = strings.TrimSpace(piece + " " + s)
+	}
+	return append(out, piece)
+}
+
+func (d *diary) emit(text string) error {
+	if !strings.ContainsFunc(text, isWordRune) {
+		return nil
+	}
+	out := &draft{line: d.startLine, undated: !d.known, dated: d.known && d.clock >= 0, scene: "in the diary"}
+	if d.section != "" {
+		out.scene += ", under " + quoted(clip(d.section, 80))
+	}
+	if d.known {
+		clock := d.clock
+		if clock < 0 {
+			clock = noon
+		}
+		y, m, day := d.day.Date()
+		at := wallClock(time.Date(y, m, day, 0, 0, int(clock/time.Second), 0, d.src.zone))
+		out.stamp, out.ep.At = at.stamp, at.at.Add(time.Duration(d.order)*time.Second)
+		d.order++
+	}
+	out.ep.Content, out.ep.Taint, out.ep.Origin = text, dream.FromHuman, d.src.origin(d.startLine)
+	if d.known {
+		out.ep.Session = "diary/" + d.day.Format(time.DateOnly)
+	}
+	d.to.read(1)
+	return d.to.draft(out)
+}

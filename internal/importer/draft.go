@@ -1,0 +1,95 @@
+package importer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// draft is an episode as far as its source tells it.
+type draft struct {
+	line     int
+	ep       dream.Episode
+	stamp    string // the time as the source writes it; empty when it tells none
+	undated  bool   // the time must come from the file
+	exact    bool   // the line is an export: nothing is filled in
+	salient  bool   // the source states salience,
+	surprise bool   // surprise,
+	felt     bool   // affect
+
+	scene  string // where it happened, such as "in the diary"; empty when nobody knows
+	dated  bool   // a clock time is known, not only a day
+	said   []turn // the exchange, when the episode is talk
+	before *turn  // what was said just before, in the same conversation
+	after  *turn  // what was said just after
+	cast   []string
+}
+
+// turn is what one speaker said at once.
+type turn struct {
+	line    int
+	speaker string
+	taint   dream.Taint
+	text    string
+	session string
+	when    moment
+	undated bool
+}
+
+// id names an episode by its content, so that importing twice adds nothing.
+func (d *draft) id(agent string) string {
+	return contentID("ep_", agent, d.stamp, d.ep.Speaker, d.ep.Content)
+}
+
+// contentID is a prefix and 16 hex digits of the SHA-256 of the parts. Cleaned text holds no NUL, so parts cannot run together.
+func contentID(prefix string, parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		sum.Write([]byte(part))
+		sum.Write([]byte{0})
+	}
+	return prefix + hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+// origin is "file:line".
+func (s *source) origin(line int) string { return filepath.Base(s.name) + ":" + strconv.Itoa(line) }
+
+// worst is the taint of a text that mixes the words of two: what came from outside counts most, the agent's own
+// least (web, tool, dream, human, agent).
+func worst(a, b dream.Taint) dream.Taint {
+	if distrust[b] > distrust[a] {
+		return b
+	}
+	return a
+}
+
+var distrust = map[dream.Taint]int{dream.FromAgent: 1, dream.FromHuman: 2, dream.FromDream: 3, dream.FromTool: 4, dream.FromWeb: 5}
+
+// taintOf maps the roles of chat formats. Nothing is trusted for lack of a role: it counts as human.
+func taintOf(role string) dream.Taint {
+	switch role {
+	case "assistant", "model", "gpt", "ai", "bot":
+		return dream.FromAgent
+	case "tool", "function":
+		return dream.FromTool
+	default:
+		return dream.FromHuman
+	}
+}
+
+// voice is a text and who spoke it.
+type voice struct{ speaker, text string }
+
+// voices are the words of a draft without the names before them.
+func (d *draft) voices(into []voice) []voice {
+	if d.said == nil {
+		return append(into, voice{d.ep.Speaker, d.ep.Content})
+	}
+	for _, t := range d.said {
+		into = append(into, voice{t.speaker, t.text})
+	}
+	return into
+}

@@ -1,0 +1,90 @@
+package importer_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func TestEveryItemGetsAVectorInSmallBatches(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	l := &letters{space: "letters/1/4"}
+	opts := options()
+	opts.Embed = l.embed
+	report := bring(t, s, a, opts, text("year.jsonl", year(300)))
+	require.Equal(t, report.Added, l.texts())
+	for _, call := range l.calls {
+		require.LessOrEqual(t, len(call), importer.MaxEmbed)
+	}
+	bare, err := s.Bare(context.Background(), "a", l.space, nil, 0)
+	require.NoError(t, err)
+	require.Empty(t, bare)
+	hits, err := s.Near(context.Background(), "a", l.space, []float32{1, 1, 1, 1}, 5, dream.KindSemantic)
+	require.NoError(t, err)
+	require.Len(t, hits, 5)
+}
+
+func TestASecondImportEmbedsNothing(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	l := &letters{space: "letters/1/4"}
+	opts := options()
+	opts.Embed = l.embed
+	bring(t, s, a, opts, text("year.jsonl", year(100)))
+	paid := l.texts()
+	bring(t, s, a, opts, text("year.jsonl", year(100)))
+	require.Equal(t, paid, l.texts())
+}
+
+func TestItemsImportedWithoutVectorsGetThemLater(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	bring(t, s, a, options(), text("year.jsonl", year(100)))
+	l := &letters{space: "letters/1/4"}
+	opts := options()
+	opts.Embed = l.embed
+	require.Zero(t, bring(t, s, a, opts, text("year.jsonl", year(100))).Added)
+	bare, err := s.Bare(context.Background(), "a", l.space, nil, 0)
+	require.NoError(t, err)
+	require.Empty(t, bare)
+}
+
+func TestTwoEmbeddersAreNeverMixed(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	opts := options()
+	opts.Embed = (&letters{space: "letters/1/4"}).embed
+	bring(t, s, a, opts, text("one.jsonl", year(20)))
+	opts.Embed = (&letters{space: "numbers/1/4"}).embed
+	_, err := importer.Import(context.Background(), s, a, []importer.File{testdata(t, "diary.md")}, opts)
+	require.ErrorIs(t, err, memory.ErrSpace)
+	require.ErrorContains(t, err, "lies in space letters/1/4 and the embedder answers in numbers/1/4")
+	require.Len(t, episodes(t, s, "a"), 20)
+}
+
+func TestAnEmbedderThatFailsEndsTheImport(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	opts := options()
+	down := errors.New("down")
+	opts.Embed = func(context.Context, []string) ([][]float32, string, error) { return nil, "", down }
+	_, err := importer.Import(context.Background(), store(t, a), a, []importer.File{testdata(t, "diary.md")}, opts)
+	require.ErrorIs(t, err, down)
+	opts.Embed = func(context.Context, []string) ([][]float32, string, error) { return nil, "x", nil }
+	_, err = importer.Import(context.Background(), store(t, a), a, []importer.File{testdata(t, "diary.md")}, opts)
+	require.ErrorContains(t, err, "the embedder gave 0 vectors")
+	opts.Embed = (&letters{}).embed
+	_, err = importer.Import(context.Background(), store(t, a), a, []importer.File{testdata(t, "diary.md")}, opts)
+	require.ErrorContains(t, err, "does not name its space")
+}

@@ -1,0 +1,113 @@
+// Package importer reads other people's memories into an agent's, derives by plain local rules what their source
+// lacks, and gives everything back.
+//
+// A memory is imported in two readings of its files. The first validates every record and measures the import as a
+// whole, because salience and surprise are ranks within it; the second writes. What a rule filled in is named in the
+// item's Derived list.
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Format is a shape of file that can be read.
+type Format string
+
+// The formats.
+const (
+	JSONL   Format = "jsonl"   // our own: one item per line, as Export writes it
+	Chat    Format = "chat"    // OpenAI-style chat JSONL: a conversation or a message per line
+	ChatGPT Format = "chatgpt" // conversations.json of a ChatGPT data export
+	Diary   Format = "diary"   // Markdown or plain text under dated headings
+	LoCoMo  Format = "locomo"  // dialogues in the shape of the LoCoMo benchmark
+)
+
+// Formats in a fixed order.
+var Formats = []Format{JSONL, Chat, ChatGPT, Diary, LoCoMo}
+
+// The limits of one import.
+const (
+	MaxLine   = 16 << 20  // bytes of one line of JSONL
+	MaxValue  = 256 << 20 // bytes of one conversation in a JSON array
+	MaxDiary  = 64 << 20  // bytes of one diary
+	MaxBad    = 1000      // bad lines that are told one by one; the rest are only counted
+	MaxEmbed  = 64        // texts in one call of Embed
+	farFuture = 24 * time.Hour
+)
+
+// ErrStrict is returned when Strict was asked for and something was bad: nothing was written.
+var ErrStrict = errors.New("strict import refused")
+
+// File is one source. Open is called twice, once for each reading.
+type File struct {
+	Name    string
+	Size    int64     // bytes, for progress; 0 when unknown
+	ModTime time.Time // stands in for the time of records that carry none
+	Open    func() (io.ReadCloser, error)
+}
+
+// Embed gives one vector per text and names the space they lie in.
+type Embed func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
+
+// Options of an import. The zero value detects the format, writes 500 items at a time and makes no vectors.
+type Options struct {
+	Format    Format                                         // empty: detected file by file
+	Dialogue  string                                         // LoCoMo: sample id or number from 1; empty reads all
+	Strict    bool                                           // one bad record: write nothing
+	Now       time.Time                                      // times more than a day after it are refused; zero is the clock's
+	Embed     Embed                                          // called with at most MaxEmbed texts; nil makes no vectors
+	Progress  func(done, total int64)                        // bytes of the sources; the last call has done == total
+	BatchSize int                                            // items of one transaction
+	HalfLife  time.Duration                                  // ages the strength of derived knowledge; 30 days when zero
+	FadeBelow float64                                        // derived knowledge begins above it; .2 when zero
+	Due       func(at time.Time, strength float64) time.Time // when knowledge fades; nil leaves it without a due time
+}
+
+// BadLine is a record that could not be read.
+type BadLine struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"` // from 1; where the record begins
+	Reason string `json:"reason"`
+}
+
+// String is "file:line: reason".
+func (b BadLine) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Line, b.Reason) }
+
+// Report says what an import did.
+type Report struct {
+	Read      int64     `json:"read"`      // records understood: lines, turns of talk, diary passages
+	Added     int       `json:"added"`     // items new to the memory, derived knowledge included
+	Known     int       `json:"known"`     // items that were there already, or twice in the source
+	Bad       []BadLine `json:"bad"`       // the first MaxBad
+	BadCount  int64     `json:"bad_count"` // all of them
+	Episodes  int       `json:"episodes"`  // episodes found in the sources
+	Semantics int       `json:"semantics"` // knowledge found in the sources or derived from them
+	First     time.Time `json:"first"`     // the earliest episode
+	Last      time.Time `json:"last"`      // the latest
+}
+
+// Import reads the files into the agent's memory. Bad records are reported and the rest goes in; with Strict any bad
+// record ends in ErrStrict before the first write. Ids come from content, so a second import of the same files adds
+// nothing, and an import cut short is finished by doing it again. Known items that have no vector yet get theirs.
+func Import(ctx context.Context, store memory.Store, agent dream.Agent, files []File, opts Options) (Report, error) {
+	job, err := newJob(ctx, store, agent, files, opts)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := job.survey(); err != nil {
+		return job.report, err
+	}
+	if opts.Strict && job.report.BadCount > 0 {
+		return job.report, fmt.Errorf("%w: %d bad records, the first is %s; nothing was written",
+			ErrStrict, job.report.BadCount, job.report.Bad[0])
+	}
+	err = job.write()
+	return job.report, err
+}

@@ -1,0 +1,208 @@
+package importer
+
+import (
+	"math"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// How much knowledge is derived. A source that states enough of its own gets none added.
+const (
+	enough     = 20  // what a dream reads near demurrage (S4)
+	mostLore   = 120 // entries of one import
+	perEpisode = 4   // episodes for one entry, in large imports
+	keptTraces = 8   // newest source episodes that an entry names
+	roomTopics = 60_000
+)
+
+// trace is what is remembered of something that keeps coming up.
+type trace struct {
+	count   int // episodes
+	last    time.Time
+	sources []string // the newest keptTraces
+	affect  mood.PAD // sum
+	taint   dream.Taint
+}
+
+// note counts an episode once.
+func (t *trace) note(ep *dream.Episode) bool {
+	if n := len(t.sources); n > 0 && t.sources[n-1] == ep.ID {
+		return false
+	}
+	t.count++
+	if ep.At.After(t.last) {
+		t.last = ep.At
+	}
+	if len(t.sources) == keptTraces {
+		t.sources = t.sources[1:]
+	}
+	t.sources = append(t.sources, ep.ID)
+	t.affect.Pleasure += ep.Affect.Pleasure
+	t.affect.Arousal += ep.Affect.Arousal
+	t.affect.Dominance += ep.Affect.Dominance
+	t.taint = worst(t.taint, ep.Taint)
+	return true
+}
+
+// knowledge gathers what the episodes of an import say again and again, and what their speakers say of themselves.
+// It is deterministic, and bounded: when it is full it forgets what came up only once.
+type knowledge struct {
+	agent      string
+	topics     map[uint64]*topic
+	statements map[uint64]*statement
+	speakers   map[string]int
+	standouts  []standout // most salient first
+	episodes   int
+	last       time.Time
+	tokens     []word
+	spoken     []voice
+}
+
+func newKnowledge(agent string) *knowledge {
+	return &knowledge{agent: agent, topics: map[uint64]*topic{}, statements: map[uint64]*statement{}, speakers: map[string]int{}}
+}
+
+// hear takes in one finished episode. Items of an export are left alone: their knowledge is exported beside them.
+func (k *knowledge) hear(ep *dream.Episode, d *draft) {
+	if d.exact {
+		return
+	}
+	k.episodes++
+	if ep.At.After(k.last) {
+		k.last = ep.At
+	}
+	k.spoken = d.voices(k.spoken[:0])
+	for _, v := range k.spoken {
+		if len(k.speakers) < 500 {
+			k.speakers[v.speaker]++
+		}
+		k.tokens = words(v.text, k.tokens[:0])
+		k.hearTopics(ep, v.speaker)
+		k.hearStatements(ep, v, d.scene)
+	}
+	k.keepStandout(ep, k.spoken[0].text)
+	forgetOnce(k.topics, func(t *topic) int { return t.count })
+	forgetOnce(k.statements, func(s *statement) int { return s.count })
+}
+
+// forgetOnce makes room. Which entries go depends on their counts alone.
+func forgetOnce[T any](m map[uint64]*T, count func(*T) int) {
+	for least := 1; len(m) > roomTopics; least *= 2 {
+		for key, entry := range m {
+			if count(entry) <= least {
+				delete(m, key)
+			}
+		}
+	}
+}
+
+// lore is a candidate entry.
+type lore struct {
+	content string
+	weight  float64
+	trace   *trace
+	speaker string
+	telling bool   // a subject that says something without an illustration
+	about   string // of a subject: what to look for in statements, lower case
+	words   string // of a statement: what was said
+}
+
+// entries are the knowledge of the import: half subjects, half statements where both abound, heaviest first.
+func (k *knowledge) entries(opts Options) []*dream.Semantic {
+	room := min(mostLore, max(k.episodes/perEpisode, min(k.episodes/2, enough+4)))
+	topics, statements := k.topicLore(), k.statementLore()
+	used := map[string]bool{}
+	shown, bare := illustrate(topics, statements, used, room/2)
+	chosen := shown
+	for _, l := range append(statements, bare...) {
+		if len(chosen) < room && (l.words == "" || !used[l.words]) {
+			used[l.words] = true
+			chosen = append(chosen, l)
+		}
+	}
+	for _, l := range k.standoutLore(used) {
+		if k.episodes >= 2*enough && len(chosen) < min(room, enough+4) {
+			chosen = append(chosen, l)
+		}
+	}
+	out := make([]*dream.Semantic, len(chosen))
+	for i, l := range chosen {
+		out[i] = k.entry(l, opts)
+	}
+	return out
+}
+
+// illustrate adds to each subject the weightiest statement of the same speaker about it, each statement once, until it
+// has n subjects. Names and pairs of words say something without; other subjects that nothing illustrates come last.
+func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, bare []lore) {
+	for _, t := range topics {
+		if len(shown) == n {
+			t.content = sentence(t.content)
+			bare = append(bare, t)
+			continue
+		}
+		said := ""
+		for _, s := range statements {
+			if s.speaker == t.speaker && !used[s.words] && strings.Contains(strings.ToLower(s.words), t.about) {
+				said = s.words
+				break
+			}
+		}
+		switch {
+		case said != "":
+			used[said] = true
+			t.content = sentence(t.content + ": " + quoted(said))
+			shown = append(shown, t)
+		case t.telling:
+			t.content = sentence(t.content)
+			shown = append(shown, t)
+		default:
+			t.content = sentence(t.content)
+			bare = append(bare, t)
+		}
+	}
+	return shown, bare
+}
+
+// entry makes a semantic entry of a candidate. Its strength grows with how often it came up and halves with every
+// half-life that it has not come up before the end of the import; it begins a little above the threshold, so that
+// what is oldest is near its demurrage, not past it.
+func (k *knowledge) entry(l lore, opts Options) *dream.Semantic {
+	t := l.trace
+	floor := opts.FadeBelow + .02
+	often := 1 - math.Pow(2, -float64(t.count)/4)
+	age := math.Pow(2, -float64(k.last.Sub(t.last))/float64(opts.HalfLife))
+	n := float64(t.count)
+	s := &dream.Semantic{
+		Head: dream.Head{
+			ID: contentID("se_", k.agent, l.content), Agent: k.agent, Kind: dream.KindSemantic, At: opts.Now, State: dream.Live, Taint: t.taint,
+			Sources: append([]string(nil), t.sources...), Derived: []string{"content", "strength", "affect"},
+		},
+		Content:  l.content,
+		Strength: round(min(1, floor+max(0, .95-floor)*often*age)),
+		Affect:   mood.PAD{Pleasure: bound(t.affect.Pleasure / n), Arousal: bound(t.affect.Arousal / n), Dominance: bound(t.affect.Dominance / n)},
+	}
+	if opts.Due != nil {
+		s.Due, s.Derived = opts.Due(s.At, s.Strength).UTC(), append(s.Derived, "due")
+	}
+	return s
+}
+
+func heaviest(all []lore) []lore {
+	sort.Slice(all, func(i, j int) bool {
+		if all[i].weight != all[j].weight {
+			return all[i].weight > all[j].weight
+		}
+		return all[i].content < all[j].content
+	})
+	return all
+}
+
+// bygone says whether something has not come up in the last third of the time from its kind's first to the import's end.
+func (k *knowledge) bygone(t *trace, first time.Time) bool {
+	return k.last.Sub(t.last) > k.last.Sub(first)/3 && k.last.Sub(t.last) > 30*24*time.Hour
+}

@@ -1,0 +1,119 @@
+package importer
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// statement is a sentence that says something by itself.
+type statement struct {
+	trace
+	speaker string
+	text    string
+	scene   string
+	told    int // words that carry a subject
+	weight  float64
+}
+
+// The length of a sentence that can stand alone.
+const (
+	leastStated = 3 // words that carry a subject
+	mostStated  = 180
+)
+
+// hearStatements keeps sentences about the speaker's own life and what is said more than once.
+func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
+	who, _ := fold(v.speaker)
+	for _, text := range sentences(v.text) {
+		if n := utf8.RuneCountInString(text); n > mostStated || n < 20 || strings.HasSuffix(text, "?") || strings.Contains(text, strings.TrimSpace(shownPhoto)) {
+			continue
+		}
+		k.tokens = words(text, k.tokens[:0])
+		weight, key := 0.0, who
+		var told, names int
+		leans := 0
+		for i, w := range k.tokens {
+			if leaning[w.hash] && (i < 6 || address[w.hash]) {
+				leans++
+			}
+			key = key*1099511628211 ^ w.hash
+			if w.plain {
+				continue
+			}
+			told++
+			if w.capital && !w.initial {
+				names++
+			}
+		}
+		if told < leastStated {
+			continue
+		}
+		weight = float64(min(told, 9)) + float64(min(names, 2)) + 3*strength(feel(k.tokens, 0))
+		if ofOneself(k.tokens) {
+			weight += 6
+		}
+		weight -= 3 * float64(min(leans, 3))
+		s := k.statements[key]
+		if s == nil {
+			s = &statement{speaker: v.speaker, text: text, scene: scene, told: told, weight: weight}
+			k.statements[key] = s
+		}
+		s.note(ep)
+	}
+}
+
+// ofOneself recognises what somebody says of their own life: "I used to …", "my dream is …", "we plan to …".
+func ofOneself(tokens []word) bool {
+	for i := 0; i < len(tokens) && i < 6; i++ {
+		if own[tokens[i].hash] && i+1 < len(tokens) && (lasting[tokens[i+1].hash] || i+2 < len(tokens) && lasting[tokens[i+2].hash]) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	own     = hashed("i i'm i've i'd we we're we've my our")
+	address = hashed("you your yours yourself you're you've you'd you'll")
+	// Words that lean on what was said before, so that a sentence says less by itself.
+	leaning = hashed("you your yours yourself you're you've you'd you'll it it's its this that these those they them he she him there yeah yes yep also too so thanks")
+	lasting = hashed(`love loved like enjoy hate want wanted need plan planned planning hope believe always never used work worked live lived grew learned
+		learning realized realised decided promised started quit lost own keen passionate afraid scared proud dream goal favorite favourite family
+		prefer miss became studying building writing saving trying joined moved met found won bought adopted`)
+)
+
+// statementLore words the statements, what was said more than once before all others, and at most one of an episode.
+func (k *knowledge) statementLore() []lore {
+	all := make([]lore, 0, len(k.statements))
+	for _, s := range k.statements {
+		l := lore{weight: s.weight, trace: &s.trace, speaker: s.speaker, words: s.text}
+		switch {
+		case s.count > 1 && s.speaker != "":
+			l.content = sentence(name(s.speaker) + " has said more than once: " + quoted(s.text))
+		case s.count > 1:
+			l.content = sentence("it was noted more than once: " + quoted(s.text))
+		case s.speaker != "":
+			l.content = sentence("in the words of " + name(s.speaker) + ": " + quoted(s.text))
+		case strings.HasPrefix(s.scene, "in the diary"):
+			l.content = sentence("from the diary: " + quoted(s.text))
+		default:
+			l.content = sentence("it was noted: " + quoted(s.text))
+		}
+		if s.count > 1 && s.told > leastStated {
+			l.weight += 10 * float64(min(s.count, 5))
+		}
+		all = append(all, l)
+	}
+	all = heaviest(all)
+	out, taken := all[:0], map[string]bool{}
+	for _, l := range all {
+		from := l.trace.sources[0]
+		if l.trace.count > 1 || !taken[from] {
+			taken[from] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
