@@ -109,13 +109,13 @@ type Replaying struct {
 
 // Replay asks for the patterns that hold across replayed episodes (H12).
 func Replay(r Replaying) Text {
-	return Text{System: render("replay.system", r), Shown: render("shown", r), Ask: render("replay", r), Name: "patterns", Schema: schema("patterns")}
+	return Text{System: render("replay.system", r), Shown: render("replay.shown", r), Ask: render("replay", r), Name: "patterns", Schema: schema("patterns")}
 }
 
 // LastLook asks what shape remains of entries that are about to fade (H11).
 func LastLook(self Self, lines []Line) Text {
 	v := Replaying{Self: self, Lines: lines}
-	return Text{System: render("replay.system", v), Shown: render("shown", v), Ask: render("lastlook", v), Name: "gists", Schema: schema("gists")}
+	return Text{System: render("replay.system", v), Shown: render("replay.shown", v), Ask: render("lastlook", v), Name: "gists", Schema: schema("gists")}
 }
 
 // Imagining is what REM sees: one seed fragment, or a what-if recombined from episodes that never met.
@@ -142,7 +142,7 @@ type Weighing struct {
 
 // Weigh asks for a score of each scenario.
 func Weigh(w Weighing) Text {
-	return Text{System: render("judge.system", w), Shown: render("shown", w), Ask: render("weigh", w), Name: "scores", Schema: schema("scores")}
+	return Text{System: render("judge.system", w), Shown: render("made.shown", w), Ask: render("weigh", w), Name: "scores", Schema: schema("scores")}
 }
 
 // Consolidating is what integration sees.
@@ -155,12 +155,12 @@ type Consolidating struct {
 
 // Consolidate asks for hypotheses worth testing (H14).
 func Consolidate(c Consolidating) Text {
-	return Text{System: render("integrate.system", c), Shown: render("shown", c), Ask: render("integrate", c), Name: "hypotheses", Schema: schema("hypotheses")}
+	return Text{System: render("integrate.system", c), Shown: render("made.shown", c), Ask: render("integrate", c), Name: "hypotheses", Schema: schema("hypotheses")}
 }
 
 // Surface asks what is worth carrying into the day (H15).
 func Surface(c Consolidating) Text {
-	return Text{System: render("surface.system", c), Shown: render("shown", c), Ask: render("surface", c), Name: "insights", Schema: schema("insights")}
+	return Text{System: render("surface.system", c), Shown: render("made.shown", c), Ask: render("surface", c), Name: "insights", Schema: schema("insights")}
 }
 
 // Quote makes memory harmless inside a prompt: one line, no control characters, at most 600 characters.
