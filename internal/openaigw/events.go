@@ -8,6 +8,9 @@ import (
 
 var errTooLong = errors.New("an event of the stream is longer than its bound")
 
+// maxTries is how many data lines of one event are taken for the end of a JSON value.
+const maxTries = 8
+
 // events cuts server-sent events out of a stream of bytes: push what was read, pop what is whole. Comments and fields
 // other than data are passed over. Lines end with LF or CRLF. A data line that follows a complete JSON value without a
 // blank line between them, as sloppy servers write, begins an event of its own.
@@ -18,6 +21,7 @@ type events struct {
 	scan  int    // how far the search for its end has come
 	data  []byte // the data lines of the event being put together
 	open  bool   // there is one
+	tries int    // how often it was asked whether its data were complete
 	begun bool
 	ended bool
 }
@@ -73,7 +77,7 @@ func (e *events) pop() ([]byte, bool) {
 			continue
 		}
 		value, isData := dataOf(line)
-		if isData && e.open && json.Valid(e.data) {
+		if isData && e.open && e.complete() {
 			return e.whole() // the line is cut at the next pop
 		}
 		e.start, e.scan = after, after
@@ -81,6 +85,14 @@ func (e *events) pop() ([]byte, bool) {
 			e.add(value)
 		}
 	}
+}
+
+// complete asks whether the data are a JSON value, and soon stops asking: the question costs as much as the data are long.
+func (e *events) complete() bool {
+	if e.tries++; e.tries > maxTries {
+		return false
+	}
+	return json.Valid(e.data)
 }
 
 // dataOf reads one line as a data field.
@@ -100,8 +112,7 @@ func dataOf(line []byte) ([]byte, bool) {
 
 func (e *events) add(value []byte) {
 	if !e.open {
-		e.data = e.data[:0]
-		e.open = true
+		e.data, e.open, e.tries = e.data[:0], true, 0
 	} else {
 		e.data = append(e.data, '\n')
 	}

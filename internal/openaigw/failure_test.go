@@ -175,17 +175,21 @@ func TestNothingIsEverTriedAgain(t *testing.T) {
 	for _, fault := range provider.Faults {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			s, g := stage(t, provider.Options{}, func(o *openaigw.Options) { o.UsageWait = 50 * time.Millisecond })
+			s, g := stage(t, provider.Options{}, func(o *openaigw.Options) { o.UsageWait = impatience })
 			s.Next(fault)
 			r := request("p/script")
-			r.IdleToken = 100 * time.Millisecond
+			r.IdleToken = impatience
 			r.Sampling.Temperature = ptr(1.2)
 			_, _ = g.Generate(t.Context(), r, nil) // how it ends is told elsewhere
 			c := quiet(t, s)
 			require.Len(t, c, 1)
 			require.Empty(t, s.Till.Repeated())
 			s.Next(fault)
-			ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond) // some faults hang
+			wait := patience
+			if fault == provider.HangFirst || fault == provider.HangMiddle {
+				wait = impatience
+			}
+			ctx, stop := context.WithTimeout(t.Context(), wait)
 			defer stop()
 			_, _ = g.Embed(ctx, "p/vectors", []string{"a"}, "e#1")
 			require.Len(t, quiet(t, s), 2)

@@ -2,9 +2,11 @@ package openaigw_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,15 +17,26 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-func hasty(o *openaigw.Options) { o.UsageWait = 50 * time.Millisecond }
+// patience for what must happen, and for what must not.
+const (
+	patience   = 20 * time.Second
+	impatience = 500 * time.Millisecond
+)
 
 // under generates once while the provider goes wrong in one way.
 func under(t *testing.T, fault provider.Fault, o provider.Options) (inference.Answer, *inference.Failure, provider.Call) {
 	t.Helper()
-	s, g := stage(t, o, hasty)
+	usage, idle := patience, patience
+	switch fault {
+	case provider.HangFirst, provider.HangMiddle:
+		idle = impatience
+	case provider.Lingering:
+		usage = impatience
+	}
+	s, g := stage(t, o, func(o *openaigw.Options) { o.UsageWait = usage })
 	s.Next(fault)
 	r := request("p/script")
-	r.IdleToken = 150 * time.Millisecond
+	r.IdleToken = idle
 	a, err := g.Generate(t.Context(), r, nil)
 	var f *inference.Failure
 	if err != nil {
@@ -70,9 +83,9 @@ func TestSilenceBreaksACall(t *testing.T) {
 		require.Equal(t, inference.Broken, f.Kind)
 		require.True(t, f.Billed)
 		require.True(t, f.Again())
-		require.Contains(t, f.Message, "silent for 150ms")
+		require.Contains(t, f.Message, "silent for 500ms")
 		require.Equal(t, wants, a.Text != "")
-		require.EqualValues(t, c.Completion, a.Visible)
+		require.LessOrEqual(t, int64(a.Visible), c.Completion)
 		require.True(t, c.Charged)
 	}
 }
@@ -226,28 +239,38 @@ func TestStreamsThatAreNoAnswersFail(t *testing.T) {
 	require.Contains(t, f.Message, "5000 bytes")
 }
 
-func TestADeadlineCutsAHangingCall(t *testing.T) {
+func TestAnEndedContextCutsAHangingCall(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{})
 	s.Next(provider.HangMiddle)
-	ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer stop()
-	a, err := g.Generate(ctx, request("p/script"), nil)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("the wall of the dream is reached")
+	var once sync.Once
+	a, err := g.Generate(ctx, request("p/script"), func(string) bool {
+		once.Do(func() { time.AfterFunc(20*time.Millisecond, func() { cancel(late) }) })
+		return true
+	})
+	require.ErrorIs(t, err, late)
 	require.Equal(t, inference.Cut, a.Finish)
 	require.Positive(t, a.Visible)
-	c := quiet(t, s)[0]
-	require.EqualValues(t, c.Completion, a.Visible)
+	require.GreaterOrEqual(t, quiet(t, s)[0].Completion, int64(a.Visible))
 }
 
 func TestAContextThatEndsAfterTheAnswerChangesNothing(t *testing.T) {
 	t.Parallel()
-	s, g := stage(t, provider.Options{}, func(o *openaigw.Options) { o.UsageWait = 10 * time.Second })
+	s, g := stage(t, provider.Options{}, func(o *openaigw.Options) { o.UsageWait = patience })
 	s.Next(provider.Lingering)
-	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer stop()
-	a, err := g.Generate(ctx, request("p/script"), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	r := request("p/script")
+	r.MaxTokens = 20
+	n := 0
+	a, err := g.Generate(ctx, r, func(string) bool {
+		if n++; n == r.MaxTokens {
+			time.AfterFunc(20*time.Millisecond, cancel)
+		}
+		return true
+	})
 	require.NoError(t, err)
-	require.NotEqual(t, inference.Cut, a.Finish)
+	require.Equal(t, inference.Length, a.Finish)
 	require.Equal(t, inference.ByCount, a.UsageFrom)
 }
