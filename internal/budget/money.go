@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 )
@@ -27,15 +28,16 @@ func (m Micros) String() string {
 	if m < 0 {
 		sign, m = "-", -m
 	}
-	frac := strings.TrimRight(fmt.Sprintf("%06d", m%Dollar), "0")
+	whole, part := uint64(m)/uint64(Dollar), uint64(m)%uint64(Dollar)
+	frac := strings.TrimRight(fmt.Sprintf("%06d", part), "0")
 	for len(frac) < 2 {
 		frac += "0"
 	}
-	return fmt.Sprintf("%s$%d.%s", sign, m/Dollar, frac)
+	return fmt.Sprintf("%s$%d.%s", sign, whole, frac)
 }
 
 // ParseMicros reads dollars as people write them: "0.5", "$0.50", "2". More than six decimals, signs and
-// amounts above nine million dollars are errors.
+// amounts of ten million dollars and more are errors.
 func ParseMicros(s string) (Micros, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(s), "$")
 	whole, frac, _ := strings.Cut(text, ".")
@@ -75,17 +77,39 @@ type Tokens struct {
 	Reasoning int64 `json:"reasoning,omitempty"`
 }
 
-// Cost rounds up to the next whole micro-dollar, so that sums never fall below the bill.
+// Cost rounds up to the next whole micro-dollar, so that sums never fall below the bill. Counts below zero are 0, and what no
+// int64 can hold costs Unlimited: a provider that counts nonsense never makes a call cheaper.
 func (p Price) Cost(t Tokens) Micros {
-	cached := min(t.Cached, t.In)
-	sum := (t.In-cached)*int64(p.In) + cached*int64(p.CachedIn) + t.Out*int64(p.Out)
-	return Micros((sum + 999_999) / 1_000_000)
+	in := max(t.In, 0)
+	cached := max(0, min(t.Cached, in))
+	return perMillion(product{in - cached, p.In}, product{cached, p.CachedIn}, product{t.Out, p.Out})
 }
 
 // Worst is the dearest this many tokens can cost: nothing cached, cached price never above the full one.
 func (p Price) Worst(in, out int64) Micros {
-	dear := max(p.In, p.CachedIn)
-	return Micros((in*int64(dear) + out*int64(p.Out) + 999_999) / 1_000_000)
+	return perMillion(product{in, max(p.In, p.CachedIn)}, product{out, p.Out})
+}
+
+type product struct {
+	tokens int64
+	price  Micros // per million
+}
+
+// perMillion adds in 128 bits and divides once, rounding up.
+func perMillion(products ...product) Micros {
+	const million = 1_000_000
+	high, low := uint64(0), uint64(million-1)
+	for _, p := range products {
+		h, l := bits.Mul64(uint64(max(p.tokens, 0)), uint64(max(p.price, 0)))
+		var carry uint64
+		low, carry = bits.Add64(low, l, 0)
+		high, _ = bits.Add64(high, h, carry)
+	}
+	if high >= million {
+		return Unlimited
+	}
+	whole, _ := bits.Div64(high, low, million)
+	return Micros(min(whole, uint64(Unlimited)))
 }
 
 // Account is one cap that a call must fit under. Scope names it ("dream:…", "day:echo/2026-11-20").

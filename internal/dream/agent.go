@@ -59,7 +59,7 @@ func (a Agent) Validate() error {
 	}
 	if a.Zone == "" {
 		fault("zone is empty; use an IANA name such as Europe/Berlin or UTC")
-	} else if _, err := time.LoadLocation(a.Zone); err != nil {
+	} else if _, err := time.LoadLocation(a.Zone); err != nil || a.Zone == "Local" { // "Local" is another zone on every machine
 		fault("zone %q is not an IANA time zone such as Europe/Berlin", a.Zone)
 	}
 	if a.Caps.Dream < 0 || a.Caps.Day < 0 || a.Caps.Month < 0 {

@@ -3,6 +3,7 @@ package event
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -34,10 +35,11 @@ type Event struct {
 type Payload interface{ EventType() string }
 
 // New seals a payload in an envelope. The id should be derived from the deed, so that a deed done twice announces once.
+// A payload that JSON cannot carry, which is one with a number that is none, is announced with the fault in its place.
 func New(id, agent, dreamID string, at time.Time, p Payload) Event {
 	data, err := json.Marshal(p)
-	if err != nil { // payloads are plain structs of numbers and strings
-		panic("event " + p.EventType() + ": " + err.Error())
+	if err != nil {
+		data = fmt.Appendf(nil, `{"fault":%q}`, "not announced: "+err.Error())
 	}
 	return Event{ID: id, Schema: Schema, Subsystem: Subsystem, Agent: agent, Dream: dreamID, Type: p.EventType(), At: at.UTC(), Data: data}
 }

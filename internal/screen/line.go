@@ -32,7 +32,7 @@ func tell(e event.Event) (about string, colour ink, text string) {
 		})
 	case "OnsetStarted":
 		return read(e, func(p event.OnsetStarted) (string, ink, string) {
-			return "onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s shown",
+			return "onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s",
 				stageName(p.Depth), biasName(p.Bias), p.Budget, p.Shown, count(p.Selected, "piece"))
 		})
 	case "OnsetSkipped":

@@ -1,0 +1,100 @@
+package event_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+var at = time.Date(2026, 3, 12, 4, 10, 0, 0, time.FixedZone("east", 3600))
+
+// every payload with every field set.
+var payloads = []event.Payload{
+	event.DreamStarted{Tier: dream.Hardened, Seed: math.MaxUint64, Budget: 500_000},
+	event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Affect: mood.PAD{Pleasure: .2, Arousal: -.1, Dominance: .3}, Bias: mood.Threat, Selected: 270, Shown: 118},
+	event.OnsetSkipped{Reason: "budget"},
+	event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.31},
+	event.DaliInterrupt{Cycle: 2, Captured: 3, Partials: 4, Heat: 1.425},
+	event.FragmentCaptured{Fragment: "f-1", Novelty: .62, Distance: .7, Composite: .71, Tone: mood.PAD{Pleasure: .2}},
+	event.FragmentDiscarded{Fragment: "f-2", Reason: "below the floor", Composite: .04},
+	event.OnsetCompleted{Fragments: 5, Spent: budget.Micros(21_400), Seconds: 31.25, Cycles: 3, Reason: "budget"},
+	event.PhaseStarted{Phase: dream.NREM, Budget: 175_000},
+	event.PhaseCompleted{Phase: dream.NREM, Made: 9, Kept: 3, Calls: 12, Spent: 83_200, State: "ran"},
+	event.PatternFound{Prediction: "p-1", Confidence: .32, Direction: "backward"},
+	event.GistExtracted{Gist: "g-1", Source: "se-9"},
+	event.ScenarioImagined{Scenario: "s-1", Score: .71, Kept: true, Synthetic: true},
+	event.HypothesisStaged{Hypothesis: "h-1", Confidence: .25},
+	event.HypnopompicStarted{Insights: 2},
+	event.HypnopompicCompleted{Insights: 2, Transitioned: true, Delta: .16},
+	event.DreamAborted{Phase: dream.Onset, Reason: "all partials failed"},
+	event.Spent{Tally: dream.Tally{Phase: dream.REM, State: "running", Reason: "r", Calls: 8, Reused: 1, Failed: 2, Spent: 3, Cap: 4, In: 5, Cached: 6, Out: 7, Made: 8, Kept: 9, Cycles: 10, Started: at.UTC(), Ended: at.UTC()}},
+	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
+}
+
+// H21: the catalogue with S4's fields is what journals, archives and metrics read; a changed byte here is a changed schema.
+func TestTheCatalogueOnTheWire(t *testing.T) {
+	t.Parallel()
+	var wire bytes.Buffer
+	for _, p := range payloads {
+		e := event.New(p.EventType()+"/1", "echo", "dream/echo/0042", at, p)
+		line, err := json.Marshal(e)
+		require.NoError(t, err)
+		wire.Write(append(line, '\n'))
+	}
+	const golden = "testdata/catalogue.jsonl"
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(golden, wire.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), wire.String())
+}
+
+func TestEveryTypeOfTheCatalogueIsOnThisListOnce(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("event.go")
+	require.NoError(t, err)
+	declared := map[string]bool{}
+	for _, m := range regexp.MustCompile(`EventType\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1) {
+		require.False(t, declared[m[1]], "%s twice", m[1])
+		declared[m[1]] = true
+	}
+	listed := map[string]bool{}
+	for _, p := range payloads {
+		listed[p.EventType()] = true
+	}
+	require.Equal(t, declared, listed)
+	require.Len(t, listed, len(payloads))
+}
+
+func TestAnEnvelopeIsSealed(t *testing.T) {
+	t.Parallel()
+	e := event.New("id", "echo", "dream/echo/0042", at, event.OnsetSkipped{Reason: "veto"})
+	require.Equal(t, event.Event{
+		ID: "id", Schema: event.Schema, Subsystem: "hypnagogia", Agent: "echo", Dream: "dream/echo/0042", Type: "OnsetSkipped",
+		At: at.UTC(), Data: json.RawMessage(`{"reason":"veto"}`),
+	}, e)
+}
+
+func TestANumberThatIsNoneIsAnnouncedAsAFault(t *testing.T) {
+	t.Parallel()
+	e := event.New("id", "echo", "", at, event.DepthChanged{Temperature: math.NaN()})
+	require.Equal(t, "DepthChanged", e.Type)
+	require.True(t, json.Valid(e.Data))
+	require.Contains(t, string(e.Data), "fault")
+}
