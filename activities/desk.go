@@ -159,18 +159,18 @@ func (p Ports) ended(ctx context.Context, err error) (Done, error) {
 }
 
 // attended keeps a paid deed in touch with Temporal: it beats by the clock, never by tokens, and ends the call when the
-// worker stops. The returned function must be called when the deed is over.
+// worker stops. The returned function must be called when the call is over. Beats travel under the deed's own context:
+// one that the end of the call broke off would count as a server out of reach, and cancel what the deed does next.
 func attended(ctx context.Context) (context.Context, func()) {
 	if !activity.IsActivity(ctx) {
 		return ctx, func() {}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	call, cancel := context.WithCancelCause(ctx)
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		ticker := time.NewTicker(beat)
 		defer ticker.Stop()
-		activity.RecordHeartbeat(ctx)
 		for {
 			select {
 			case <-ticker.C:
@@ -178,12 +178,12 @@ func attended(ctx context.Context) (context.Context, func()) {
 			case <-activity.GetWorkerStopChannel(ctx):
 				cancel(errStopping)
 				return
-			case <-ctx.Done():
+			case <-call.Done():
 				return
 			}
 		}
 	}()
-	return ctx, func() { cancel(nil); <-gone }
+	return call, func() { cancel(nil); <-gone }
 }
 
 // write is what a deed adds to the store, fenced by its sitting.
