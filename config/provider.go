@@ -15,7 +15,7 @@ import (
 const BuiltIn = "builtin"
 
 // Profiles are the kinds of server a provider can be; each knows what its servers refuse and accept.
-var Profiles = []string{"openai", "openrouter", "ollama", "llamacpp", "vllm", "generic"}
+var Profiles = []string{"openai", "openrouter", "venice", "ollama", "llamacpp", "vllm", "sglang", "generic"}
 
 // Provider is one server that speaks the OpenAI wire.
 type Provider struct {

@@ -107,7 +107,7 @@ One section per provider, named as you like in lower case. ` + "`builtin`" + ` i
 ` + "```yaml" + `
 providers:
   openai:
-    profile: openai              # openai, openrouter, ollama, llamacpp, vllm or generic
+    profile: openai              # or openrouter, venice, ollama, llamacpp, vllm, sglang, generic
     api_key_env: OPENAI_API_KEY  # or api_key_file: /run/secrets/openai; the key itself is refused here
   house:
     profile: llamacpp

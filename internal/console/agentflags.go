@@ -1,0 +1,100 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// agentFlags are the fields of an agent that a command line may set.
+type agentFlags struct {
+	handle, persona, zone, tier, feed string
+	interests, models                 []string
+	dream, day, month                 string
+	auto                              bool
+}
+
+func addAgentFlags(cmd *cobra.Command) *agentFlags {
+	f := &agentFlags{}
+	fs := cmd.Flags()
+	fs.StringVar(&f.persona, "persona", "", "who it is, in a `sentence` or two")
+	fs.StringArrayVar(&f.interests, "interest", nil, "a `subject` it cares about (repeat for more)")
+	fs.StringVar(&f.zone, "zone", "", "IANA time `zone`; its day, and its money's day, follow it")
+	fs.StringVar(&f.tier, "tier", "", "core (one call, about $0.001) or hardened (everything)")
+	fs.StringArrayVar(&f.models, "model", nil, "a model of its own for a role, as in observer=house/small; `role=` removes it (repeat for more)")
+	fs.StringVar(&f.dream, "cap-dream", "", "hard cap of one dream, in `dollars`")
+	fs.StringVar(&f.day, "cap-day", "", "hard cap of a day, in `dollars`")
+	fs.StringVar(&f.month, "cap-month", "", "hard cap of a month, in `dollars`")
+	fs.StringVar(&f.feed, "feed", "", "`name` of the feed it watches")
+	fs.BoolVar(&f.auto, "auto", false, "dream by itself when idle")
+	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{string(dream.Core), string(dream.Hardened)}, cobra.ShellCompDirectiveNoFileComp))
+	return f
+}
+
+// apply sets what was named and leaves the rest.
+func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
+	var faults []error
+	set := func(flag string, do func() error) {
+		if cmd.Flags().Changed(flag) {
+			if err := do(); err != nil {
+				faults = append(faults, fmt.Errorf("--%s: %w", flag, err))
+			}
+		}
+	}
+	text := func(flag string, field *string, value string) {
+		set(flag, func() error { *field = strings.TrimSpace(value); return nil })
+	}
+	cap := func(flag string, field *budget.Micros, value string) {
+		set(flag, func() (err error) { *field, err = budget.ParseMicros(value); return err })
+	}
+	text("handle", &a.Handle, f.handle)
+	text("persona", &a.Persona, f.persona)
+	text("zone", &a.Zone, f.zone)
+	text("feed", &a.Feed, f.feed)
+	set("tier", func() error { a.Tier = dream.Tier(f.tier); return nil })
+	set("auto", func() error { a.Auto = f.auto; return nil })
+	set("interest", func() error { a.Interests = nonBlank(f.interests); return nil })
+	cap("cap-dream", &a.Caps.Dream, f.dream)
+	cap("cap-day", &a.Caps.Day, f.day)
+	cap("cap-month", &a.Caps.Month, f.month)
+	set("model", func() error { return f.applyModels(a) })
+	return errors.Join(faults...)
+}
+
+func (f *agentFlags) applyModels(a *dream.Agent) error {
+	models := map[dream.Role]string{}
+	for role, model := range a.Models {
+		models[role] = model
+	}
+	for _, line := range f.models {
+		role, model, ok := strings.Cut(line, "=")
+		if !ok {
+			return fmt.Errorf("%q must be role=provider/model, such as observer=house/small", line)
+		}
+		if model == "" {
+			delete(models, dream.Role(role))
+			continue
+		}
+		models[dream.Role(role)] = model
+	}
+	a.Models = models
+	if len(models) == 0 {
+		a.Models = nil
+	}
+	return nil
+}
+
+func nonBlank(list []string) []string {
+	var kept []string
+	for _, s := range list {
+		if s = strings.TrimSpace(s); s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,240 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func (app *App) agents() *cobra.Command {
+	cmd := &cobra.Command{Use: "agents", Aliases: []string{"agent"}, Short: "Who remembers and dreams", GroupID: minds}
+	cmd.AddCommand(app.agentsList(), app.agentsShow(), app.agentsAdd(), app.agentsEdit())
+	return cmd
+}
+
+// agentLine is an agent as the list tells it.
+type agentLine struct {
+	dream.Agent
+	Episodes  int          `json:"episodes"`
+	LastDream *dream.Night `json:"last_dream,omitempty"`
+	Dreaming  bool         `json:"dreaming"`
+}
+
+func (app *App) agentsList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List every agent", RunE: func(cmd *cobra.Command, _ []string) error {
+		h, err := app.within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		all, err := h.Store.Agents(cmd.Context())
+		if err != nil {
+			return err
+		}
+		t := &table{columns: []column{
+			{title: "AGENT"}, {title: "TIER", drop: 1}, {title: "DREAMS BY ITSELF", drop: 3}, {title: "EPISODES", right: true},
+			{title: "LAST DREAM"}, {title: "OUTCOME", drop: 1}, {title: "CAPS: DREAM / DAY / MONTH", drop: 2}, {title: "ZONE", drop: 4},
+			{title: "PERSONA", flex: true},
+		}}
+		list := make([]agentLine, 0, len(all))
+		for _, a := range all {
+			l, err := app.agentLine(cmd, h, a)
+			if err != nil {
+				return err
+			}
+			list = append(list, l)
+			last, outcome := "-", "-"
+			if l.LastDream != nil {
+				last, outcome = when(l.LastDream.At, a.Zone), outcomeOf(l.LastDream)
+			}
+			t.add(a.Handle, string(a.Tier), yesNo(a.Auto), fmt.Sprint(l.Episodes), last, outcome, caps(a.Caps), a.Zone, a.Persona)
+		}
+		return app.rows(list, t, "No agents yet. Add one: oneiros agents add HANDLE --persona \"...\"")
+	}}
+}
+
+func (app *App) agentLine(cmd *cobra.Command, h *House, a dream.Agent) (agentLine, error) {
+	l := agentLine{Agent: a}
+	var err error
+	if l.Episodes, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}}); err != nil {
+		return l, err
+	}
+	nights, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	for _, n := range memory.As[*dream.Night](nights) {
+		l.LastDream = n
+	}
+	if err != nil {
+		return l, err
+	}
+	slots, err := h.Store.Slots(cmd.Context())
+	_, l.Dreaming = slots[a.ID]
+	return l, err
+}
+
+func (app *App) agentsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show HANDLE", Short: "Show one agent: who it is, what it remembers, how it feels", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: app.completeHandles, RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := app.within(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a, err := findAgent(cmd.Context(), h, args[0])
+			if err != nil {
+				return err
+			}
+			l, err := app.agentLine(cmd, h, a)
+			if err != nil {
+				return err
+			}
+			affect, err := h.Store.Affect(cmd.Context(), a.ID)
+			if err != nil {
+				return err
+			}
+			counts, err := app.counts(cmd, h, a)
+			if err != nil {
+				return err
+			}
+			if app.json {
+				return app.answer(struct {
+					agentLine
+					Affect dream.Affect       `json:"affect"`
+					Counts map[dream.Kind]int `json:"memory"`
+				}{l, affect, counts})
+			}
+			app.showAgent(l, affect, counts)
+			return nil
+		},
+	}
+}
+
+func (app *App) counts(cmd *cobra.Command, h *House, a dream.Agent) (map[dream.Kind]int, error) {
+	counts := map[dream.Kind]int{}
+	for _, kind := range dream.Kinds {
+		n, err := h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
+		if err != nil {
+			return nil, err
+		}
+		counts[kind] = n
+	}
+	return counts, nil
+}
+
+func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int) {
+	var remembers, models []string
+	for _, kind := range dream.Kinds {
+		if counts[kind] > 0 {
+			remembers = append(remembers, fmt.Sprintf("%s %d", kind, counts[kind]))
+		}
+	}
+	for _, role := range dream.Roles {
+		if l.Models[role] != "" {
+			models = append(models, fmt.Sprintf("%s %s", role, l.Models[role]))
+		}
+	}
+	last := "never dreamt"
+	if l.LastDream != nil {
+		last = fmt.Sprintf("%s, %s (%s)", when(l.LastDream.At, l.Zone), outcomeOf(l.LastDream), l.LastDream.ID)
+	}
+	id := l.ID
+	if id == l.Handle {
+		id = ""
+	}
+	app.fields(app.Out,
+		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
+		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps)+" (dream / day / month)",
+		"models", strings.Join(models, ", "), "feed", l.Feed,
+		"mood", fmt.Sprintf("pleasure %+.2f, arousal %+.2f, dominance %+.2f (%s)", affect.PAD.Pleasure, affect.PAD.Arousal, affect.PAD.Dominance, affect.Cause),
+		"memory", orDash(strings.Join(remembers, ", ")), "last dream", last, "since", when(l.Created, l.Zone),
+	)
+}
+
+func (app *App) agentsAdd() *cobra.Command {
+	cmd := &cobra.Command{Use: "add HANDLE", Short: "Add an agent", Args: cobra.ExactArgs(1)}
+	flags := addAgentFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, err := app.within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(args[0], "@")
+		if taken, err := h.Store.Agent(cmd.Context(), name); err == nil {
+			return exit(Failure, "the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name, taken.Handle, taken.Handle)
+		} else if !errors.Is(err, memory.ErrNotFound) {
+			return err
+		}
+		a := dream.Agent{
+			ID: name, Handle: name, Zone: app.Zone, Tier: dream.Hardened, Caps: h.Caps, Auto: h.Auto, Created: app.Now().UTC(),
+		}
+		if a.Zone == "" {
+			a.Zone = "UTC"
+		}
+		return app.putAgent(cmd, h, flags, a, "added")
+	}
+	return cmd
+}
+
+func (app *App) agentsEdit() *cobra.Command {
+	cmd := &cobra.Command{Use: "edit HANDLE", Short: "Change an agent; what is not named stays", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeHandles}
+	flags := addAgentFlags(cmd)
+	cmd.Flags().StringVar(&flags.handle, "handle", "", "a new `name`; its memory stays")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, err := app.within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		a, err := findAgent(cmd.Context(), h, args[0])
+		if err != nil {
+			return err
+		}
+		return app.putAgent(cmd, h, flags, a, "changed")
+	}
+	return cmd
+}
+
+func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a dream.Agent, did string) error {
+	if err := flags.apply(cmd, &a); err != nil {
+		return usage(err)
+	}
+	if err := a.Validate(); err != nil {
+		return usage(fmt.Errorf("agent %s: %w", a.Handle, err))
+	}
+	for role, model := range a.Models {
+		if _, err := h.Catalog.Lookup(model); err != nil {
+			return usage(fmt.Errorf("model of %s: %w", role, err))
+		}
+	}
+	if err := h.Store.PutAgent(cmd.Context(), a); err != nil {
+		return fmt.Errorf("agent %s was not %s: %w", a.Handle, did, err)
+	}
+	if app.json {
+		return app.answer(a)
+	}
+	app.say("Agent %s %s.", a.Handle, did)
+	return nil
+}
+
+func (app *App) completeHandles(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return app.handles(cmd), cobra.ShellCompDirectiveNoFileComp
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func outcomeOf(n *dream.Night) string {
+	if n.Outcome == dream.Dreaming {
+		return "dreaming"
+	}
+	return string(n.Outcome)
+}

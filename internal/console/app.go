@@ -1,0 +1,144 @@
+// Package console is the words of the command line: its commands, their tables and their exit codes.
+package console
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// App is what the door wires. Functions are called when a command first needs what they give, after flags are parsed.
+type App struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Now      func() time.Time
+	Width    int  // columns of the screen; 0 when Out is no terminal: nothing is cut
+	Terminal bool // somebody watches Out and can answer on In
+	Colour   bool
+
+	Version       Version
+	Zone          string // the machine's IANA time zone, for new agents
+	Flags         *pflag.FlagSet
+	Configuration func() Configuration
+	Reference     func() string
+	Open          func(ctx context.Context) (*House, error)
+	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
+	Night         NightDoor
+
+	open  sync.Once
+	house *House
+	fail  error
+	json  bool
+}
+
+// House is what most commands stand on.
+type House struct {
+	Store   memory.Store
+	Ledger  purse.Ledger
+	Events  fabric.Log
+	Catalog inference.Catalog
+	Roles   map[dream.Role]string // the configured model of each role
+	Caps    dream.Caps            // of new agents
+	Auto    bool                  // of new agents
+	Knobs   dream.Knobs
+	Embed   Embed
+	Close   func() error
+}
+
+// Embed places texts in the space of an agent's embedder, paid for like any call; the space is named beside them.
+type Embed func(ctx context.Context, agent dream.Agent, texts []string) (vectors [][]float32, space string, err error)
+
+// Version says what was built.
+type Version struct {
+	Oneiros  string `json:"oneiros"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	SDK      string `json:"temporal_sdk,omitempty"`
+}
+
+// Configuration is what `oneiros config` shows. Nothing in it is secret.
+type Configuration struct {
+	File     string    `json:"file,omitempty"`
+	Settings []Setting `json:"settings"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Faults   []string  `json:"faults,omitempty"`
+}
+
+// Setting is one knob: what holds, and which place said it.
+type Setting struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	Source  string `json:"source"`
+}
+
+// New builds the command tree.
+func New(app *App) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "oneiros",
+		Short: "Oneiros gives AI agents a night: dreams over their own memory, under a hard cap of money",
+		Long: `Oneiros gives AI agents a night. While nobody talks to an agent it dreams over its own memory,
+as one durable Temporal workflow under a hard cap of money.
+
+Try it without any configuration:  oneiros dream --demo`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(app.In)
+	root.SetOut(app.Out)
+	root.SetErr(app.Err)
+	if app.Flags != nil {
+		root.PersistentFlags().AddFlagSet(app.Flags)
+	}
+	root.PersistentFlags().BoolVar(&app.json, "json", false, "answer in JSON")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: house, Title: "The house:"})
+	root.AddCommand(
+		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.journal(), app.dreams(),
+		app.spend(), app.config(), app.doctor(), app.version(),
+	)
+	app.addNights(root)
+	root.SetHelpCommandGroupID(house)
+	root.SetCompletionCommandGroupID(house)
+	mindArguments(root)
+	return root
+}
+
+const (
+	nights = "nights"
+	minds  = "minds"
+	house  = "house"
+)
+
+// Run executes one command line and answers its exit code.
+func Run(ctx context.Context, app *App, args []string) int {
+	root := New(app)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if app.house != nil && app.house.Close != nil {
+		if closing := app.house.Close(); err == nil {
+			err = closing
+		}
+	}
+	if err == nil {
+		return OK
+	}
+	app.complain(err)
+	return Code(err)
+}
+
+// within opens the house, once.
+func (app *App) within(ctx context.Context) (*House, error) {
+	app.open.Do(func() { app.house, app.fail = app.Open(ctx) })
+	return app.house, app.fail
+}

@@ -1,0 +1,193 @@
+package console_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo", "--persona", "A companion.", "--interest", "tides", "--cap-dream", "0.10", "--model", "observer=house/small"), d.err.String())
+	a, err := d.store.Agent(t.Context(), "echo")
+	require.NoError(t, err)
+	require.Equal(t, "Europe/Berlin", a.Zone, "the machine's own zone")
+	require.Equal(t, dream.Hardened, a.Tier)
+	require.Equal(t, dream.DefaultCaps.Day, a.Caps.Day)
+	require.EqualValues(t, 100_000, a.Caps.Dream)
+	require.Equal(t, "house/small", a.Models[dream.Observer])
+
+	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--tier", "core", "--model", "observer="))
+	a, err = d.store.Agent(t.Context(), "echo")
+	require.NoError(t, err)
+	require.Equal(t, "A companion.", a.Persona, "what is not named stays")
+	require.Equal(t, dream.Core, a.Tier)
+	require.Empty(t, a.Models)
+
+	require.Equal(t, console.Failure, d.run(80, "agents", "add", "echo"))
+	require.Contains(t, d.err.String(), "belongs to agent echo already")
+	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--cap-dream", "5", "--zone", "Mars"))
+	require.Contains(t, d.err.String(), "cap of one dream ($5.00) is above the cap of a day")
+	require.Contains(t, d.err.String(), `zone "Mars"`)
+	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--model", "observer=nobody/knows"))
+	require.Contains(t, d.err.String(), "not configured")
+	require.Equal(t, console.NotFound, d.run(80, "agents", "show", "nobody"))
+}
+
+func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for line, want := range map[string]string{
+		"agnets list":                          `knows no command "agnets"; did you mean agents?`,
+		"memory lst":                           `oneiros memory knows no command "lst"; did you mean list?`,
+		"memory list --agnet echo":             "unknown flag: --agnet",
+		"memory show":                          "accepts 1 arg(s), received 0",
+		"memory list":                          "several agents are known (echo, tally); say which one with --agent",
+		"memory list -a echo -k dreams":        "--kind dreams is unknown",
+		"memory list -a echo --since tomorrow": `"tomorrow" is no time such as`,
+		"memory list -a echo --limit=-1":       "must not be negative",
+		"spend --by colour":                    "--by colour is unknown",
+		"dream --tier soft":                    "--tier soft must be core or hardened",
+		"dream --budget=-1 --seed x":           "is not a number of dollars",
+	} {
+		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
+		require.Contains(t, d.err.String(), want, line)
+		require.Empty(t, d.out.String(), line)
+	}
+}
+
+func TestErrorsAreJSONWhenJSONIsAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.NotFound, d.run(0, "dreams", "show", "dream/echo/0099", "--json"))
+	var told struct {
+		Error string
+		Code  int
+	}
+	require.NoError(t, json.Unmarshal(d.err.Bytes(), &told))
+	require.Equal(t, console.NotFound, told.Code)
+	require.Contains(t, told.Error, "dream/echo/0099")
+}
+
+func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for line, length := range map[string]int{
+		"agents list": 2, "memory list -a echo": 9, "memory search -a echo rope -n 4": 4, "predictions list -a echo": 1, "fragments list -a echo": 2,
+		"journal -a echo": 1, "dreams list -a echo": 1, "dreams list -a tally": 0, "memory show e-0001 --revisions": 1,
+	} {
+		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
+		var list []any
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &list), line)
+		require.Len(t, list, length, line)
+		require.Empty(t, d.err.String(), line)
+	}
+	for _, line := range []string{"agents show echo", "memory show e-0001", "dreams show 1 -a echo", "spend", "config show", "config check", "playbook export -a echo", "version"} {
+		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
+		var object map[string]any
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &object), line)
+	}
+}
+
+func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for _, line := range []string{"dreams show dream/echo/0001", "dreams show 1 -a echo", "dreams show last -a echo", "dreams show #1"} {
+		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
+		require.Contains(t, d.out.String(), "A rope remembers every knot", line)
+	}
+	require.Equal(t, console.NotFound, d.run(80, "dreams", "show", "last", "-a", "tally"))
+	require.Contains(t, d.err.String(), "tally has not dreamt yet")
+}
+
+func TestForgettingAsksAndErasesForGood(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
+	require.Contains(t, d.err.String(), "add --yes to agree")
+	require.Equal(t, console.NotFound, d.run(80, "memory", "forget", "e-0002", "e-9", "-a", "echo", "--yes"))
+	require.Contains(t, d.err.String(), "nothing was erased")
+	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
+	require.Equal(t, "1 memory forgotten for good.\n", d.out.String())
+	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
+}
+
+func TestADreamCanBeUndone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.OK, d.run(80, "memory", "undo", nightID, "--yes"), d.err.String())
+	require.Contains(t, d.out.String(), "is undone")
+	require.Equal(t, console.OK, d.run(80, "predictions", "list", "-a", "echo"))
+	require.Contains(t, d.err.String(), "foretold nothing")
+	require.Equal(t, console.OK, d.run(200, "fragments", "list", "-a", "echo"))
+	require.Contains(t, d.out.String(), "A rope remembers", "archived fragments stay readable")
+}
+
+func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	path := filepath.Join(t.TempDir(), "echo.jsonl")
+	require.Equal(t, console.OK, d.run(80, "memory", "export", "-a", "echo", "-o", path), d.err.String())
+	body, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Len(t, strings.Split(strings.TrimSpace(string(body)), "\n"), 10)
+
+	require.Equal(t, console.OK, d.run(80, "memory", "import", path, "-a", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "echo remembers 0 new")
+	other := newDesk(t)
+	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
+	require.Equal(t, console.OK, other.run(80, "memory", "import", path), other.err.String())
+	require.Equal(t, console.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
+	require.Contains(t, other.out.String(), "rope")
+}
+
+func TestABadLineIsToldAndTheRestGoesInUnlessStrict(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	path := filepath.Join(t.TempDir(), "m.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte("{\"kind\":\"episode\",\"content\":\"The tide turned.\",\"at\":\"2026-11-01T10:00:00Z\"}\n{broken\n"), 0o600))
+	require.Equal(t, console.Failure, d.run(80, "memory", "import", path, "--strict"))
+	require.Contains(t, d.err.String(), "m.jsonl:2")
+	require.Contains(t, d.err.String(), "nothing was written")
+	require.Equal(t, console.OK, d.run(80, "memory", "import", path), d.err.String())
+	require.Contains(t, d.err.String(), "m.jsonl:2")
+	require.Contains(t, d.out.String(), "1 bad line left out")
+	require.Equal(t, console.NotFound, d.run(80, "memory", "import", "absent.jsonl"))
+}
+
+func TestTheShellCompletesAgents(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.OK, d.run(0, "__complete", "memory", "list", "--agent", ""))
+	require.Contains(t, d.out.String(), "echo\ntally\n")
+	require.Equal(t, console.OK, d.run(0, "completion", "bash"))
+	require.Contains(t, d.out.String(), "__start_oneiros")
+}
+
+func TestTextOfOthersCannotPaintTheScreen(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo", "--persona", "red \x1b[31mred\x07 and\nmore"))
+	for _, line := range []string{"agents list", "agents show echo"} {
+		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...))
+		require.NotContains(t, d.out.String(), "\x1b")
+		require.NotContains(t, d.out.String(), "\x07")
+	}
+}
+
+func TestTheDoctorSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "config", "check"))
+	require.Equal(t, console.OK, d.run(80, "config", "show", "--changed"))
+	require.NotContains(t, d.out.String(), "dream.cycles")
+}

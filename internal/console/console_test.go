@@ -1,0 +1,206 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+var now = time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
+
+// desk is a console over a store of its own.
+type desk struct {
+	*testing.T
+	app   *console.App
+	store *sqlitestore.Store
+	out   bytes.Buffer
+	err   bytes.Buffer
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), ":memory:", sqlitestore.Clock(func() time.Time { return now }))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return &desk{T: t, store: store}
+}
+
+var models = inference.Table{
+	"builtin/associative": {Name: "builtin/associative", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true},
+	"builtin/lexical":     {Name: "builtin/lexical", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true, Embeds: true},
+	"house/small":         {Name: "house/small", Provider: "house", Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
+}
+
+// run executes one command line at a width; 0 is a pipe.
+func (d *desk) run(width int, args ...string) int {
+	d.Helper()
+	d.out.Reset()
+	d.err.Reset()
+	d.app = &console.App{
+		In: strings.NewReader(""), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
+		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
+		Open: func(context.Context) (*console.House, error) {
+			return &console.House{
+				Store: d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: letters,
+			}, nil
+		},
+		Configuration: func() console.Configuration {
+			return console.Configuration{Settings: []console.Setting{
+				{Key: "dream.cycles", Value: "3", Default: "3", Source: "default"},
+				{Key: "money.dream", Value: "$0.25", Default: "$0.50", Source: "file oneiros.yaml"},
+			}, File: "oneiros.yaml"}
+		},
+		Reference: func() string { return "# Configuration\n" },
+	}
+	return console.Run(d.Context(), d.app, args)
+}
+
+// letters is an embedder for tests: how often each of eight letters occurs.
+func letters(_ context.Context, _ dream.Agent, texts []string) ([][]float32, string, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, 8)
+		for j, letter := range "etaoinsh" {
+			v[j] = float32(1 + strings.Count(text, string(letter)))
+		}
+		vectors[i] = v
+	}
+	return vectors, "letters/1/8", nil
+}
+
+// golden compares the answer with a file; UPDATE=1 writes it.
+func (d *desk) golden(name string) {
+	d.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	got := d.out.String()
+	if d.err.Len() > 0 {
+		got += "--- beside it ---\n" + d.err.String()
+	}
+	if os.Getenv("UPDATE") != "" {
+		require.NoError(d, os.MkdirAll("testdata", 0o755))
+		require.NoError(d, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(d, err)
+	require.Equal(d, string(want), got)
+	require.NotContains(d, got, "\x1b[", "no colour unless it was asked for")
+}
+
+const nightID = "dream/echo/0001"
+
+func head(kind dream.Kind, id string, at time.Time, dreamt bool) dream.Head {
+	h := dream.Head{ID: id, Agent: "echo", Kind: kind, At: at, State: dream.Live, Taint: dream.FromHuman}
+	if dreamt {
+		h.Taint, h.Dream, h.Phase, h.Sources = dream.FromDream, nightID, dream.Onset, []string{"e-0001", "e-0002"}
+	}
+	return h
+}
+
+// furnish fills the store with one agent's memory and one night.
+func (d *desk) furnish() *desk {
+	d.Helper()
+	ctx := d.Context()
+	echo := dream.Agent{
+		ID: "echo", Handle: "echo", Persona: "Echo keeps Mara company through sleepless hours and listens before it speaks, which is most of the work.",
+		Interests: []string{"tides", "the boat Patience"}, Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: now.AddDate(0, -6, 0),
+	}
+	require.NoError(d, d.store.PutAgent(ctx, echo))
+	tally := echo
+	tally.ID, tally.Handle, tally.Persona, tally.Auto, tally.Tier = "tally", "tally", "Tally watches the chalkboard.", true, dream.Core
+	require.NoError(d, d.store.PutAgent(ctx, tally))
+
+	lived := now.Add(-36 * time.Hour)
+	add := []dream.Item{
+		&dream.Episode{Head: head(dream.KindEpisode, "e-0001", lived, false), Context: "At night", Action: "She rowed out", Outcome: "The rope held", Content: "Mara rowed out past the Hallow Light in a rising wind, and the old rope that everyone had said would part held all the way back.", Salience: .82, Surprise: .4, Affect: mood.PAD{Pleasure: .2, Arousal: .6}, Session: "s-17", Origin: "diary.md:12"},
+		&dream.Episode{Head: head(dream.KindEpisode, "e-0002", lived.Add(time.Hour), false), Content: "The third verse is still missing.", Salience: .31, Surprise: .1},
+		&dream.Semantic{Head: head(dream.KindSemantic, "s-0001", lived, false), Content: "The tide turns before the wind does.", Strength: .64, Due: now.AddDate(0, 0, 20)},
+		&dream.Fragment{Head: head(dream.KindFragment, nightID+"/f1", now.Add(-time.Hour), true), Content: "A rope remembers every knot it ever was.", Verdict: dream.Verdict{Novelty: .71, Relevance: .52, Coherence: .8, Composite: .66, DistancePlaybook: 1, PlaybookEmpty: true, Judge: "embedder"}, Cycle: 1, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentSelected, Settings: dream.Settings{Model: "builtin/associative", Effective: "temperature=1.5 min_p=0.1"}},
+		&dream.Fragment{Head: head(dream.KindFragment, nightID+"/f2", now.Add(-time.Hour), true), Content: "tide tide tide", Verdict: dream.Verdict{Composite: .04, Judge: "embedder"}, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentDiscarded, Reason: "its composite .04 is not above the floor .10"},
+		&dream.Prediction{Head: head(dream.KindPrediction, nightID+"/p1", now.Add(-time.Hour), true), Source: dream.Creative, Claim: "Mara will splice the rope before the next spring tide.", Criterion: "She says so, or the rope is spliced.", Horizon: now.AddDate(0, 0, 14), Confidence: .3, Session: nightID, Status: dream.PredictionOpen},
+		&dream.Hypothesis{Head: head(dream.KindHypothesis, nightID+"/h1", now.Add(-time.Hour), true), Claim: "Old rope that has been wet holds better than new *dry* rope.", FirstStep: "Ask Mara how old the rope is.", Confidence: .25, Status: dream.HypothesisStaged},
+		&dream.Playbook{Head: head(dream.KindPlaybook, "pb-1", lived, false), Content: "Listen before you speak.", Confidence: .9},
+		&dream.Journal{Head: head(dream.KindJournal, nightID+"/j1", now.Add(-time.Hour), true), Content: "I dreamt of rope, and of what rope has forgotten.", Significance: .41, Duration: 83 * time.Second, Topics: []string{"rope", "tides"}},
+		&dream.Night{
+			Head: head(dream.KindNight, nightID, now.Add(-2*time.Hour), true), Workflow: nightID, Run: "r1", Tier: dream.Hardened, Theme: "the missing verse", Seed: 7, AsOf: now.Add(-2 * time.Hour),
+			Outcome: dream.Completed, Ended: now.Add(-2*time.Hour + 83*time.Second), Budget: budget.Dollar / 2, Spent: 123_456, Selected: 270, Shown: 61, Insights: []string{nightID + "/h1"}, Models: []string{"generator=builtin/associative"},
+			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 13, Spent: 40_000, Cap: 50_000, In: 9000, Out: 900, Made: 12, Kept: 5, Cycles: 3}, {Phase: dream.NREM, State: "ran", Calls: 3, Spent: 83_456, Cap: 175_000, In: 4000, Out: 700, Made: 4, Kept: 4}},
+		},
+	}
+	var vectors []memory.Vector
+	for _, item := range add {
+		v, space, err := letters(ctx, echo, []string{item.Text()})
+		require.NoError(d, err)
+		vectors = append(vectors, memory.Vector{Item: item.Header().ID, Space: space, V: v[0]})
+	}
+	_, err := d.store.Commit(ctx, memory.Write{Agent: "echo", Cause: nightID, Add: add, Vectors: vectors, Events: []event.Event{
+		event.New("ev-1", "echo", nightID, now.Add(-2*time.Hour), event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
+		event.New("ev-2", "echo", nightID, now.Add(-time.Hour), event.DreamEnded{Outcome: dream.Completed, Spent: 123_456, Kept: 9}),
+	}})
+	require.NoError(d, err)
+	d.pay("dream/echo/0001/onset/1", "2026-11-20", "onset", 9000, purse.Settled, 4100)
+	d.pay("dream/echo/0001/onset/2", "2026-11-20", "onset", 9000, purse.Partial, 9000)
+	d.pay("dream/echo/0001/nrem/1", "2026-11-20", "nrem", 20_000, purse.Lost, 20_000)
+	d.pay("dream/echo/0001/rem/1", "2026-11-20", "rem", 30_000, purse.Open, 0)
+	d.pay("dream/echo/0000/onset/1", "2026-11-19", "onset", 9000, purse.Settled, 123)
+	return d
+}
+
+func (d *desk) pay(step, day, phase string, reserve budget.Micros, end purse.State, amount budget.Micros) {
+	d.Helper()
+	ledger := d.store.Ledger()
+	hold, err := ledger.Reserve(d.Context(), purse.Ask{Step: step, Agent: "echo", Dream: nightID, Phase: phase, Model: "house/small", Day: day, Amount: reserve, Accounts: []budget.Account{{Scope: "day:echo/" + day, Limit: budget.Dollar}}, At: now})
+	require.NoError(d, err)
+	if end != purse.Open {
+		require.NoError(d, ledger.Settle(d.Context(), hold, purse.Bill{State: end, Amount: amount, Tokens: budget.Tokens{In: 1000, Out: 80}, At: now}))
+	}
+}
+
+func TestEveryScreenFitsAndReadsWell(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for _, screen := range []struct{ name, line string }{
+		{"agents-list", "agents list"},
+		{"agents-show", "agents show echo"},
+		{"memory-list", "memory list --agent echo"},
+		{"memory-show", "memory show e-0001"},
+		{"memory-show-fragment", "fragments show dream/echo/0001/f1"},
+		{"memory-search", "memory search -a echo the rope held -n 3"},
+		{"memory-revisions", "memory show e-0001 --revisions"},
+		{"predictions-list", "predictions list -a echo"},
+		{"fragments-list", "fragments list -a echo"},
+		{"journal", "journal -a echo"},
+		{"dreams-list", "dreams list -a echo"},
+		{"spend", "spend"},
+		{"spend-by-all", "spend --by agent,day,phase,model,dream"},
+		{"config-show", "config show"},
+		{"playbook", "playbook export -a echo"},
+	} {
+		for _, width := range []int{80, 200} {
+			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line, d.err.String())
+			d.golden(fmt.Sprintf("%s-%d", screen.name, width))
+			if screen.name == "playbook" {
+				continue // Markdown is not wrapped
+			}
+			for _, line := range strings.Split(d.out.String(), "\n") {
+				require.LessOrEqual(t, len([]rune(line)), width, "%s at %d: %q", screen.line, width, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// dreamFlags are what a command line may wish of a dream.
+type dreamFlags struct {
+	theme, tier, budget, seed, dir string
+	estimate, watch, demo, yes     bool
+}
+
+func (app *App) dream() *cobra.Command {
+	f := &dreamFlags{}
+	cmd := &cobra.Command{
+		Use: "dream", Short: "Begin a dream", GroupID: nights,
+		Long: `Dream begins a dream of an agent and, with --watch, follows it to its report.
+
+When no Temporal cluster is configured and no "oneiros up" is running, it starts what it needs, watches
+until the dream is over and stops it again. --demo needs nothing at all: a sample life, the built-in
+model, a server and a worker of its own.
+
+Exit codes: 0 completed, 4 refused by a cap or for want of consent, 6 the dream ended otherwise.`,
+	}
+	app.whose(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.theme, "theme", "", "what to dream about, in a `few words`")
+	fs.StringVar(&f.tier, "tier", "", "core (one call) or hardened (everything); the agent's own when absent")
+	fs.StringVar(&f.budget, "budget", "", "hard cap of this dream in `dollars`, at most the agent's own")
+	fs.StringVar(&f.seed, "seed", "", "a `number`: same seed, memory and model, same dream")
+	fs.BoolVar(&f.estimate, "estimate", false, "say what it may cost and stop")
+	fs.BoolVarP(&f.watch, "watch", "w", false, "follow it to its report")
+	fs.BoolVar(&f.demo, "demo", false, "dream over a sample life with the built-in model; needs no configuration")
+	fs.StringVar(&f.dir, "demo-dir", "", "where the demo lives; demo in data_dir when absent (`folder`)")
+	fs.BoolVarP(&f.yes, "yes", "y", false, "agree to the estimate without being asked")
+	app.completes(cmd, "tier", fixed([]dream.Tier{dream.Core, dream.Hardened}))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		w, err := f.wish()
+		if err != nil {
+			return err
+		}
+		if f.demo {
+			return app.demo(cmd, f, w)
+		}
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		w.Agent = a.Handle
+		if done, err := app.consent(cmd.Context(), h, w, f); done || err != nil {
+			return err
+		}
+		return app.dreamNow(cmd.Context(), h, a, w, f.watch)
+	}
+	return cmd
+}
+
+func (f *dreamFlags) wish() (Wish, error) {
+	w := Wish{Theme: f.theme, Tier: dream.Tier(f.tier)}
+	var faults []error
+	if f.tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
+		faults = append(faults, fmt.Errorf("--tier %s must be core or hardened", f.tier))
+	}
+	if f.budget != "" {
+		amount, err := budget.ParseMicros(f.budget)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--budget: %w", err))
+		}
+		w.Budget = &amount
+	}
+	if f.seed != "" {
+		seed, err := strconv.ParseUint(f.seed, 0, 64)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--seed %q must be a whole number from 0 to 18446744073709551615", f.seed))
+		}
+		w.Seed = &seed
+	}
+	return w, usage(errors.Join(faults...))
+}
+
+// consent shows the price and asks where Z13 wants a question. It is done when only the price was wanted.
+func (app *App) consent(ctx context.Context, h *House, w Wish, f *dreamFlags) (done bool, err error) {
+	e, err := app.Night.Estimate(ctx, h, w)
+	if err != nil {
+		return false, err
+	}
+	if f.estimate {
+		return true, app.showEstimate(e)
+	}
+	if e.Free || e.Cap <= app.Night.ConfirmAbove() {
+		return false, nil
+	}
+	if app.Terminal && !app.json && !f.yes {
+		if err := app.showEstimate(e); err != nil {
+			return false, err
+		}
+	}
+	return false, app.confirm(f.yes, fmt.Sprintf("This dream of %s may cost about %s and never more than %s", e.Agent, e.Expected, e.Cap))
+}
+
+// dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
+func (app *App) dreamNow(ctx context.Context, h *House, a dream.Agent, w Wish, watch bool) error {
+	engine, err := app.Night.Reach(ctx, h)
+	if errors.Is(err, ErrNobody) {
+		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
+		engine, err = app.Night.Up(ctx, h, app.note)
+		watch = true
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(app.dreamOn(ctx, h, a, engine, w, watch), engine.Stop())
+}
+
+func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, watch bool) error {
+	id, err := engine.Nights().Begin(ctx, w)
+	if err != nil {
+		return err
+	}
+	if !watch {
+		if app.json {
+			return app.answer(map[string]string{"dream": id, "agent": a.Handle})
+		}
+		app.say("Dream %s has begun. Follow it: oneiros watch %s", id, id)
+		return nil
+	}
+	return app.follow(ctx, h, a, engine, id)
+}
+
+// demo dreams over a sample life in a house apart.
+func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
+	ctx := cmd.Context()
+	h, engine, err := app.Night.Demo(ctx, f.dir, app.note)
+	if err != nil {
+		return err
+	}
+	if app.house == nil { // the report and its catalogue are the demo's
+		app.open.Do(func() { app.house = h })
+	}
+	run := func() error {
+		w.Agent, _ = cmd.Flags().GetString("agent")
+		if w.Agent == "" {
+			w.Agent = demoAgent
+		}
+		a, err := findAgent(ctx, h, w.Agent)
+		if err != nil {
+			return err
+		}
+		if f.estimate {
+			e, err := app.Night.Estimate(ctx, h, w)
+			if err != nil {
+				return err
+			}
+			return app.showEstimate(e)
+		}
+		return app.dreamOn(ctx, h, a, engine, w, true)
+	}
+	return errors.Join(run(), engine.Stop())
+}
+
+// demoAgent is the sample life that the demo dreams over unless another is named: the companion.
+const demoAgent = "echo"

@@ -1,0 +1,110 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+func (app *App) dreams() *cobra.Command {
+	cmd := &cobra.Command{Use: "dreams", Short: "Every night dreamt", GroupID: nights}
+	cmd.AddCommand(app.list("list", listing{
+		kind: dream.KindNight, short: "List dreams, newest first", order: memory.Newest, nothing: "%s has not dreamt yet.",
+		states: []dream.State{dream.Live, dream.Archived},
+		columns: []column{
+			{title: "DREAM"}, {title: "BEGAN"}, {title: "LASTED", right: true, drop: 2}, {title: "OUTCOME"}, {title: "TIER", drop: 3},
+			{title: "KEPT", right: true, drop: 1}, {title: "CALLS", right: true, drop: 2}, {title: "SPENT", right: true}, {title: "BUDGET", right: true, drop: 3},
+			{title: "REASON", flex: true, drop: 4}, {title: "THEME", flex: true, drop: 4},
+		},
+		row: nightRow,
+	}), app.dreamsShow(), app.dreamsCancel())
+	return cmd
+}
+
+func nightRow(item dream.Item, a dream.Agent) []string {
+	n := item.(*dream.Night)
+	kept, calls := 0, 0
+	for _, t := range n.Phases {
+		kept, calls = kept+t.Kept, calls+t.Calls
+	}
+	outcome := outcomeOf(n)
+	if n.State == dream.Archived {
+		outcome += ", undone"
+	}
+	return []string{
+		n.ID, when(n.At, a.Zone), lasted(n.Ended.Sub(n.At)), outcome, string(n.Tier), fmt.Sprint(kept), fmt.Sprint(calls),
+		n.Spent.String(), n.Budget.String(), orDash(n.Reason), orDash(n.Theme),
+	}
+}
+
+func (app *App) dreamsShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show DREAM", Short: "Read the report of a dream", Args: cobra.ExactArgs(1),
+		Long: "Show reads the report of a dream: what was noticed, what was kept and why, what it cost.\nDREAM is an id, a number of the agent's, or last.",
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, night, err := app.nightOf(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		return app.report(cmd.Context(), h, a, night)
+	}
+	return cmd
+}
+
+// report tells a night to a person, or gives all of it as JSON.
+func (app *App) report(ctx context.Context, h *House, a dream.Agent, night *dream.Night) error {
+	r, err := reportOf(ctx, h, a, night)
+	if err != nil {
+		return fmt.Errorf("report of %s: %w", night.ID, err)
+	}
+	if app.json {
+		return app.answer(map[string]any{
+			"agent": a.Handle, "night": r.Night, "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
+			"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
+			"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn,
+		})
+	}
+	fmt.Fprint(app.Out, screen.Report(r, app.style(a)))
+	return nil
+}
+
+func (app *App) style(a dream.Agent) screen.Style {
+	return screen.Style{Colour: app.Colour, Width: app.Width, Zone: location(a.Zone)}
+}
+
+// reportOf reads from the store everything a dream left behind.
+func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) (screen.NightReport, error) {
+	r := screen.NightReport{Agent: a.Handle, Night: *night}
+	items, err := h.Store.Find(ctx, memory.Query{
+		Agent: a.ID, Dream: night.ID, Order: memory.Oldest,
+		States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+	})
+	if err != nil {
+		return r, err
+	}
+	r.Fragments = memory.As[*dream.Fragment](items)
+	r.Predictions = memory.As[*dream.Prediction](items)
+	r.Scenarios = memory.As[*dream.Scenario](items)
+	r.Hypotheses = memory.As[*dream.Hypothesis](items)
+	r.Gists = memory.As[*dream.Gist](items)
+	r.Playbook = memory.As[*dream.Playbook](items)
+	surfaced, err := h.Store.Get(ctx, a.ID, night.Insights...)
+	for _, item := range surfaced {
+		r.Surfaced = append(r.Surfaced, item.Text())
+	}
+	for _, line := range night.Models { // "role=provider/model"
+		_, name, _ := strings.Cut(line, "=")
+		if spec, err := h.Catalog.Lookup(name); err == nil && spec.BuiltIn && !spec.Embeds {
+			r.BuiltIn = true
+		}
+	}
+	return r, err
+}

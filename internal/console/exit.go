@@ -1,0 +1,127 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// The exit codes, which scripts may rely on.
+const (
+	OK          = 0
+	Failure     = 1 // something went wrong
+	Usage       = 2 // the command line or the configuration is wrong
+	NotFound    = 3 // no such agent, item or dream
+	Refused     = 4 // a cap or a missing consent forbids it
+	Unreachable = 5 // Temporal or a provider does not answer
+	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
+)
+
+// Exit is an error that knows its exit code.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+// Error is the cause's own sentence.
+func (e *Exit) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *Exit) Unwrap() error { return e.Err }
+
+func exit(code int, format string, args ...any) error {
+	return &Exit{Code: code, Err: fmt.Errorf(format, args...)}
+}
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Exit{Code: Usage, Err: err}
+}
+
+// Code sorts an error into an exit code.
+func Code(err error) int {
+	var own *Exit
+	var network net.Error
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &own):
+		return own.Code
+	case errors.Is(err, memory.ErrNotFound):
+		return NotFound
+	case errors.Is(err, context.Canceled):
+		return Failure
+	}
+	if _, over := purse.AsOverCap(err); over {
+		return Refused
+	}
+	if f, ok := inference.AsFailure(err); ok {
+		switch f.Kind {
+		case inference.NoMoney, inference.Unpriced:
+			return Refused
+		case inference.Unavailable:
+			return Unreachable
+		}
+		return Failure
+	}
+	if errors.As(err, &network) {
+		return Unreachable
+	}
+	return Failure
+}
+
+// complain tells an error on standard error: one clear sentence, or one JSON object.
+func (app *App) complain(err error) {
+	text := strings.TrimSpace(err.Error())
+	if app.json {
+		body, _ := json.Marshal(map[string]any{"error": text, "code": Code(err)})
+		fmt.Fprintf(app.Err, "%s\n", body)
+		return
+	}
+	fmt.Fprintf(app.Err, "oneiros: %s\n", strings.ReplaceAll(text, "\n", "\n  "))
+	if Code(err) == Usage {
+		fmt.Fprintln(app.Err, "See oneiros --help.")
+	}
+}
+
+// mindArguments makes every wrong number of arguments, and every unknown command, a usage error.
+func mindArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		mindArguments(sub)
+	}
+	check := cmd.Args
+	if !cmd.Runnable() {
+		cmd.RunE = func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			hint := ""
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "; did you mean " + near[0] + "?"
+			}
+			return exit(Usage, "%s knows no command %q%s", c.CommandPath(), args[0], hint)
+		}
+		check = cobra.ArbitraryArgs
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if check == nil {
+			check = cobra.NoArgs
+		}
+		if err := check(c, args); err != nil {
+			return exit(Usage, "%s: %w; it is used as %q", c.CommandPath(), err, c.UseLine())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,172 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// listing is a list command over one kind of item.
+type listing struct {
+	kind    dream.Kind
+	short   string
+	nothing string
+	order   memory.Order
+	states  []dream.State // shown unless --state says otherwise
+	columns []column
+	row     func(item dream.Item, a dream.Agent) []string
+}
+
+// list builds the command.
+func (app *App) list(use string, l listing) *cobra.Command {
+	f := &listFlags{}
+	cmd := &cobra.Command{Use: use, Short: l.short}
+	app.whose(cmd)
+	app.addListFlags(cmd, f, false)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		q, err := f.query(a, app.Now())
+		if err != nil {
+			return err
+		}
+		q.Kinds, q.Order = []dream.Kind{l.kind}, l.order
+		if len(q.States) == 0 {
+			q.States = l.states
+		}
+		items, err := h.Store.Find(cmd.Context(), q)
+		if err != nil {
+			return err
+		}
+		t := &table{columns: l.columns}
+		for _, item := range items {
+			t.add(l.row(item, a)...)
+		}
+		if err := app.rows(orEmpty(items), t, l.nothing, a.Handle); err != nil {
+			return err
+		}
+		return app.more(cmd, h, q, len(items))
+	}
+	return cmd
+}
+
+// show builds the command that shows one item of a kind.
+func (app *App) show(kind dream.Kind, short string) *cobra.Command {
+	cmd := &cobra.Command{Use: "show ID", Short: short, Args: cobra.ExactArgs(1)}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		_, a, item, err := app.itemOf(cmd, args[0], kind)
+		switch {
+		case err != nil:
+			return err
+		case app.json:
+			return app.answer(item)
+		}
+		return app.showItem(app.Out, a, item)
+	}
+	return cmd
+}
+
+func (app *App) predictions() *cobra.Command {
+	cmd := &cobra.Command{Use: "predictions", Short: "What dreams foretold, and what came true", GroupID: minds}
+	cmd.AddCommand(app.list("list", listing{
+		kind: dream.KindPrediction, short: "List predictions, the soonest due first", order: memory.SoonestDue,
+		nothing: "%s has foretold nothing yet.",
+		columns: []column{
+			{title: "ID", drop: 1}, {title: "DUE"}, {title: "STATUS"}, {title: "CONFIDENCE", right: true}, {title: "PHASE", drop: 2},
+			{title: "RESIDUAL", right: true, drop: 3}, {title: "SOURCE", drop: 4}, {title: "CLAIM", flex: true},
+		},
+		row: func(item dream.Item, a dream.Agent) []string {
+			p := item.(*dream.Prediction)
+			residual := "-"
+			if p.Residual != nil {
+				residual = fmt.Sprintf("%+.2f", *p.Residual)
+			}
+			return []string{p.ID, day(p.Horizon, a.Zone), p.Status, score(p.Confidence), orDash(string(p.Phase)), residual, p.Source, p.Claim}
+		},
+	}), app.show(dream.KindPrediction, "Show one prediction whole"))
+	return cmd
+}
+
+func (app *App) fragments() *cobra.Command {
+	cmd := &cobra.Command{Use: "fragments", Short: "Thoughts caught at sleep onset, kept and discarded", GroupID: minds}
+	cmd.AddCommand(app.list("list", listing{
+		kind: dream.KindFragment, short: "List fragments, newest first", order: memory.Newest, nothing: "%s has caught no fragment yet.",
+		states: []dream.State{dream.Live, dream.Archived},
+		columns: []column{
+			{title: "ID", drop: 1}, {title: "WHEN", drop: 2}, {title: "CYCLE", right: true, drop: 4}, {title: "STATUS"}, {title: "SCORE", right: true},
+			{title: "NOVEL", right: true, drop: 3}, {title: "RELEVANT", right: true, drop: 5}, {title: "COHERENT", right: true, drop: 5},
+			{title: "TEXT", flex: true}, {title: "REASON", flex: true, drop: 5},
+		},
+		row: func(item dream.Item, a dream.Agent) []string {
+			f := item.(*dream.Fragment)
+			return []string{
+				f.ID, when(f.At, a.Zone), fmt.Sprint(f.Cycle), f.Status, score(f.Verdict.Composite), score(f.Verdict.Novelty),
+				score(f.Verdict.Relevance), score(f.Verdict.Coherence), f.Content, orDash(f.Reason),
+			}
+		},
+	}), app.show(dream.KindFragment, "Show one fragment whole, with what judged it and what it came from"))
+	return cmd
+}
+
+func (app *App) journal() *cobra.Command {
+	f := &listFlags{}
+	cmd := &cobra.Command{Use: "journal", Short: "Read the dream journal, newest first", GroupID: minds}
+	app.whose(cmd)
+	app.addListFlags(cmd, f, false)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		q, err := f.query(a, app.Now())
+		if err != nil {
+			return err
+		}
+		q.Kinds = []dream.Kind{dream.KindJournal}
+		items, err := h.Store.Find(cmd.Context(), q)
+		switch {
+		case err != nil:
+			return err
+		case app.json:
+			return app.answer(orEmpty(items))
+		case len(items) == 0:
+			app.note("The journal of %s is empty.", a.Handle)
+			return nil
+		}
+		for i, j := range memory.As[*dream.Journal](items) {
+			if i > 0 {
+				app.say("")
+			}
+			app.writeEntry(j, a)
+		}
+		return app.more(cmd, h, q, len(items))
+	}
+	return cmd
+}
+
+// writeEntry writes a journal entry as it would stand in a book.
+func (app *App) writeEntry(j *dream.Journal, a dream.Agent) {
+	title := when(j.At, a.Zone)
+	if j.Dream != "" {
+		title += ", " + j.Dream
+	}
+	if len(j.Topics) > 0 {
+		title += ": " + strings.Join(j.Topics, ", ")
+	}
+	app.say("%s", app.bold(cut(flat(title), app.Width)))
+	marks := "significance " + score(j.Significance)
+	if j.Duration > 0 {
+		marks += ", lasted " + lasted(j.Duration)
+	}
+	if j.Interrupted {
+		marks += ", interrupted"
+	}
+	app.say("%s\n%s", app.dim(marks), wrap(j.Content, app.Width, "  "))
+}

@@ -1,0 +1,27 @@
+package console
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// dreamID reads a dream's name as people give it: its id, or its number alone ("42" of agent echo is "dream/echo/0042").
+func dreamID(name string, a dream.Agent) string {
+	if n, err := strconv.ParseInt(strings.TrimPrefix(name, "#"), 10, 64); err == nil && n > 0 {
+		return workflows.DreamID(a.Handle, n)
+	}
+	return name
+}
+
+func sortedFields[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

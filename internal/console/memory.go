@@ -1,0 +1,240 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func (app *App) memory() *cobra.Command {
+	cmd := &cobra.Command{Use: "memory", Short: "What an agent remembers", GroupID: minds}
+	cmd.AddCommand(app.memoryImport(), app.memoryExport(), app.memorySearch(), app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryForget())
+	return cmd
+}
+
+// listFlags narrow a list of memories.
+type listFlags struct {
+	kinds, states, statuses []string
+	dream, session          string
+	since, until, order     string
+	limit                   int
+}
+
+func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
+	fs := cmd.Flags()
+	if kinds {
+		fs.StringSliceVarP(&f.kinds, "kind", "k", nil, "only these `kinds`, such as episode,gist")
+		app.completes(cmd, "kind", fixed(dream.Kinds))
+	}
+	fs.StringSliceVar(&f.states, "state", nil, "live (the default), superseded or archived")
+	fs.StringSliceVar(&f.statuses, "status", nil, "only these `statuses`")
+	fs.StringVar(&f.dream, "dream", "", "only what this `dream` made")
+	fs.StringVar(&f.since, "since", "", "not before this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
+	fs.StringVar(&f.until, "until", "", "before this `time`")
+	fs.IntVarP(&f.limit, "limit", "n", 20, "at most this many; 0 for all")
+	app.completes(cmd, "state", fixed([]dream.State{dream.Live, dream.Superseded, dream.Archived}))
+}
+
+// query turns the flags into a question to the store, in the agent's own zone.
+func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
+	q := memory.Query{Agent: a.ID, Statuses: f.statuses, Session: f.session, Order: memory.Order(f.order), Limit: f.limit}
+	for _, k := range f.kinds {
+		if !oneOf(k, dream.Kinds) {
+			return q, exit(Usage, "--kind %s is unknown; kinds are %v", k, dream.Kinds)
+		}
+		q.Kinds = append(q.Kinds, dream.Kind(k))
+	}
+	states := []dream.State{dream.Live, dream.Superseded, dream.Archived}
+	for _, s := range f.states {
+		if !oneOf(s, states) {
+			return q, exit(Usage, "--state %s is unknown; states are %v", s, states)
+		}
+		q.States = append(q.States, dream.State(s))
+	}
+	orders := []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore, memory.SoonestDue}
+	if !oneOf(f.order, orders) {
+		return q, exit(Usage, "--order %s is unknown; orders are %v", f.order, orders[1:])
+	}
+	var err error
+	if q.Since, err = readTime(f.since, a.Zone, now); err != nil {
+		return q, exit(Usage, "--since: %w", err)
+	}
+	if q.Until, err = readTime(f.until, a.Zone, now); err != nil {
+		return q, exit(Usage, "--until: %w", err)
+	}
+	if f.limit < 0 {
+		return q, exit(Usage, "--limit is %d; it must not be negative", f.limit)
+	}
+	if f.dream != "" {
+		q.Dream = dreamID(f.dream, a)
+	}
+	return q, nil
+}
+
+func oneOf[S ~string](word string, words []S) bool {
+	for _, w := range words {
+		if string(w) == word {
+			return true
+		}
+	}
+	return false
+}
+
+// readTime reads a day, a time or a duration ago.
+func readTime(s, zone string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, s, location(zone)); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t.UTC(), nil
+	}
+	text := s
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		text = days + "h"
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return time.Time{}, fmt.Errorf("%q is no time such as 2026-11-20, 2026-11-20T06:00 or 36h", s)
+	}
+	if text != s {
+		d *= 24
+	}
+	return now.Add(-d).UTC(), nil
+}
+
+func (app *App) memoryList() *cobra.Command {
+	f := &listFlags{}
+	cmd := &cobra.Command{Use: "list", Short: "List memories, newest first"}
+	app.whose(cmd)
+	app.addListFlags(cmd, f, true)
+	cmd.Flags().StringVar(&f.session, "session", "", "only this `session`")
+	cmd.Flags().StringVar(&f.order, "order", "", "newest, oldest, most_salient, highest_score or soonest_due")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		q, err := f.query(a, app.Now())
+		if err != nil {
+			return err
+		}
+		if len(q.Kinds) == 0 {
+			q.Kinds = dream.Kinds[:len(dream.Kinds)-1] // a night is told by `dreams`
+		}
+		items, err := h.Store.Find(cmd.Context(), q)
+		if err != nil {
+			return err
+		}
+		if err := app.rows(orEmpty(items), itemTable(items, a), "Nothing of that kind is remembered by %s.", a.Handle); err != nil {
+			return err
+		}
+		return app.more(cmd, h, q, len(items))
+	}
+	return cmd
+}
+
+// more tells how much a limit has left out.
+func (app *App) more(cmd *cobra.Command, h *House, q memory.Query, shown int) error {
+	if q.Limit == 0 || shown < q.Limit || app.json {
+		return nil
+	}
+	q.Limit = 0
+	all, err := h.Store.Count(cmd.Context(), q)
+	if err == nil && all > shown {
+		app.note("%d of %d are shown; --limit 0 shows all.", shown, all)
+	}
+	return err
+}
+
+func itemTable(items []dream.Item, a dream.Agent) *table {
+	t := &table{columns: []column{
+		{title: "ID", drop: 1}, {title: "WHEN"}, {title: "KIND"}, {title: "SALIENCE", right: true, drop: 2}, {title: "SCORE", right: true, drop: 3},
+		{title: "STATUS", drop: 4}, {title: "TAINT", drop: 5}, {title: "TEXT", flex: true},
+	}}
+	for _, item := range items {
+		head, marks := item.Header(), item.Marks()
+		salience, worth := "-", "-"
+		switch head.Kind {
+		case dream.KindEpisode:
+			salience = score(marks.Salience)
+		case dream.KindGist, dream.KindNight:
+		default:
+			worth = score(marks.Score)
+		}
+		t.add(head.ID, when(head.At, a.Zone), string(head.Kind), salience, worth, orDash(marks.Status), string(head.Taint), item.Text())
+	}
+	return t
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func (app *App) memorySearch() *cobra.Command {
+	var kinds []string
+	var n int
+	cmd := &cobra.Command{Use: "search TEXT", Short: "Find the memories nearest in meaning", Args: cobra.MinimumNArgs(1)}
+	app.whose(cmd)
+	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
+	cmd.Flags().IntVarP(&n, "limit", "n", 10, "how `many`")
+	app.completes(cmd, "kind", fixed(dream.Kinds))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		q, err := (&listFlags{kinds: kinds}).query(a, app.Now())
+		if err != nil {
+			return err
+		}
+		if n < 1 {
+			return exit(Usage, "--limit is %d; it must be at least 1", n)
+		}
+		vectors, space, err := h.Embed(cmd.Context(), a, []string{strings.Join(args, " ")})
+		if err != nil {
+			return fmt.Errorf("place the words in the agent's space: %w", err)
+		}
+		hits, err := h.Store.Near(cmd.Context(), a.ID, space, vectors[0], n, q.Kinds...)
+		if err != nil {
+			return fmt.Errorf("search the memory of %s: %w", a.Handle, err)
+		}
+		return app.showHits(cmd, h, a, hits)
+	}
+	return cmd
+}
+
+// found is a hit with what was hit.
+type found struct {
+	Cosine float64    `json:"cosine"`
+	Item   dream.Item `json:"item"`
+}
+
+func (app *App) showHits(cmd *cobra.Command, h *House, a dream.Agent, hits []memory.Hit) error {
+	t := &table{columns: []column{{title: "NEAR", right: true}, {title: "ID", drop: 1}, {title: "WHEN"}, {title: "KIND"}, {title: "TEXT", flex: true}}}
+	list := []found{}
+	for _, hit := range hits {
+		items, err := h.Store.Get(cmd.Context(), a.ID, hit.Item)
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			head := item.Header()
+			list = append(list, found{Cosine: hit.Cosine, Item: item})
+			t.add(score(hit.Cosine), head.ID, when(head.At, a.Zone), string(head.Kind), item.Text())
+		}
+	}
+	return app.rows(list, t, "%s remembers nothing with a place in this space; import with an embedder first.", a.Handle)
+}

@@ -1,0 +1,228 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+)
+
+// mostBad is how many bad lines are told one by one on a screen.
+const mostBad = 10
+
+func (app *App) memoryImport() *cobra.Command {
+	var format, dialogue string
+	var strict, bare bool
+	cmd := &cobra.Command{
+		Use: "import FILE...", Short: "Read memories from files: own JSONL, chats, a ChatGPT export, diaries, LoCoMo", Args: cobra.MinimumNArgs(1),
+		Long: `Import reads memories from files, - being standard input. The format is found from the file itself:
+
+  jsonl    our own, as memory export writes it
+  chat     OpenAI-style chat JSONL, a conversation or a message per line
+  chatgpt  conversations.json of a ChatGPT data export
+  diary    Markdown or plain text under dated headings
+  locomo   dialogues of the LoCoMo benchmark
+
+Importing twice adds nothing. A bad line is reported with its number and the rest goes in; with --strict nothing does.`,
+	}
+	app.whose(cmd)
+	cmd.Flags().StringVar(&format, "format", "", "jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
+	cmd.Flags().StringVar(&dialogue, "dialogue", "", "of a LoCoMo file, only this dialogue: sample `id` or number from 1")
+	cmd.Flags().BoolVar(&strict, "strict", false, "write nothing when a single line is bad")
+	cmd.Flags().BoolVar(&bare, "no-vectors", false, "do not place memories in the embedder's space now; the next dream will")
+	app.completes(cmd, "format", fixed(importer.Formats))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if format != "" && !oneOf(format, importer.Formats) {
+			return exit(Usage, "--format %s is unknown; formats are %v", format, importer.Formats)
+		}
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		files, drop, err := app.sources(args)
+		if err != nil {
+			return err
+		}
+		defer drop()
+		bar := app.meter("importing")
+		opts := importer.Options{
+			Format: importer.Format(format), Dialogue: dialogue, Strict: strict, Now: app.Now(), Progress: bar.move,
+			HalfLife: h.Knobs.HalfLife, FadeBelow: h.Knobs.FadeBelow,
+		}
+		if !bare {
+			opts.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }
+		}
+		report, err := importer.Import(cmd.Context(), h.Store, a, files, opts)
+		bar.done()
+		return app.imported(a, report, err)
+	}
+	return cmd
+}
+
+// sources opens what was named. Standard input is read twice like any file, so it is kept in a temporary one.
+func (app *App) sources(names []string) ([]importer.File, func(), error) {
+	var files []importer.File
+	var kept []string
+	drop := func() {
+		for _, path := range kept {
+			_ = os.Remove(path)
+		}
+	}
+	for _, name := range names {
+		path := name
+		if name == "-" {
+			f, err := os.CreateTemp("", "oneiros-import-*")
+			if err != nil {
+				return nil, drop, err
+			}
+			kept, path = append(kept, f.Name()), f.Name()
+			if _, err := io.Copy(f, app.In); err != nil {
+				return nil, drop, errors.Join(err, f.Close())
+			}
+			if err := f.Close(); err != nil {
+				return nil, drop, err
+			}
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			drop()
+			return nil, drop, exit(NotFound, "import: %w", err)
+		}
+		if info.IsDir() {
+			drop()
+			return nil, drop, exit(Usage, "import: %s is a folder; name its files, as in %s", name, filepath.Join(name, "*"))
+		}
+		files = append(files, importer.File{
+			Name: name, Size: info.Size(), ModTime: info.ModTime(),
+			Open: func() (io.ReadCloser, error) { return os.Open(path) },
+		})
+	}
+	return files, drop, nil
+}
+
+// imported tells what an import did.
+func (app *App) imported(a dream.Agent, r importer.Report, failed error) error {
+	strict := errors.Is(failed, importer.ErrStrict)
+	if failed != nil && !strict {
+		return fmt.Errorf("import into the memory of %s: %w", a.Handle, failed)
+	}
+	if app.json {
+		r.Bad = orEmpty(r.Bad)
+		if err := app.answer(r); err != nil {
+			return err
+		}
+		return failed
+	}
+	for i, bad := range r.Bad {
+		if i == mostBad {
+			break
+		}
+		app.note("  %s", bad)
+	}
+	if more := r.BadCount - int64(min(len(r.Bad), mostBad)); more > 0 {
+		app.note("  and %d more; --json lists up to %d", more, importer.MaxBad)
+	}
+	if strict {
+		return failed
+	}
+	app.say("%s remembers %d new: %s and %s read, %d known already, %s.", a.Handle, r.Added,
+		plural(r.Episodes, "episode", "episodes"), plural(r.Semantics, "piece of knowledge", "pieces of knowledge"), r.Known,
+		plural(int(r.BadCount), "bad line left out", "bad lines left out"))
+	if !r.First.IsZero() {
+		app.say("They reach from %s to %s.", day(r.First, a.Zone), day(r.Last, a.Zone))
+	}
+	return nil
+}
+
+func (app *App) memoryExport() *cobra.Command {
+	var output string
+	var kinds []string
+	var all bool
+	cmd := &cobra.Command{Use: "export", Short: "Give a memory back as JSONL, which memory import reads"}
+	app.whose(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "-", "the `file` to write; - is standard output")
+	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
+	cmd.Flags().BoolVar(&all, "all", false, "archived and superseded memories as well")
+	app.completes(cmd, "kind", fixed(dream.Kinds))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		q, err := (&listFlags{kinds: kinds}).query(a, app.Now())
+		if err != nil {
+			return err
+		}
+		n := 0
+		err = app.into(output, func(w io.Writer) (err error) {
+			n, err = importer.Export(cmd.Context(), h.Store, a, w, importer.ExportOptions{Archived: all, Kinds: q.Kinds})
+			return err
+		})
+		if err == nil && output != "-" {
+			app.note("%s written to %s.", plural(n, "memory", "memories"), output)
+		}
+		return err
+	}
+	return cmd
+}
+
+// into writes a file whole or not at all, or standard output.
+func (app *App) into(path string, write func(io.Writer) error) error {
+	if path == "-" || path == "" {
+		return write(app.Out)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// meter is a progress bar of one line on a terminal, and nothing elsewhere.
+type meter struct {
+	app   *App
+	what  string
+	drawn time.Time
+	shown bool
+}
+
+func (app *App) meter(what string) *meter { return &meter{app: app, what: what} }
+
+const barWidth = 30
+
+func (m *meter) move(done, total int64) {
+	if !m.app.Terminal || m.app.json || total <= 0 {
+		return
+	}
+	if now := m.app.Now(); done < total && now.Sub(m.drawn) < 100*time.Millisecond {
+		return
+	} else {
+		m.drawn = now
+	}
+	full := int(done * barWidth / total)
+	fmt.Fprintf(m.app.Err, "\r%s %s%s %3d %%", m.what, strings.Repeat("█", full), strings.Repeat("░", barWidth-full), done*100/total)
+	m.shown = true
+}
+
+func (m *meter) done() {
+	if m.shown {
+		fmt.Fprint(m.app.Err, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,281 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func (app *App) memoryShow() *cobra.Command {
+	var history bool
+	cmd := &cobra.Command{Use: "show ID", Short: "Show one memory whole, with what it was made from", Args: cobra.ExactArgs(1)}
+	app.whose(cmd)
+	cmd.Flags().BoolVar(&history, "revisions", false, "show every state it has been in, and what changed it")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, item, err := app.itemOf(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		if history {
+			return app.showRevisions(cmd, h, a, item.Header().ID)
+		}
+		if app.json {
+			return app.answer(item)
+		}
+		return app.showItem(app.Out, a, item)
+	}
+	return cmd
+}
+
+// itemOf finds an item by its id, or by the beginning of one, in the named agent's memory or in any.
+func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*House, dream.Agent, dream.Item, error) {
+	var house *House
+	var owner dream.Agent
+	var item dream.Item
+	err := app.each(cmd, func(h *House, a dream.Agent) error {
+		if item != nil {
+			return nil
+		}
+		got, err := oneItem(cmd.Context(), h, a, id, kinds)
+		house, owner, item = h, a, got
+		return err
+	})
+	if err == nil && item == nil {
+		err = exit(NotFound, "there is no memory %q; memory list and dreams list name them", id)
+	}
+	return house, owner, item, err
+}
+
+// oneItem finds an item by its id, or by a beginning that only one id has; nil when there is none.
+func oneItem(ctx context.Context, h *House, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
+	items, err := h.Store.Get(ctx, a.ID, id)
+	if err != nil || len(items) > 0 {
+		if len(items) > 0 && (len(kinds) == 0 || oneOf(string(items[0].Header().Kind), kinds)) {
+			return items[0], nil
+		}
+		return nil, err
+	}
+	if len(id) < 4 {
+		return nil, nil
+	}
+	all, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: kinds, States: []dream.State{dream.Live, dream.Superseded, dream.Archived}})
+	var match dream.Item
+	for _, item := range all {
+		if strings.HasPrefix(item.Header().ID, id) {
+			if match != nil {
+				return nil, exit(Usage, "%q is the beginning of several ids; give more of it", id)
+			}
+			match = item
+		}
+	}
+	return match, err
+}
+
+// showItem writes every field that says something, the text first.
+func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
+	fmt.Fprintf(w, "%s\n\n", wrap(item.Text(), app.Width, ""))
+	body, err := json.Marshal(item)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return err
+	}
+	var pairs []string
+	for _, name := range itemFields {
+		value, ok := fields[name]
+		if text := fieldText(name, value, a.Zone); ok && text != "" && text != item.Text() {
+			pairs = append(pairs, strings.ReplaceAll(name, "_", " "), text)
+		}
+	}
+	app.fields(w, pairs...)
+	return nil
+}
+
+// itemFields are the JSON names of all kinds, in the order of showing. Those that are not here are shown by nothing else.
+var itemFields = []string{
+	"id", "kind", "at", "state", "newer", "taint", "dream", "phase", "cycle", "stage", "status", "reason",
+	"context", "action", "outcome", "claim", "first_step", "criterion", "horizon", "premise", "content",
+	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "tone",
+	"kept", "synthetic", "counterfactual", "source", "episodes", "scenario", "fragment", "hypothesis", "parent", "trace",
+	"resolved_at", "residual", "session", "speaker", "origin", "topics", "duration", "interrupted",
+	"sources", "derived", "settings",
+}
+
+func fieldText(name string, value any, zone string) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case bool:
+		return yesNo(v)
+	case float64:
+		if name == "duration" {
+			return lasted(time.Duration(v))
+		}
+		return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 3, 64), "0"), ".")
+	case string:
+		if t, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			if t.IsZero() {
+				return ""
+			}
+			return when(t, zone)
+		}
+		return v
+	case []any:
+		parts := make([]string, len(v))
+		for i, part := range v {
+			parts[i] = fieldText("", part, zone)
+		}
+		return strings.Join(parts, ", ")
+	case map[string]any:
+		return mapText(v, zone)
+	}
+	return fmt.Sprint(value)
+}
+
+func mapText(m map[string]any, zone string) string {
+	var parts []string
+	for _, name := range sortedFields(m) {
+		if text := fieldText(name, m[name], zone); text != "" {
+			parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+text)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (app *App) showRevisions(cmd *cobra.Command, h *House, a dream.Agent, id string) error {
+	revisions, err := h.Store.Revisions(cmd.Context(), a.ID, id)
+	if err != nil {
+		return err
+	}
+	t := &table{columns: []column{{title: "#", right: true}, {title: "WHEN"}, {title: "CAUSE"}, {title: "STATE"}, {title: "STATUS", drop: 1}, {title: "SCORE", right: true, drop: 2}, {title: "TEXT", flex: true}}}
+	for _, r := range revisions {
+		t.add(strconv.Itoa(r.Number), when(r.At, a.Zone), r.Cause, string(r.Item.Header().State), orDash(r.Item.Marks().Status), score(r.Item.Marks().Score), r.Item.Text())
+	}
+	return app.rows(orEmpty(revisions), t, "It has no revisions.")
+}
+
+func (app *App) memoryUndo() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed", Args: cobra.ExactArgs(1),
+		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
+	}
+	app.whose(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, night, err := app.nightOf(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		if night.Outcome == dream.Dreaming {
+			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", night.ID, night.ID)
+		}
+		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", night.ID, a.Handle)); err != nil {
+			return err
+		}
+		undone, err := h.Store.Undo(cmd.Context(), a.ID, night.ID)
+		if err != nil {
+			return fmt.Errorf("undo dream %s: %w", night.ID, err)
+		}
+		if app.json {
+			return app.answer(map[string]any{"dream": night.ID, "archived": undone.Archived, "restored": undone.Restored, "kept": orEmpty(undone.Kept)})
+		}
+		app.say("Dream %s is undone: %s archived, %s restored.", night.ID, plural(undone.Archived, "item", "items"), plural(undone.Restored, "item", "items"))
+		if len(undone.Kept) > 0 {
+			app.say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (app *App) memoryForget() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "forget ID...", Short: "Erase memories for good", Args: cobra.MinimumNArgs(1),
+		Long: "Forget erases memories with their revisions and vectors, and scrubs them from whatever names them as a source.\nIt is the only thing that truly deletes, and nothing brings them back.",
+	}
+	app.whose(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		items, err := h.Store.Get(cmd.Context(), a.ID, args...)
+		if err != nil {
+			return err
+		}
+		if len(items) < len(args) {
+			return exit(NotFound, "%s remembers %d of these %d; nothing was erased: give whole ids, as memory list shows them", a.Handle, len(items), len(args))
+		}
+		if err := app.confirm(yes, fmt.Sprintf("This erases %s of %s for good", plural(len(args), "memory", "memories"), a.Handle)); err != nil {
+			return err
+		}
+		n, err := h.Store.Forget(cmd.Context(), a.ID, args...)
+		if err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+		if app.json {
+			return app.answer(map[string]any{"forgotten": n})
+		}
+		app.say("%s forgotten for good.", plural(n, "memory", "memories"))
+		return nil
+	}
+	return cmd
+}
+
+// errNight distinguishes a dream that is not there.
+var errNight = errors.New("no such dream")
+
+// nightOf finds the record of a dream by id, by number, or as the last one ("last").
+func (app *App) nightOf(cmd *cobra.Command, name string) (*House, dream.Agent, *dream.Night, error) {
+	if name == "last" {
+		return app.lastNight(cmd)
+	}
+	var house *House
+	var owner dream.Agent
+	var night *dream.Night
+	err := app.each(cmd, func(h *House, a dream.Agent) error {
+		if night != nil {
+			return nil
+		}
+		got, err := memory.One[*dream.Night](cmd.Context(), h.Store, a.ID, dreamID(name, a))
+		if errors.Is(err, memory.ErrNotFound) {
+			return nil
+		}
+		house, owner, night = h, a, got
+		return err
+	})
+	if err == nil && night == nil {
+		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, name)}
+	}
+	return house, owner, night, err
+}
+
+func (app *App) lastNight(cmd *cobra.Command) (*House, dream.Agent, *dream.Night, error) {
+	h, a, err := app.agentOf(cmd)
+	if err != nil {
+		return h, a, nil, err
+	}
+	items, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	for _, n := range memory.As[*dream.Night](items) {
+		return h, a, n, err
+	}
+	if err == nil {
+		err = exit(NotFound, "%s has not dreamt yet", a.Handle)
+	}
+	return h, a, nil, err
+}

@@ -1,0 +1,109 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Wish is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+type Wish struct {
+	Agent  string // handle
+	Tier   dream.Tier
+	Theme  string
+	Budget *budget.Micros
+	Seed   *uint64
+}
+
+// Estimate is the price of a dream before anything is spent.
+type Estimate struct {
+	Agent    string                `json:"agent"`
+	Tier     dream.Tier            `json:"tier"`
+	Models   map[dream.Role]string `json:"models"`
+	Free     bool                  `json:"free"`
+	Calls    int                   `json:"calls"`
+	Expected budget.Micros         `json:"expected_micros"`
+	Worst    budget.Micros         `json:"worst_micros"`
+	Cap      budget.Micros         `json:"cap_micros"`
+	Phases   []PhaseEstimate       `json:"phases"`
+}
+
+// PhaseEstimate is what one phase may cost.
+type PhaseEstimate struct {
+	Phase    dream.Phase   `json:"phase"`
+	Calls    int           `json:"calls"`
+	Expected budget.Micros `json:"expected_micros"`
+	Worst    budget.Micros `json:"worst_micros"`
+	Cap      budget.Micros `json:"cap_micros"`
+}
+
+// Nights begins, watches and ends dreams through Temporal.
+type Nights interface {
+	// Begin starts a dream and answers its id.
+	Begin(ctx context.Context, w Wish) (string, error)
+	// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
+	Cancel(ctx context.Context, dreamID string) error
+	// Running says whether Temporal still carries the dream on.
+	Running(ctx context.Context, dreamID string) (bool, error)
+}
+
+// Place is one thing that runs, and where.
+type Place struct {
+	Name  string `json:"name"`
+	Where string `json:"where"`
+}
+
+// Engine is what a process runs: always a client of Temporal, often a worker, sometimes a server of its own.
+type Engine interface {
+	Nights() Nights
+	Places() []Place
+	Gone() <-chan error // gives what ended by itself
+	Stop() error        // stops what it started, in order, and waits
+}
+
+// ErrNobody is returned by Reach when no cluster is configured and no server of ours runs.
+var ErrNobody = errors.New("no Temporal server is configured and none of ours is running")
+
+// NightDoor is the way to Temporal, which only some commands take.
+type NightDoor struct {
+	ConfirmAbove func() budget.Micros // a dearer estimate asks first
+	Estimate     func(ctx context.Context, h *House, w Wish) (Estimate, error)
+	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNobody.
+	Reach func(ctx context.Context, h *House) (Engine, error)
+	// Work connects likewise and runs a worker in this process.
+	Work func(ctx context.Context, h *House) (Engine, error)
+	// Up runs a worker in this process, and a server as its child when no cluster is configured.
+	Up func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	// Demo is a house apart: its own folder, sample lives, the built-in model, a server and a worker.
+	Demo func(ctx context.Context, dir string, tell func(format string, args ...any)) (*House, Engine, error)
+}
+
+func (app *App) addNights(root *cobra.Command) {
+	root.AddCommand(app.dream(), app.watch(), app.up(), app.worker())
+}
+
+// asks tells an estimate as a question's words.
+func (app *App) showEstimate(e Estimate) error {
+	if app.json {
+		return app.answer(e)
+	}
+	if e.Free {
+		app.say("A %s dream of %s: about %d calls to models that cost nothing. Nothing will be spent.", e.Tier, e.Agent, e.Calls)
+		return nil
+	}
+	app.say("A %s dream of %s: about %d calls, about %s, never more than %s.", e.Tier, e.Agent, e.Calls, e.Expected, e.Cap)
+	t := &table{columns: []column{
+		{title: "PHASE"}, {title: "CALLS", right: true}, {title: "EXPECTED", right: true}, {title: "AT WORST", right: true}, {title: "CAP", right: true},
+	}}
+	for _, p := range e.Phases {
+		t.add(string(p.Phase), fmt.Sprint(p.Calls), money(p.Expected), money(p.Worst), p.Cap.String())
+	}
+	t.total = []string{"all", fmt.Sprint(e.Calls), money(e.Expected), money(e.Worst), e.Cap.String()}
+	t.draw(app.Out, app.Width, app.bold)
+	return nil
+}

@@ -1,0 +1,156 @@
+package console
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// say writes a line of the answer.
+func (app *App) say(format string, args ...any) { fmt.Fprintf(app.Out, format+"\n", args...) }
+
+// note writes a line beside the answer, which --json leaves out.
+func (app *App) note(format string, args ...any) {
+	if !app.json {
+		fmt.Fprintf(app.Err, format+"\n", args...)
+	}
+}
+
+// answer writes one JSON document.
+func (app *App) answer(v any) error {
+	e := json.NewEncoder(app.Out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// rows writes a list: JSON when asked for, else the table, else a sentence that there is nothing.
+func (app *App) rows(list any, t *table, nothing string, args ...any) error {
+	if app.json {
+		return app.answer(list)
+	}
+	if len(t.rows) == 0 {
+		app.note(nothing, args...)
+		return nil
+	}
+	t.draw(app.Out, app.Width, app.bold)
+	return nil
+}
+
+func (app *App) bold(s string) string { return app.paint("1", s) }
+func (app *App) dim(s string) string  { return app.paint("2", s) }
+
+func (app *App) paint(code, s string) string {
+	if !app.Colour || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// fields writes names and values under one another; empty values are left out.
+func (app *App) fields(w io.Writer, pairs ...string) {
+	widest := 0
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			widest = max(widest, len(pairs[i]))
+		}
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		indent := strings.Repeat(" ", widest+gap)
+		text := strings.TrimPrefix(wrap(pairs[i+1], app.Width, indent), indent)
+		fmt.Fprintf(w, "%s%s%s\n", app.dim(pairs[i]), strings.Repeat(" ", widest+gap-len(pairs[i])), text)
+	}
+}
+
+// confirm asks a question that only yes answers. Where nobody can answer, only --yes does.
+func (app *App) confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	if !app.Terminal || app.json {
+		return exit(Refused, "%s; add --yes to agree, since nobody is there to ask", question)
+	}
+	fmt.Fprintf(app.Err, "%s. Go on? [y/N] ", question)
+	line, err := bufio.NewReader(app.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	if err != nil {
+		fmt.Fprintln(app.Err)
+	}
+	return exit(Refused, "nothing was done: the question was not answered with yes")
+}
+
+// when writes a time in the agent's zone, to the minute.
+func when(t time.Time, zone string) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.In(location(zone)).Format("2006-01-02 15:04")
+}
+
+func day(t time.Time, zone string) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.In(location(zone)).Format("2006-01-02")
+}
+
+func location(zone string) *time.Location {
+	if l, err := time.LoadLocation(zone); err == nil && zone != "" {
+		return l
+	}
+	return time.UTC
+}
+
+// score writes a number in [0, 1] with two decimals.
+func score(f float64) string { return fmt.Sprintf("%.2f", f) }
+
+// lasted writes how long something took.
+func lasted(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "-"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func caps(c dream.Caps) string {
+	return strings.Join([]string{c.Dream.String(), c.Day.String(), c.Month.String()}, " / ")
+}
+
+// money leaves nothing where nothing was spent.
+func money(m budget.Micros) string {
+	if m == 0 {
+		return "-"
+	}
+	return m.String()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,87 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (app *App) up() *cobra.Command {
+	return &cobra.Command{
+		Use: "up", Short: "Run everything on this machine: a Temporal server if none is configured, the store and a worker", GroupID: house,
+		Long: `Up runs everything on this machine, until Ctrl-C: the store, a worker and, when no Temporal cluster is configured,
+a Temporal server of its own with its user interface. Dreams under way go on when it is started again.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return app.serve(cmd.Context(), func(ctx context.Context, h *House) (Engine, error) { return app.Night.Up(ctx, h, app.note) })
+		},
+	}
+}
+
+func (app *App) worker() *cobra.Command {
+	return &cobra.Command{
+		Use: "worker", Short: "Run a worker against the configured Temporal cluster", GroupID: house,
+		Long: "Worker runs one worker process, until Ctrl-C, against the configured cluster or the server of an oneiros up on the\nsame data_dir. Many may share the load; all of one host share one store.",
+		RunE: func(cmd *cobra.Command, _ []string) error { return app.serve(cmd.Context(), app.Night.Work) },
+	}
+}
+
+// serve runs an engine until it is told to stop, or until a part of it ends by itself.
+func (app *App) serve(ctx context.Context, start func(context.Context, *House) (Engine, error)) error {
+	h, err := app.within(ctx)
+	if err != nil {
+		return err
+	}
+	engine, err := start(ctx, h)
+	if err != nil {
+		return err
+	}
+	if app.json {
+		if err := app.answer(map[string]any{"running": true, "places": engine.Places()}); err != nil {
+			return errors.Join(err, engine.Stop())
+		}
+	} else {
+		var pairs []string
+		for _, p := range engine.Places() {
+			pairs = append(pairs, p.Name, p.Where)
+		}
+		app.fields(app.Out, pairs...)
+		app.note("Running. Ctrl-C stops it; dreams under way go on next time.")
+	}
+	var ended error
+	select {
+	case <-ctx.Done():
+		app.note("Stopping.")
+	case err := <-engine.Gone():
+		ended = fmt.Errorf("stopped, because a part of it did: %w", err)
+	}
+	return errors.Join(ended, engine.Stop())
+}
+
+func (app *App) dreamsCancel() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cancel DREAM", Short: "End a dream with what it has", Args: cobra.ExactArgs(1),
+		Long: "Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept.\nDREAM is an id, a number of the agent's, or last.",
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, _, night, err := app.nightOf(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		engine, err := app.Night.Reach(cmd.Context(), h)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(engine.Nights().Cancel(cmd.Context(), night.ID), engine.Stop()); err != nil {
+			return err
+		}
+		if app.json {
+			return app.answer(map[string]string{"dream": night.ID, "asked": "cancel"})
+		}
+		app.say("Dream %s was asked to end. Its report will be in: oneiros dreams show %s", night.ID, night.ID)
+		return nil
+	}
+	return cmd
+}

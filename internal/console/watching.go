@@ -1,0 +1,209 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+func (app *App) watch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "watch [DREAM]", Short: "Follow a dream to its report", GroupID: nights, Args: cobra.MaximumNArgs(1),
+		Long: "Watch follows a dream that is going on, live, to its report. DREAM is an id, a number of the agent's, or last,\nwhich is the one watched when none is named. Leaving off watching changes nothing: the dream goes on.",
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name := "last"
+		if len(args) == 1 {
+			name = args[0]
+		}
+		h, a, night, err := app.nightOf(cmd, name)
+		if err != nil {
+			return err
+		}
+		if night.Outcome != dream.Dreaming {
+			return app.finished(cmd.Context(), h, a, night.ID)
+		}
+		engine, err := app.Night.Reach(cmd.Context(), h)
+		if err != nil {
+			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w", night.ID, err)
+		}
+		return errors.Join(app.follow(cmd.Context(), h, a, engine, night.ID), engine.Stop())
+	}
+	return cmd
+}
+
+// patience is how long the log may be silent before Temporal is asked whether the dream still lives.
+const patience = 5 * time.Second
+
+// page is how many events are read at once.
+const page = 500
+
+// follow tells a dream's events as they come, and ends with its report and the exit code of its outcome.
+func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engine, id string) error {
+	v := &view{app: app, style: app.style(a), phases: map[dream.Phase]dream.Tally{}}
+	defer v.clear()
+	var after int64
+	for {
+		events, err := h.Events.Events(ctx, a.ID, after, page)
+		if err != nil {
+			return app.left(ctx, id, err)
+		}
+		ended := false
+		for _, e := range events {
+			after = e.Seq
+			if e.Dream != id {
+				continue
+			}
+			if err := v.tell(e); err != nil {
+				return err
+			}
+			ended = e.Type == event.DreamEnded{}.EventType()
+		}
+		if ended {
+			v.clear()
+			return app.finished(ctx, h, a, id)
+		}
+		if len(events) == page {
+			continue
+		}
+		v.draw()
+		if err := app.await(ctx, h, a, engine, id, after); err != nil {
+			return app.left(ctx, id, err)
+		}
+	}
+}
+
+// await returns when there may be more events; when it was silent for long, it asks whether the dream still lives.
+func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engine, id string, after int64) error {
+	quiet, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	heard := make(chan error, 1)
+	go func() { heard <- h.Events.Await(quiet, a.ID, after) }()
+	select {
+	case err := <-engine.Gone():
+		cancel()
+		<-heard
+		return fmt.Errorf("what carried the dream on has stopped: %w", err)
+	case err := <-heard:
+		if err == nil || ctx.Err() != nil || quiet.Err() == nil {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+	alive, err := engine.Nights().Running(ctx, id)
+	if err != nil || alive {
+		return err
+	}
+	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+	if err == nil && night.Outcome == dream.Dreaming {
+		return exit(Unfinished, "dream %s stopped without an end: its workflow was terminated or timed out", id)
+	}
+	return err
+}
+
+// left says what goes on when somebody leaves off watching.
+func (app *App) left(ctx context.Context, id string, err error) error {
+	if ctx.Err() != nil {
+		return exit(Failure, "left off watching; dream %s is not over and goes on wherever a worker runs (oneiros up): watch it with oneiros watch %s, end it with oneiros dreams cancel %s", id, id, id)
+	}
+	return err
+}
+
+// finished reports a dream that is over, and turns its outcome into an exit code.
+func (app *App) finished(ctx context.Context, h *House, a dream.Agent, id string) error {
+	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+	if err != nil {
+		return err
+	}
+	if err := app.report(ctx, h, a, night); err != nil {
+		return err
+	}
+	if night.Outcome == dream.Completed {
+		return nil
+	}
+	return exit(Unfinished, "the dream ended %s%s", outcomeOf(night), reasonOf(night))
+}
+
+func reasonOf(n *dream.Night) string {
+	if n.Reason == "" {
+		return ""
+	}
+	return ": " + n.Reason
+}
+
+// view is the live drawing: in place on a terminal, a line per event elsewhere, JSON lines when asked for.
+type view struct {
+	app    *App
+	style  screen.Style
+	phases map[dream.Phase]dream.Tally
+	last   string
+	lines  int // drawn and still on the screen
+}
+
+func (v *view) tell(e event.Event) error {
+	if v.app.json {
+		body, err := json.Marshal(e)
+		if err == nil {
+			_, err = fmt.Fprintf(v.app.Out, "%s\n", body)
+		}
+		return err
+	}
+	if e.Type == (event.Spent{}).EventType() {
+		var s event.Spent
+		if err := json.Unmarshal(e.Data, &s); err != nil {
+			return fmt.Errorf("event %s: %w", e.ID, err)
+		}
+		v.phases[s.Tally.Phase] = s.Tally
+		return nil
+	}
+	line := screen.Line(e, v.style)
+	if line == "" {
+		return nil
+	}
+	if !v.app.Terminal {
+		fmt.Fprintln(v.app.Out, strings.TrimRight(line, "\n"))
+	}
+	v.last = strings.TrimRight(line, "\n")
+	return nil
+}
+
+// draw redraws the timeline and the latest event in place.
+func (v *view) draw() {
+	if !v.app.Terminal || v.app.json || v.last == "" {
+		return
+	}
+	var tallies []dream.Tally
+	for _, phase := range dream.Phases {
+		if t, ok := v.phases[phase]; ok {
+			tallies = append(tallies, t)
+		}
+	}
+	text := strings.TrimRight(screen.Timeline(tallies, v.style), "\n") + "\n" + v.last + "\n"
+	fmt.Fprint(v.app.Out, v.erase()+text)
+	v.lines = strings.Count(text, "\n")
+}
+
+// clear takes the drawing off the screen.
+func (v *view) clear() {
+	if v.lines > 0 {
+		fmt.Fprint(v.app.Out, v.erase())
+		v.lines = 0
+	}
+}
+
+func (v *view) erase() string {
+	if v.lines == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\x1b[J", v.lines)
+}
