@@ -26,6 +26,7 @@ type Life struct {
 	LastActive time.Time `json:"last_active"`
 	LastDream  time.Time `json:"last_dream"`            // when the last one ended
 	LastReason string    `json:"last_reason,omitempty"` // why the last automatic dream was not begun
+	NotBefore  time.Time `json:"not_before"`            // no automatic dream before this
 	Dreams     int       `json:"dreams"`
 	Settings   Settings  `json:"settings"`
 }
@@ -138,8 +139,8 @@ func (a *life) next(now time.Time) (time.Duration, bool) {
 
 func (a *life) dueAt() time.Time {
 	idle := a.state.LastActive.Add(a.state.Settings.IdleTimeout)
-	if gap := a.state.LastDream.Add(a.state.Settings.MinGap); !a.state.LastDream.IsZero() && gap.After(idle) {
-		return gap
+	if a.state.NotBefore.After(idle) {
+		return a.state.NotBefore
 	}
 	return idle
 }
@@ -207,6 +208,7 @@ func (a *life) over(ctx workflow.Context, dreamID string) {
 	}
 	a.state.State, a.state.Dream, a.dream = Sleeping, nil, nil
 	a.state.LastDream = workflow.Now(ctx)
+	a.state.NotBefore = a.state.LastDream.Add(a.state.Settings.MinGap)
 }
 
 // lookAtDream notices a dream that ended without being able to say so.
@@ -227,13 +229,12 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
 		_, err = a.begin(ctx, plan.Order)
 	}
-	switch {
-	case err != nil:
-		a.state.LastReason, a.state.LastDream = plain(err), workflow.Now(ctx)
-	case plan.Reason != "":
-		a.state.LastReason, a.state.LastDream = plan.Reason, workflow.Now(ctx)
-	default:
-		a.state.LastReason = ""
+	a.state.LastReason = plan.Reason
+	if err != nil {
+		a.state.LastReason = plain(err)
+	}
+	if a.state.LastReason != "" {
+		a.state.NotBefore = workflow.Now(ctx).Add(a.state.Settings.MinGap)
 	}
 }
 

@@ -1,0 +1,214 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// world is what surrounds a life in these tests: dreams that last an hour, and a planner that remembers being asked.
+type world struct {
+	env     *testsuite.TestWorkflowEnvironment
+	planned []time.Time
+	dreamt  []string
+	refuse  string // the planner's reason not to dream
+	running bool
+	lost    bool // dreams end without being able to say so
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	w := &world{env: suite.NewTestWorkflowEnvironment(), running: true}
+	w.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
+	w.env.RegisterWorkflowWithOptions(func(ctx workflow.Context, order activities.Order) (Result, error) {
+		w.dreamt = append(w.dreamt, order.Dream)
+		return Result{Dream: order.Dream, Outcome: dream.Completed}, workflow.Sleep(ctx, time.Hour)
+	}, workflow.RegisterOptions{Name: DreamType})
+	w.env.RegisterActivityWithOptions(func(context.Context, string) (activities.PlanResult, error) {
+		w.planned = append(w.planned, w.env.Now())
+		o := anOrder("dream/echo/" + string(rune('a'+len(w.planned)-1)))
+		return activities.PlanResult{Order: o, Reason: w.refuse}, nil
+	}, activity.RegisterOptions{Name: "Bed.Plan"})
+	w.env.RegisterActivityWithOptions(func(context.Context, activities.RunningRequest) (bool, error) {
+		return w.running, nil
+	}, activity.RegisterOptions{Name: "Bed.Running"})
+	return w
+}
+
+func anOrder(id string) activities.Order {
+	o := activities.Order{
+		Version: activities.OrderVersion, Dream: id, Agent: "a1", Handle: "echo", Tier: dream.Core, Day: "2026-10-19",
+		AsOf: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(),
+	}
+	for _, role := range dream.Roles {
+		o.Models[role] = "m"
+	}
+	return o
+}
+
+func (w *world) life(t *testing.T) Life {
+	t.Helper()
+	value, err := w.env.QueryWorkflow(QueryLife)
+	require.NoError(t, err)
+	var l Life
+	require.NoError(t, value.Get(&l))
+	return l
+}
+
+// ask sends a dream update and calls then with what came back.
+func (w *world) ask(order activities.Order, then func(refused, failed error)) {
+	w.env.UpdateWorkflow(UpdateDream, order.Dream, &testsuite.TestUpdateCallback{
+		OnAccept:   func() {},
+		OnReject:   func(err error) { then(err, nil) },
+		OnComplete: func(_ any, err error) { then(nil, err) },
+	}, order)
+}
+
+func TestALifeDreamsOneDreamAtATime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var first, second, third error
+	w.env.RegisterDelayedCallback(func() { w.ask(anOrder("dream/echo/0001"), func(r, f error) { first = orElse(r, f) }) }, time.Minute)
+	w.env.RegisterDelayedCallback(func() {
+		require.Equal(t, Dreaming, w.life(t).State)
+		w.ask(anOrder("dream/echo/0002"), func(r, f error) { second = orElse(r, f) })
+	}, 30*time.Minute)
+	w.env.RegisterDelayedCallback(func() {
+		require.Equal(t, Sleeping, w.life(t).State)
+		w.ask(anOrder("dream/echo/0003"), func(r, f error) { third = orElse(r, f) })
+	}, 2*time.Hour)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 4*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
+	require.NoError(t, first)
+	require.ErrorContains(t, second, "already dreaming dream/echo/0001")
+	require.NoError(t, third)
+	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0003"}, w.dreamt)
+}
+
+func orElse(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func TestALifeRefusesAnotherAgentsOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	order := anOrder("dream/other/0001")
+	order.Agent = "a2"
+	var refused error
+	w.env.RegisterDelayedCallback(func() { w.ask(order, func(r, f error) { refused = orElse(r, f) }) }, time.Minute)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
+	require.ErrorContains(t, refused, `the order is for agent "a2" and this is "a1"`)
+	require.Empty(t, w.dreamt)
+}
+
+func TestAnIdleAgentDreamsByItselfAndKeepsItsGap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	start := w.env.Now()
+	w.env.RegisterDelayedCallback(func() { w.env.SignalWorkflow(SignalActive, start.Add(20*time.Minute)) }, 20*time.Minute)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 9*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour}})
+	require.Len(t, w.planned, 2)
+	require.WithinDuration(t, start.Add(50*time.Minute), w.planned[0], time.Second, "thirty idle minutes after the activity")
+	require.WithinDuration(t, start.Add(7*time.Hour+50*time.Minute), w.planned[1], time.Second, "six hours after the first dream ended")
+}
+
+func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.refuse = "its models cost money"
+	var seen Life
+	w.env.RegisterDelayedCallback(func() { seen = w.life(t); w.env.CancelWorkflow() }, 4*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 2 * time.Hour}})
+	require.Empty(t, w.dreamt)
+	require.Equal(t, w.refuse, seen.LastReason)
+	require.Len(t, w.planned, 2)
+}
+
+func TestAnAgentThatIsNotAutomaticWaitsToBeAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env.RegisterDelayedCallback(func() {
+		require.Empty(t, w.planned)
+		w.env.SignalWorkflow(SignalSettings, Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour})
+	}, 100*time.Hour)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 101*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
+	require.Len(t, w.planned, 1, "switched on while long idle, it dreams at once")
+}
+
+func TestALifeGoesOnAsNewWithoutLosingASignal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	late := w.env.Now().Add(3 * time.Minute)
+	w.env.RegisterDelayedCallback(func() {
+		w.ask(anOrder("dream/echo/0001"), func(error, error) {})
+	}, time.Minute)
+	w.env.RegisterDelayedCallback(func() {
+		w.env.SetContinueAsNewSuggested(true)
+		w.env.SignalWorkflow(SignalActive, late.Add(-time.Minute))
+		w.env.SignalWorkflow(SignalSettings, Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour})
+		w.env.SignalWorkflow(SignalActive, late)
+	}, 3*time.Minute)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, w.env.GetWorkflowError(), &again)
+	var next AgentRequest
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &next))
+	require.NotNil(t, next.Carried)
+	require.Equal(t, Dreaming, next.Carried.State)
+	require.Equal(t, "dream/echo/0001", next.Carried.Dream.Dream)
+	require.True(t, next.Carried.LastActive.Equal(late))
+	require.True(t, next.Settings.Auto)
+}
+
+func TestALifeContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		tell func(w *world)
+	}{
+		{"by its signal", func(w *world) {
+			w.env.SignalWorkflow(SignalEnded, Ended{Dream: "dream/echo/0001", Outcome: dream.Completed})
+		}},
+		{"by looking, when the dream was terminated", func(w *world) { w.running = false }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			carried := Life{State: Dreaming, Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1}
+			w.env.RegisterDelayedCallback(func() { c.tell(w) }, 10*time.Minute)
+			var before, after Life
+			w.env.RegisterDelayedCallback(func() { before = w.life(t) }, 9*time.Minute)
+			w.env.RegisterDelayedCallback(func() { after = w.life(t); w.env.CancelWorkflow() }, 15*time.Minute)
+			w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Carried: &carried})
+			require.Equal(t, Dreaming, before.State)
+			require.Equal(t, Sleeping, after.State)
+			require.Equal(t, 1, after.Dreams)
+		})
+	}
+}
+
+func TestDreamIDsReadWell(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[int64]string{1: "dream/echo/0001", 42: "dream/echo/0042", 12345: "dream/echo/12345"} {
+		require.Equal(t, want, DreamID("echo", number))
+		require.Equal(t, "echo", HandleOf(want))
+	}
+	require.Empty(t, HandleOf("agent/echo"))
+	require.Equal(t, "agent/echo", AgentID("echo"))
+}
