@@ -25,24 +25,21 @@ const (
 // pieces is 1, the oldest 0, those between by their place in the order of times, so that a life long past still has its
 // latest day. Times after asOf count as asOf. Ties break by text.
 func Rank(pieces []Piece, now mood.PAD, asOf time.Time) []Piece {
-	type scored struct {
-		Piece
-		score float64
-	}
 	recency := recencies(pieces, asOf)
 	bias := now.Bias()
-	all := make([]scored, len(pieces))
+	order, scores, recent := make([]int, len(pieces)), make([]float64, len(pieces)), make([]float64, len(pieces))
 	for i, p := range pieces {
-		p.Recency = recency(p.At)
-		all[i] = scored{p, recencyWeight*p.Recency + salienceWeight*p.Salience +
-			congruenceWeight*now.Cosine(p.Affect) + biasWeight*pull(bias, p.Affect)}
+		order[i], recent[i] = i, recency(p.At)
+		scores[i] = recencyWeight*recent[i] + salienceWeight*p.Salience +
+			congruenceWeight*now.Cosine(p.Affect) + biasWeight*pull(bias, p.Affect)
 	}
-	slices.SortStableFunc(all, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Text, b.Text))
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(pieces[a].Text, pieces[b].Text))
 	})
-	out := make([]Piece, len(all))
-	for i, s := range all {
-		out[i] = s.Piece
+	out := make([]Piece, len(pieces))
+	for i, from := range order {
+		out[i] = pieces[from]
+		out[i].Recency = recent[from]
 	}
 	return out
 }
@@ -93,8 +90,8 @@ const nearDuplicate = .9
 func Fit(pieces []Piece, characters int) []Piece {
 	const least = Margin + 1
 	var fitted []Piece
-	var sets []map[string]bool
-	said := map[string]bool{}
+	var sets [][]int
+	said, known := map[string]bool{}, map[string]int{}
 	for _, p := range pieces {
 		if characters < least {
 			break
@@ -104,8 +101,8 @@ func Fit(pieces []Piece, characters int) []Piece {
 		if size > characters || said[key] {
 			continue
 		}
-		set := wordSet(p.Text)
-		if slices.ContainsFunc(sets, func(other map[string]bool) bool { return alike(set, other) }) {
+		set := wordSet(p.Text, known)
+		if slices.ContainsFunc(sets, func(other []int) bool { return alike(set, other) }) {
 			continue
 		}
 		said[key] = true
@@ -116,29 +113,39 @@ func Fit(pieces []Piece, characters int) []Piece {
 	return fitted
 }
 
-func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
+// wordSet is the text's words as sorted numbers; known numbers the words met so far.
+func wordSet(text string, known map[string]int) []int {
+	var set []int
 	for _, w := range words(text) {
-		set[w] = true
+		n, ok := known[w]
+		if !ok {
+			n = len(known)
+			known[w] = n
+		}
+		set = append(set, n)
 	}
-	return set
+	slices.Sort(set)
+	return slices.Compact(set)
 }
 
 // alike compares sets of words; with fewer than four words too little is said to call it a copy.
-func alike(a, b map[string]bool) bool {
-	if len(b) < len(a) {
-		a, b = b, a
-	}
-	if len(a) < 4 {
+func alike(a, b []int) bool {
+	least := min(len(a), len(b))
+	if least < 4 {
 		return false
 	}
 	shared := 0
-	for w := range a {
-		if b[w] {
-			shared++
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] < b[j]:
+			i++
+		case a[i] > b[j]:
+			j++
+		default:
+			shared, i, j = shared+1, i+1, j+1
 		}
 	}
-	return float64(shared) >= nearDuplicate*float64(len(a))
+	return float64(shared) >= nearDuplicate*float64(least)
 }
 
 // Shuffle moves a share of the pieces at random among their own places and leaves the others where they are: enough to break
