@@ -15,8 +15,8 @@ const (
 	perPrompt         = 16
 )
 
-// Tokenizers that are known, by the name a Spec gives them. A vocabulary is built when it is first asked for: about
-// 0.1 s and some 25 MB of memory that a process with local models never spends.
+// Tokenizers that are known, by the name a Spec gives them. They make a binary about 9 MB larger. A vocabulary is built
+// when it is first asked for: 20 to 40 ms and 3 to 6 MiB of memory, which a process with local models never spends.
 var tokenizers = map[string]func() *codec.Codec{
 	"o200k_base":  sync.OnceValue(codec.NewO200kBase),
 	"cl100k_base": sync.OnceValue(codec.NewCl100kBase),

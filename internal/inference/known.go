@@ -1,0 +1,151 @@
+package inference
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// Profile is a kind of server that speaks the OpenAI wire.
+type Profile struct {
+	Name    string `json:"name"`
+	About   string `json:"about"`
+	Implies Spec   `json:"implies"` // what a model takes there when nothing more is known of it; unpriced
+}
+
+// Override is what a deployment says of a model against what is known; nil fields leave what is known.
+type Override struct {
+	Wire      *string
+	Price     *budget.Price
+	Context   *int
+	Tokenizer *string
+	MaxHeat   *float64
+	MinP      *bool
+	TopP      *bool
+	Seed      *bool
+	Stop      *bool
+	JSON      *JSONMode
+	Reasoning *bool
+	Embeds    *bool
+	Judges    *bool
+	Local     bool // the provider is declared local: a model without a price costs nothing
+}
+
+// PricesAsOf is the day the embedded list prices stand for, and the note that goes with them.
+func PricesAsOf() (day, note string) {
+	b, err := known()
+	if err != nil {
+		return "", err.Error()
+	}
+	return b.AsOf, b.Note
+}
+
+// Profiles are the kinds of server that are known, and what each implies. Names of fields are the gateway's affair.
+func Profiles() []Profile {
+	b, err := known()
+	if err != nil {
+		return nil
+	}
+	out := make([]Profile, 0, len(b.Profiles))
+	for _, e := range b.Profiles {
+		out = append(out, Profile{Name: e.Name, About: e.About, Implies: e.spec()})
+	}
+	return out
+}
+
+// Known says what is known of a model on a kind of server: by its name, by its name without a date, or by its family.
+// What the server does not accept is taken off. A model known only by its family has no price.
+func Known(profile, model string) (Spec, bool) {
+	b, err := known()
+	if err != nil || model == "" {
+		return Spec{}, false
+	}
+	p, err := b.profile(profile)
+	if err != nil {
+		return Spec{}, false
+	}
+	e := b.find(strings.ToLower(model), p.Lists)
+	if e == nil {
+		return Spec{}, false
+	}
+	s := e.spec()
+	if e.Open {
+		s = p.spec()
+		s.Context, s.MaxHeat, s.Reasoning, s.Embeds = min(e.Context, p.Context), min(e.MaxHeat, p.MaxHeat), e.Reasoning, e.Embeds
+	}
+	s.MinP = s.MinP && p.MinP
+	s.Wire, s.Judges = model, !s.Embeds
+	return s, true
+}
+
+// Resolve builds the catalogue's entry "provider/model": what the profile implies, over it what is known of the model,
+// over that what the deployment says. An entry without a price is returned as it is; whoever pays refuses it.
+func Resolve(provider, profile, model string, override *Override) (Spec, error) {
+	if provider == "" || model == "" {
+		return Spec{}, fmt.Errorf("provider %q and model %q must both be named", provider, model)
+	}
+	b, err := known()
+	if err != nil {
+		return Spec{}, err
+	}
+	p, err := b.profile(profile)
+	if err != nil {
+		return Spec{}, fmt.Errorf("provider %s: %w", provider, err)
+	}
+	s := p.spec()
+	if found, ok := Known(profile, model); ok {
+		s = found
+	}
+	s.Name, s.Provider, s.Wire = provider+"/"+model, provider, model
+	if override != nil {
+		override.over(&s)
+	}
+	return s, nil
+}
+
+func (o *Override) over(s *Spec) {
+	replace(&s.Wire, o.Wire)
+	replace(&s.Context, o.Context)
+	replace(&s.Tokenizer, o.Tokenizer)
+	replace(&s.MaxHeat, o.MaxHeat)
+	replace(&s.MinP, o.MinP)
+	replace(&s.TopP, o.TopP)
+	replace(&s.Seed, o.Seed)
+	replace(&s.Stop, o.Stop)
+	replace(&s.JSON, o.JSON)
+	replace(&s.Reasoning, o.Reasoning)
+	replace(&s.Embeds, o.Embeds)
+	replace(&s.Judges, o.Judges)
+	switch {
+	case o.Price != nil:
+		price := *o.Price
+		s.Price = &price
+	case o.Local && s.Price == nil:
+		s.Price = &budget.Price{}
+	}
+}
+
+func replace[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+// Embedded is all that is known, as a table by "profile/wire name", for a door that looks models up by exact name.
+func Embedded() Table {
+	t := Table{}
+	b, err := known()
+	if err != nil {
+		return t
+	}
+	for _, p := range b.Profiles {
+		for name := range b.byName {
+			if s, ok := Known(p.Name, name); ok && s.Price != nil {
+				s.Name, s.Wire = p.Name+"/"+name, name
+				t[s.Name] = s
+			}
+		}
+	}
+	return t
+}

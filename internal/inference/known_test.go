@@ -1,0 +1,125 @@
+package inference_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+func TestTheEmbeddedDataSaysWhatDayItsPricesStandFor(t *testing.T) {
+	t.Parallel()
+	day, note := inference.PricesAsOf()
+	require.Regexp(t, `^20\d\d-\d\d-\d\d$`, day)
+	require.Contains(t, note, "list prices")
+	require.NotEmpty(t, inference.Profiles())
+	require.NotEmpty(t, inference.Embedded())
+}
+
+func TestEveryEmbeddedModelIsPlausible(t *testing.T) {
+	t.Parallel()
+	for name, s := range inference.Embedded() {
+		require.NotNil(t, s.Price, name)
+		require.Positive(t, s.Price.In, name)
+		require.LessOrEqual(t, s.Price.CachedIn, s.Price.In, name)
+		require.Less(t, s.Price.Out, 100*budget.Dollar, name)
+		require.Positive(t, s.Context, name)
+		require.False(t, s.BuiltIn, name)
+		if s.Embeds {
+			require.False(t, s.Judges, name)
+			continue
+		}
+		require.GreaterOrEqual(t, s.Price.Out, s.Price.In, name)
+		require.NotEmpty(t, s.JSON, name)
+	}
+}
+
+func TestWhatModelsRefuseIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		profile, model string
+		heat           float64
+		minP, topP     bool
+		reasoning      bool
+		priced         bool
+	}{
+		{"openai", "gpt-4o", 2, false, true, false, true},
+		{"openai", "gpt-4o-2024-08-06", 2, false, true, false, true},
+		{"openai", "gpt-4.1-mini", 2, false, true, false, true},
+		{"openai", "gpt-5", 0, false, false, true, true},
+		{"openai", "gpt-5-mini-2025-08-07", 0, false, false, true, true},
+		{"openai", "gpt-5.9-new", 0, false, false, true, false},
+		{"openai", "gpt-5-chat-latest", 2, false, true, false, true},
+		{"openrouter", "openai/gpt-5", 0, false, false, true, true},
+		{"openrouter", "anthropic/claude-sonnet-4.5", 1, false, false, false, true},
+		{"generic", "claude-3-5-haiku-20241022", 1, false, true, false, true},
+		{"generic", "claude-opus-4-7", 0, false, false, false, false},
+		{"generic", "claude-sonnet-5", 0, false, false, false, false},
+		{"generic", "mistral-small-latest", 1.5, false, true, false, true},
+		{"generic", "deepseek-chat", 2, false, true, false, true},
+		{"ollama", "llama3.2:3b", 2, false, true, false, false},
+		{"llamacpp", "tinyllama-1.1b-chat.gguf", 2, true, true, false, false},
+		{"vllm", "Qwen/Qwen2.5-7B-Instruct", 2, true, true, false, false},
+		{"ollama", "mistral-small:latest", 1.5, false, true, false, false},
+	} {
+		s, ok := inference.Known(c.profile, c.model)
+		require.True(t, ok, c.model)
+		require.InDelta(t, c.heat, s.MaxHeat, 1e-9, c.model)
+		require.Equal(t, c.minP, s.MinP, c.model)
+		require.Equal(t, c.topP, s.TopP, c.model)
+		require.Equal(t, c.reasoning, s.Reasoning, c.model)
+		require.Equal(t, c.priced, s.Price != nil, c.model)
+		require.Equal(t, c.model, s.Wire)
+	}
+	_, ok := inference.Known("openai", "no-such-thing")
+	require.False(t, ok)
+	_, ok = inference.Known("no-such-profile", "gpt-4o")
+	require.False(t, ok)
+}
+
+func TestADatedModelThatCostsMoreKeepsItsOwnPrice(t *testing.T) {
+	t.Parallel()
+	s, ok := inference.Known("openai", "gpt-4o-2024-05-13")
+	require.True(t, ok)
+	require.Equal(t, 15*budget.Dollar, s.Price.Out)
+}
+
+func TestADeploymentOverridesWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	heat, price := 1.2, budget.Price{In: 7, CachedIn: 7, Out: 9}
+	s, err := inference.Resolve("mine", "openai", "gpt-4o", &inference.Override{MaxHeat: &heat, Price: &price})
+	require.NoError(t, err)
+	require.Equal(t, "mine/gpt-4o", s.Name)
+	require.Equal(t, "mine", s.Provider)
+	require.Equal(t, "gpt-4o", s.Wire)
+	require.InDelta(t, 1.2, s.MaxHeat, 1e-9)
+	require.Equal(t, price, *s.Price)
+	require.Equal(t, "o200k_base", s.Tokenizer)
+}
+
+func TestOnlyADeclaredLocalProviderIsFree(t *testing.T) {
+	t.Parallel()
+	s, err := inference.Resolve("box", "ollama", "llama3.2", nil)
+	require.NoError(t, err)
+	require.Nil(t, s.Price, "nobody said that this server is ours")
+	s, err = inference.Resolve("box", "ollama", "llama3.2", &inference.Override{Local: true})
+	require.NoError(t, err)
+	require.Equal(t, budget.Price{}, *s.Price)
+	s, err = inference.Resolve("box", "generic", "gpt-4o", &inference.Override{Local: true})
+	require.NoError(t, err)
+	require.Positive(t, s.Price.In, "a known price is not forgotten because a proxy stands nearby")
+}
+
+func TestAnUnknownProfileIsToldTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	_, err := inference.Resolve("p", "grok", "m", nil)
+	require.ErrorContains(t, err, "openrouter")
+	_, err = inference.Resolve("", "openai", "m", nil)
+	require.Error(t, err)
+	s, err := inference.Resolve("p", "generic", "something-new", nil)
+	require.NoError(t, err)
+	require.Nil(t, s.Price)
+	require.InDelta(t, 1.0, s.MaxHeat, 1e-9)
+}
