@@ -117,6 +117,9 @@ func (s *Store) write(ctx context.Context, do func(deal) error) error {
 		defer s.gate.Unlock()
 	}
 	if _, err := (deal{l, ctx}).exec("BEGIN IMMEDIATE"); err != nil {
+		if busy(err) {
+			return fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)
+		}
 		return err
 	}
 	d := deal{l, context.WithoutCancel(ctx)}

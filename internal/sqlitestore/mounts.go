@@ -27,22 +27,27 @@ func remoteFuse(kind string) bool {
 // mountKind finds, in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), the type of the file system that holds
 // the folder: that of the longest mount point above it, and of the last of several on one point. Lines it cannot read
 // are passed over; empty when nothing holds the folder.
-func mountKind(table, folder string) (string, error) {
-	abs, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		abs = real
-	}
+func mountKind(table, folder string) string {
+	folder = resolved(folder)
 	kind, longest := "", -1
 	for line := range strings.Lines(table) {
 		point, fs, ok := mountLine(line)
-		if ok && holds(point, abs) && len(point) >= longest {
+		if ok && holds(point, folder) && len(point) >= longest {
 			kind, longest = fs, len(point)
 		}
 	}
-	return kind, nil
+	return kind
+}
+
+// resolved is a folder's own path, without links where they can be followed.
+func resolved(folder string) string {
+	if abs, err := filepath.Abs(folder); err == nil {
+		folder = abs
+	}
+	if followed, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = followed
+	}
+	return folder
 }
 
 // mountLine reads mount point (field 5) and type (the first field after the lone hyphen).

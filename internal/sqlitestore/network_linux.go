@@ -36,23 +36,23 @@ func networkSystem(folder string) (string, error) {
 	if err := unix.Statfs(folder, &st); err != nil {
 		return "", fmt.Errorf("ask which file system holds %s: %w", folder, err)
 	}
-	magic := uint32(st.Type)
+	return judge(uint32(st.Type), folder, "/proc/self/mountinfo"), nil
+}
+
+// judge reads the mount table only for FUSE, whose one magic number stands for disks and networks alike.
+func judge(magic uint32, folder, mounts string) string {
 	if name, ok := networkMagic[magic]; ok {
-		return name, nil
+		return name
 	}
 	if magic != fuseMagic {
-		return "", nil
+		return ""
 	}
-	table, err := os.ReadFile("/proc/self/mountinfo")
+	table, err := os.ReadFile(mounts)
 	if err != nil {
-		return "", nil // without /proc nobody can tell a FUSE disk from a FUSE network
+		return "" // without the table nobody can tell them apart
 	}
-	kind, err := mountKind(string(table), folder)
-	if err != nil {
-		return "", err
+	if kind := mountKind(string(table), folder); remoteFuse(kind) {
+		return kind
 	}
-	if remoteFuse(kind) {
-		return kind, nil
-	}
-	return "", nil
+	return ""
 }

@@ -1,0 +1,201 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// raw opens the file with no store around it.
+func raw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func do(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		_, err := db.ExecContext(t.Context(), s)
+		require.NoError(t, err, s)
+	}
+}
+
+func TestTheFileIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows keeps permissions elsewhere")
+	}
+	folder := filepath.Join(t.TempDir(), "new", "folder ?#%20é")
+	path := filepath.Join(folder, "my store ?#%41.db")
+	s := open(t, path)
+	_, err := s.NextDream(t.Context(), echo)
+	require.NoError(t, err)
+	names, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		require.Contains(t, name.Name(), filepath.Base(path))
+		info, err := name.Info()
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name.Name())
+	}
+	info, err := os.Stat(folder)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestAFileOfANewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s, err := sqlitestore.Open(t.Context(), path)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	do(t, raw(t, path), "PRAGMA user_version = 999")
+	_, err = sqlitestore.Open(t.Context(), path)
+	require.ErrorContains(t, err, "schema 999")
+	require.ErrorContains(t, err, "newer program")
+}
+
+func TestAFileOfAnotherProgramIsRefusedAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "theirs.db")
+	db := raw(t, path)
+	do(t, db, "CREATE TABLE recipes (name TEXT)")
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = sqlitestore.Open(t.Context(), path)
+	require.ErrorContains(t, err, "another program")
+	after, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	text := filepath.Join(t.TempDir(), "notes.txt")
+	require.NoError(t, os.WriteFile(text, []byte("these are no tables at all, only a long enough text"), 0o600))
+	_, err = sqlitestore.Open(t.Context(), text)
+	require.ErrorContains(t, err, "notes.txt")
+}
+
+func TestManyMayOpenANewFileAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	stores, faults := make(chan *sqlitestore.Store, 8), make(chan error, 8)
+	for range 8 {
+		go func() {
+			s, err := sqlitestore.Open(t.Context(), path)
+			stores <- s
+			faults <- err
+		}()
+	}
+	for range 8 {
+		require.NoError(t, <-faults)
+	}
+	for want := range int64(8) {
+		s := <-stores
+		n, err := s.NextDream(t.Context(), echo)
+		require.NoError(t, err)
+		require.Equal(t, want+1, n)
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestAStoreClosedAnswersNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s, err := sqlitestore.Open(t.Context(), path)
+	require.NoError(t, err)
+	waiting := make(chan error, 1)
+	go func() { waiting <- s.Await(context.WithoutCancel(t.Context()), echo, 0) }()
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+	require.ErrorIs(t, <-waiting, sqlitestore.ErrClosed)
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo})
+	require.ErrorIs(t, err, sqlitestore.ErrClosed)
+	_, err = s.Find(t.Context(), memory.Query{Agent: echo})
+	require.ErrorIs(t, err, sqlitestore.ErrClosed)
+	names, err := filepath.Glob(path + "*")
+	require.NoError(t, err)
+	require.Equal(t, []string{path}, names) // the log went into the file: one file to copy
+}
+
+func TestWhatWasWrittenIsThereAfterwards(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	for i := range 3 {
+		s, err := sqlitestore.Open(t.Context(), path)
+		require.NoError(t, err)
+		n, err := s.Count(t.Context(), memory.Query{Agent: echo})
+		require.NoError(t, err)
+		require.Equal(t, i, n)
+		_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode(string(rune('a'+i)), "x")}})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestAWriterThatNeverEndsIsNamed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path, sqlitestore.Busy(20*time.Millisecond))
+	conn, err := raw(t, path).Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	_, err = s.NextDream(t.Context(), echo)
+	require.ErrorContains(t, err, "another writer")
+	_, err = s.Find(t.Context(), memory.Query{Agent: echo}) // readers do not care
+	require.NoError(t, err)
+	_, err = conn.ExecContext(t.Context(), "ROLLBACK")
+	require.NoError(t, err)
+	_, err = s.NextDream(t.Context(), echo)
+	require.NoError(t, err)
+}
+
+func TestForgettingSaysWhenAReaderHoldsTheLog(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path, sqlitestore.Busy(20*time.Millisecond))
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("e", "a secret")}})
+	require.NoError(t, err)
+	conn, err := raw(t, path).Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	var n int
+	_, err = conn.ExecContext(t.Context(), "BEGIN")
+	require.NoError(t, err)
+	require.NoError(t, conn.QueryRowContext(t.Context(), "SELECT count(*) FROM items").Scan(&n))
+	erased, err := s.Forget(t.Context(), echo, "e")
+	require.ErrorContains(t, err, "forget again")
+	require.Equal(t, 1, erased)
+	_, err = conn.ExecContext(t.Context(), "COMMIT")
+	require.NoError(t, err)
+	_, err = s.Forget(t.Context(), echo, "e")
+	require.NoError(t, err)
+	require.NotContains(t, string(onDisk(t, path)), "a secret")
+}
+
+func TestAContextThatHasEndedWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := onFile(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Commit(ended, memory.Write{Agent: echo, Add: []dream.Item{episode("e", "x")}})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = s.Find(ended, memory.Query{Agent: echo})
+	require.ErrorIs(t, err, context.Canceled)
+	n, err := s.Count(t.Context(), memory.Query{Agent: echo})
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
