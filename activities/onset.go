@@ -255,6 +255,9 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fra
 	return v, said.Reason, Done{}, nil
 }
 
+// belowFloor is why most fragments are discarded; their composite is stored beside it.
+const belowFloor = "below the floor"
+
 // decide keeps a fragment whose composite exceeds the floor, and says why another is discarded.
 func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
 	f.Verdict = v
@@ -264,7 +267,7 @@ func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
 	case f.Content == "":
 		f.Status, f.Reason = dream.FragmentDiscarded, "nothing was said"
 	case !hypnagogia.Keep(v.Composite, order.Knobs.FragmentFloor):
-		f.Status, f.Reason = dream.FragmentDiscarded, fmt.Sprintf("composite %.2f is not above the floor %.2f", v.Composite, order.Knobs.FragmentFloor)
+		f.Status, f.Reason = dream.FragmentDiscarded, belowFloor
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/testsuite/histories"
@@ -67,5 +68,17 @@ func TestAMutatedWorkflowFailsTheSameSuite(t *testing.T) {
 	t.Parallel()
 	for _, file := range files(t) {
 		require.Error(t, histories.Replay(file, mutated), file)
+	}
+}
+
+// TestAHardenedNightKeepsItsHistorySmall holds the goal of 64 KiB and 400 events a dream: references cross, words do not.
+func TestAHardenedNightKeepsItsHistorySmall(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"dream-completed-hardened", "dream-completed-free", "dream-worker-stopped"} {
+		history, err := histories.Load("testdata/" + name + ".json.gz")
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(history.GetEvents()), 400, name)
+		require.LessOrEqual(t, proto.Size(history), 64<<10, name)
+		t.Logf("%s: %d events, %d bytes", name, len(history.GetEvents()), proto.Size(history))
 	}
 }

@@ -2,12 +2,12 @@ package stage_test
 
 import (
 	"context"
-	"encoding/json"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
@@ -19,9 +19,26 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 3 * time.Minute
 
-// open sets a stage on the shared server with a store of its own and a running worker.
+// needsServer skips a test that plays on the real server where only quick tests are wanted.
+func needsServer(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("plays on a real Temporal server; make test runs it")
+	}
+}
+
+// open sets a stage with a running worker.
 func open(t *testing.T, edit func(*stage.Play)) *stage.Company {
 	t.Helper()
+	company, w := rehearse(t, edit)
+	t.Cleanup(w.Stop)
+	return company
+}
+
+// rehearse sets a stage on the shared server with a store of its own; the caller stops the worker.
+func rehearse(t *testing.T, edit func(*stage.Play)) (*stage.Company, worker.Worker) {
+	t.Helper()
+	needsServer(t)
 	server := temporal.Shared(t)
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
@@ -35,8 +52,7 @@ func open(t *testing.T, edit func(*stage.Play)) *stage.Company {
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
 	w, err := company.Work()
 	require.NoError(t, err)
-	t.Cleanup(w.Stop)
-	return company
+	return company, w
 }
 
 func till(t *testing.T, o provider.Options) *provider.Server {
@@ -60,8 +76,6 @@ func TestAWholeNightWithTheBuiltInModel(t *testing.T) {
 	require.Equal(t, "dream/echo/0001", begun.Dream)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
-	body, _ := json.MarshalIndent(result, "", " ")
-	t.Log(string(body))
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Zero(t, result.Spent)
 }
@@ -79,8 +93,6 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
-	body, _ := json.MarshalIndent(result, "", " ")
-	t.Log(string(body))
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, p.Till.Book().Total, result.Spent, "a night without faults costs what the till took")
 }

@@ -1,0 +1,101 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// runs is how many nights are compared: 20 in the full proof, 4 otherwise.
+func runs() int {
+	if os.Getenv("PROVE") == "full" {
+		return 20
+	}
+	return 4
+}
+
+// TestTheSameNightTwiceIsTheSame proves decision 2: same seed, memory and model give the same dream, whatever the order in
+// which answers arrive, and also when its worker goes in the middle and another goes on. The nights differ in their
+// delays only. What is compared is everything that was written and spent, but for times.
+func TestTheSameNightTwiceIsTheSame(t *testing.T) {
+	t.Parallel()
+	needsServer(t)
+	var first string
+	for run := range runs() {
+		got := told(t, run, run == runs()-1)
+		if run == 0 {
+			first = got
+		}
+		require.Equal(t, first, got, "run %d", run)
+	}
+}
+
+// TestAnotherSeedIsAnotherNight is the negative control: the comparison does see a difference.
+func TestAnotherSeedIsAnotherNight(t *testing.T) {
+	t.Parallel()
+	needsServer(t)
+	require.NotEqual(t, told(t, 0, false), tellNight(t, 0, false, 12))
+}
+
+func told(t *testing.T, run int, interrupted bool) string { return tellNight(t, run, interrupted, 11) }
+
+// tellNight dreams one night on a deployment of its own and tells all of it but its times.
+func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p := till(t, provider.Options{Seed: 5, Jitter: 3 * time.Millisecond, JitterSeed: uint64(run)})
+	company, w := rehearse(t, func(play *stage.Play) { play.Provider = p.URL })
+	agent, err := company.Hire(ctx, 0, fmt.Sprintf("same-%d-%d", seed, os.Getpid()))
+	require.NoError(t, err)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	if interrupted {
+		settled := func() bool { return len(p.Till.Calls()) > 20 }
+		require.Eventually(t, settled, patience, time.Millisecond)
+		w.Stop()
+		again, err := company.Work()
+		require.NoError(t, err)
+		t.Cleanup(again.Stop)
+	} else {
+		t.Cleanup(w.Stop)
+	}
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	return write(t, ctx, company, agent, begun.Dream, interrupted)
+}
+
+// write lays out everything a night left behind, without what the clock decided.
+func write(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent, dreamID string, _ bool) string {
+	t.Helper()
+	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Order: memory.HighestScore})
+	require.NoError(t, err)
+	for _, item := range items {
+		if night, ok := item.(*dream.Night); ok {
+			night.Run, night.At, night.Ended, night.Spent = "", time.Time{}, time.Time{}, 0
+			for i := range night.Phases {
+				tally := &night.Phases[i]
+				tally.Started, tally.Ended = time.Time{}, time.Time{}
+				// A worker that goes leaves attempts of unknown end; they count in full, on top of what the night cost.
+				tally.Spent, tally.Calls, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0
+			}
+		}
+	}
+	body, err := json.MarshalIndent(items, "", " ")
+	require.NoError(t, err)
+	affect, err := company.Store.Affect(ctx, agent.ID)
+	require.NoError(t, err)
+	return fmt.Sprintf("%s\n%+v\n%s", body, affect, settled(t, ctx, company, dreamID))
+}

@@ -1,0 +1,27 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// settled lists what every finished step of a dream cost, by step.
+func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) string {
+	t.Helper()
+	rows, err := company.Ports.Purse.Ledger.Rows(ctx, purse.Query{Dream: dreamID, States: []purse.State{purse.Settled}})
+	require.NoError(t, err)
+	lines := make([]string, 0, len(rows))
+	for _, row := range rows {
+		lines = append(lines, fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
