@@ -48,7 +48,7 @@ type chatMessage struct {
 
 func readChat(src *source, to *sink) error {
 	in := lines{in: src.in}
-	loose := &exchanger{src: src, to: to, roles: true} // messages that stand on lines of their own
+	loose := talks{src: src, to: to}
 	err := in.each(to, func(line []byte) error {
 		var head chatLine
 		if line[0] != '{' {
@@ -68,8 +68,12 @@ func readChat(src *source, to *sink) error {
 			return nil
 		}
 		if head.Messages == nil {
-			err = src.message(loose, line, in.number, scalar(head.Conversation, head.Session, head.Thread), when, !told)
-			return badUnless(err, to, in.number, "")
+			session := scalar(head.Conversation, head.Session, head.Thread)
+			x, err := loose.of(session)
+			if err != nil {
+				return err
+			}
+			return badUnless(src.message(x, line, in.number, session, when, !told), to, in.number, "")
 		}
 		session := scalar(head.Conversation, head.Session, head.Thread, head.ID, head.Title)
 		if session == "" {
@@ -85,6 +89,42 @@ func readChat(src *source, to *sink) error {
 		return x.end()
 	})
 	return errors.Join(err, loose.end())
+}
+
+// talks keeps conversations apart whose messages stand on lines of their own, up to manyTalks at once.
+type talks struct {
+	src  *source
+	to   *sink
+	open map[string]*exchanger
+	all  []*exchanger // in the order in which they began
+}
+
+const manyTalks = 500
+
+func (t *talks) of(session string) (*exchanger, error) {
+	if x := t.open[session]; x != nil {
+		return x, nil
+	}
+	if len(t.all) == manyTalks {
+		if err := t.end(); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.all) == 0 {
+		t.open = map[string]*exchanger{}
+	}
+	x := &exchanger{src: t.src, to: t.to, roles: true}
+	t.open[session], t.all = x, append(t.all, x)
+	return x, nil
+}
+
+func (t *talks) end() error {
+	var err error
+	for _, x := range t.all {
+		err = errors.Join(err, x.end())
+	}
+	t.open, t.all = nil, nil
+	return err
 }
 
 // flaw is a fault of one record; other errors end the import.

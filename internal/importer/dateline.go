@@ -28,7 +28,7 @@ var dateForms = []struct {
 	shape *regexp.Regexp
 	order string // what the groups are
 }{
-	{regexp.MustCompile(`(?i)^` + weekday + `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})\b`), "ymd"},
+	{regexp.MustCompile(`(?i)^` + weekday + `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:T|\b)`), "ymd"},
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})(?:st|nd|rd|th|\.)?\s+(?:of\s+)?` + months + `,?\s+(\d{4})\b`), "dmy"},
 	{regexp.MustCompile(`(?i)^` + weekday + months + `\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b`), "mdy"},
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{1,2})\.(\d{1,2})\.(\d{4})\b`), "dmy"},

@@ -125,8 +125,9 @@ func year(n int) string {
 	what := []string{"mended the north window", "lost the ledger near Harbour Street", "found 12 letters in the attic", "argued about the winter market", "planted quince trees", "read the tide tables aloud"}
 	how := []string{"It rained all day.", "I want to understand why the clock stopped.", "Nobody expected that!", "The old lighthouse was dark again.", "I used to be afraid of the cellar stairs."}
 	var b bytes.Buffer
+	step := min(time.Hour, 290*24*time.Hour/time.Duration(n)).Truncate(time.Second)
 	for i := range n {
-		at := now.AddDate(0, 0, -300).Add(time.Duration(i) * time.Hour)
+		at := now.AddDate(0, 0, -300).Add(time.Duration(i) * step)
 		fmt.Fprintf(&b, `{"at":%q,"content":"%s %s. %s Note %d.","speaker":%q,"session":"s-%d"}`+"\n",
 			at.Format(time.RFC3339), who[i%3], what[i%6], how[(i*7+i/5)%5], i, who[(i+1)%3], i/8)
 	}

@@ -160,6 +160,7 @@ func gist(s string, n int) string {
 // quoted sets words in quotation marks; marks around them are not doubled, those inside become single.
 func quoted(s string) string {
 	s = strings.Trim(s, `"“” `)
-	s = strings.NewReplacer(`"`, "'", "“", "‘", "”", "’").Replace(s)
-	return "“" + s + "”"
+	return "“" + innerMarks.Replace(s) + "”"
 }
+
+var innerMarks = strings.NewReplacer(`"`, "'", "“", "‘", "”", "’")

@@ -1,0 +1,61 @@
+package importer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestInterleavedConversationsAreKeptApart(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	var b strings.Builder
+	for i, role := range []string{"user", "assistant"} {
+		for _, session := range []string{"bread", "boats"} {
+			fmt.Fprintf(&b, `{"role":%q,"content":"%s speaks of %s.","session":%q,"timestamp":%d}`+"\n", role, role, session, session, 1767254400+i)
+		}
+	}
+	bring(t, s, a, options(), text("talk.jsonl", b.String()))
+	var contents []string
+	for _, e := range episodes(t, s, "a") {
+		contents = append(contents, e.Content)
+	}
+	require.ElementsMatch(t, []string{
+		"user: user speaks of bread.\nassistant: assistant speaks of bread.",
+		"user: user speaks of boats.\nassistant: assistant speaks of boats.",
+	}, contents)
+}
+
+func TestAnExchangeEndsWhereSomebodyElseSpeaksAgain(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	turn := func(who, what string) string { return fmt.Sprintf(`{"speaker":%q,"dia_id":"D","text":%q}`, who, what) }
+	body := `[{"sample_id":"x","conversation":{"session_1_date_time":"9:00 am on 1 May, 2024","session_1":[` + strings.Join([]string{
+		turn("Ada", "The bell rang."), turn("Ada", "Twice."), turn("Bruno", "I heard it."), turn("Bruno", "From the mill."), turn("Cleo", "Not me."), turn("Ada", "You sleep deeply."), turn("Bruno", "Like a stone."),
+	}, ",") + `]}}]`
+	bring(t, s, a, options(), text("x.json", body))
+	all := episodes(t, s, "a")
+	require.Len(t, all, 3)
+	require.Equal(t, "Ada: The bell rang.\nTwice.\nBruno: I heard it.\nFrom the mill.", all[0].Content)
+	require.Equal(t, "Cleo: Not me.\nAda: You sleep deeply.", all[1].Content)
+	require.Equal(t, "Nobody answered, and these words were the last: “Like a stone.”", all[2].Outcome)
+	require.Contains(t, all[2].Context, "Just before, Ada had said: “You sleep deeply.”")
+}
+
+func TestAnUndatedFileKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	file := text("notes.txt", strings.Repeat("The first page is about the orchard and its keepers, who never slept in spring. ", 9)+"\n\n"+
+		strings.Repeat("The second page is about the ferry and the fog that ate its bell every autumn. ", 9))
+	bring(t, s, a, options(), file)
+	all := episodes(t, s, "a")
+	require.Len(t, all, 2)
+	require.Contains(t, all[0].Content, "orchard")
+	require.Equal(t, file.ModTime, all[1].At)
+	require.Contains(t, all[1].Derived, "at")
+}
