@@ -15,32 +15,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// heard is one chunk of a stream, or a plain answer: they differ only in delta and message.
-type heard struct {
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Choices []choice        `json:"choices"`
-	Usage   *openai.Usage   `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-}
-
-type choice struct {
-	Index   int                 `json:"index"`
-	Delta   speech              `json:"delta"`
-	Message speech              `json:"message"`
-	Finish  openai.FinishReason `json:"finish_reason"`
-}
-
-type speech struct {
-	Content   string `json:"content"`
-	Refusal   string `json:"refusal"`
-	Reasoning string `json:"reasoning"`         // vLLM, OpenRouter
-	Thinking  string `json:"reasoning_content"` // DeepSeek and others
-}
-
-// hidden says whether there was speech that is not part of the visible answer.
-func (s speech) hidden() bool { return s.Reasoning != "" || s.Thinking != "" || s.Refusal != "" }
-
 // listener is one generation being read.
 type listener struct {
 	g        *Gateway
@@ -247,28 +221,4 @@ func (l *listener) piece(s speech) (enough bool, err error) {
 		return false, &interrupted{context.Cause(l.caller)}
 	}
 	return false, nil
-}
-
-// plain takes an answer that did not come as a stream: it is one piece.
-func (l *listener) plain(body []byte) error {
-	var h heard
-	if err := json.Unmarshal(body, &h); err != nil {
-		return l.malformed(err)
-	}
-	if len(h.Choices) == 0 && len(h.Error) == 0 {
-		return l.malformed(errors.New("it holds no choice"))
-	}
-	if _, err := l.take(h, func(c choice) speech { return c.Message }); err != nil {
-		return err
-	}
-	l.finished = true
-	if l.answer.Finish == "" {
-		l.answer.Finish = inference.Stopped
-	}
-	return nil
-}
-
-func (l *listener) malformed(err error) error {
-	return &inference.Failure{Kind: inference.Malformed, Billed: true, Err: err,
-		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err))}
 }

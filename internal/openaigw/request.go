@@ -154,9 +154,12 @@ func check(spec inference.Spec, r inference.Request) error {
 			return badRequest("message %d (%s) is empty", i+1, m.Role)
 		}
 	}
-	for name, v := range map[string]*float64{"temperature": r.Sampling.Temperature, "min_p": r.Sampling.MinP, "top_p": r.Sampling.TopP} {
-		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
-			return badRequest("%s is %v; it must be a number from 0 up", name, *v)
+	for _, f := range []struct {
+		name string
+		v    *float64
+	}{{"temperature", r.Sampling.Temperature}, {"min_p", r.Sampling.MinP}, {"top_p", r.Sampling.TopP}} {
+		if f.v != nil && (math.IsNaN(*f.v) || math.IsInf(*f.v, 0) || *f.v < 0) {
+			return badRequest("%s is %v; it must be a number from 0 up", f.name, *f.v)
 		}
 	}
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {

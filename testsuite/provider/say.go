@@ -87,7 +87,7 @@ var (
 		"It was never the %a; the %b had been speaking all along.",
 		"Read backwards, the %a becomes a %n that %v the %b.",
 		"The %n counts to three and the %a is gone.",
-		"Two %a at once, and between them a %n without a door.",
+		"The %a twice, and in between a %n without a door.",
 		"Keep the %a, let the %b go first, and watch the %n.",
 		"The %b arrives late, as the %n does, and that is the pattern.",
 		"Someone drew the %a as a %n and it fits.",
@@ -98,8 +98,12 @@ var (
 // sentence is one readable sentence.
 func (v voice) sentence() string {
 	a, b := v.word(), v.word()
-	return strings.NewReplacer("%a", a, "%b", b, "%n", pick(v.dice, nouns), "%m", pick(v.dice, nouns), "%v", pick(v.dice, verbs)).
+	if b == a {
+		b = pick(v.dice, nouns)
+	}
+	text := strings.NewReplacer("%a", a, "%b", b, "%n", pick(v.dice, nouns), "%m", pick(v.dice, nouns), "%v", pick(v.dice, verbs)).
 		Replace(pick(v.dice, shapes))
+	return article.ReplaceAllString(text, "${1}n $2")
 }
 
 // word is one of the prompt's, or one of our own.
@@ -116,6 +120,7 @@ func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
 
 var (
 	bullet  = regexp.MustCompile(`(?m)^\s*(?:[-*•]|\d+[.)])?\s*\[([a-z]{1,3}\d+)\]\s*(.*)$`)
+	article = regexp.MustCompile(`\b([Aa]) ([aeio])`)
 	letters = regexp.MustCompile(`[\p{L}]{5,14}`)
 )
 

@@ -1,0 +1,61 @@
+package openaigw
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// heard is one chunk of a stream, or a plain answer: they differ only in delta and message.
+type heard struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Choices []choice        `json:"choices"`
+	Usage   *openai.Usage   `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+}
+
+type choice struct {
+	Index   int                 `json:"index"`
+	Delta   speech              `json:"delta"`
+	Message speech              `json:"message"`
+	Finish  openai.FinishReason `json:"finish_reason"`
+}
+
+type speech struct {
+	Content   string `json:"content"`
+	Refusal   string `json:"refusal"`
+	Reasoning string `json:"reasoning"`         // vLLM, OpenRouter
+	Thinking  string `json:"reasoning_content"` // DeepSeek and others
+}
+
+// hidden says whether there was speech that is not part of the visible answer.
+func (s speech) hidden() bool { return s.Reasoning != "" || s.Thinking != "" || s.Refusal != "" }
+
+// plain takes an answer that did not come as a stream: it is one piece.
+func (l *listener) plain(body []byte) error {
+	var h heard
+	if err := json.Unmarshal(body, &h); err != nil {
+		return l.malformed(err)
+	}
+	if len(h.Choices) == 0 && len(h.Error) == 0 {
+		return l.malformed(errors.New("it holds no choice"))
+	}
+	if _, err := l.take(h, func(c choice) speech { return c.Message }); err != nil {
+		return err
+	}
+	l.finished = true
+	if l.answer.Finish == "" {
+		l.answer.Finish = inference.Stopped
+	}
+	return nil
+}
+
+func (l *listener) malformed(err error) error {
+	return &inference.Failure{Kind: inference.Malformed, Billed: true, Err: err,
+		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err))}
+}
