@@ -77,6 +77,9 @@ func (k *knowledge) hear(ep *dream.Episode, d *draft) {
 	}
 	k.spoken = d.voices(k.spoken[:0])
 	for _, v := range k.spoken {
+		if d.said == nil {
+			v.speaker = "" // a note with a speaker may tell of them as well as quote them
+		}
 		if len(k.speakers) < 500 {
 			k.speakers[v.speaker]++
 		}
