@@ -85,7 +85,7 @@ func build(built, source string) error {
 	}
 	fmt.Fprintln(os.Stderr, "building temporald: about 4 minutes on two cores the first time, seconds after that")
 	began, fresh := time.Now(), built+".new"
-	make := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", fresh, ".")
+	make := exec.Command("go", "build", "-ldflags", "-s -w", "-o", fresh, ".")
 	make.Dir = source
 	make.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := make.CombinedOutput(); err != nil {

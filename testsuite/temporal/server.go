@@ -84,6 +84,7 @@ func WithTimeSkipping() Option {
 // by its process id when the test ends, and leaves by itself if the test program dies.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
+	skipShort(t)
 	p := plan{ui: "-1", namespaces: []string{"default"}}
 	for _, opt := range opts {
 		opt(&p)
@@ -102,6 +103,14 @@ func Start(t testing.TB, opts ...Option) *Server {
 		}
 	})
 	return s
+}
+
+// skipShort keeps real servers out of go test -short, which is make check.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real Temporal server; run without -short")
+	}
 }
 
 // Dial connects a client to the server's namespace and closes it when the test ends. Edits change its options first.

@@ -31,6 +31,7 @@ var (
 // the task queues never do.
 func Shared(t testing.TB) *Server {
 	t.Helper()
+	skipShort(t)
 	all, err := common()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,141 @@
+# Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/sh
+
+export CGO_ENABLED := 0
+
+GO       ?= go
+FUZZTIME ?= 60s
+BENCH    ?= .
+BENCHTIME ?= 1s
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STAMP    := -s -w -X main.version=$(VERSION)
+
+# Packages are tested two at a time: real servers and worker processes share the cores with them.
+TEST  := $(GO) test -p 2
+TOOLS := bin/tools/staticcheck bin/tools/go-errorlint bin/tools/workflowcheck bin/tools/gofumpt
+
+.PHONY: help
+help: ## Print this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
+
+# --- build and run ---
+
+.PHONY: build
+build: oneiros bin/temporald ## Build bin/oneiros and bin/temporald
+
+.PHONY: oneiros
+oneiros:
+	@test -e bin/oneiros || echo "building oneiros: one to two minutes the first time, seconds after that"
+	@mkdir -p bin
+	$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
+
+# The server's 900 packages are compiled once and cached by Go; -trimpath would compile them again for the tests.
+bin/temporald: $(wildcard cmd/temporald/*.go) cmd/temporald/go.mod cmd/temporald/go.sum
+	@echo "building temporald, the Temporal server: about 4 minutes on two cores the first time, seconds after that"
+	@mkdir -p bin
+	$(GO) -C cmd/temporald build -buildvcs=false -ldflags "$(STAMP)" -o ../../bin/temporald.new .
+	@mv bin/temporald.new bin/temporald
+
+.PHONY: dream
+dream: build ## Watch a first dream: the built-in model over a sample life, no key, no account
+	bin/oneiros dream --demo
+
+.PHONY: up
+up: build ## Start server, worker and store on this machine
+	bin/oneiros up
+
+# --- check and test ---
+
+.PHONY: check
+check: lint ## Before a commit: format, vet, lint, unit and replay tests; no server (under 3 minutes warm)
+	$(TEST) -short -timeout 10m ./...
+
+.PHONY: test
+test: lint bin/temporald ## Everything: lint, all tests, real servers, each heavy proof in its reduced form
+	$(TEST) -timeout 40m ./...
+	$(GO) -C cmd/temporald test -timeout 10m ./...
+
+.PHONY: lint
+lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
+	@bad=$$(bin/tools/gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+	if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) -C cmd/temporald vet ./...
+	bin/tools/staticcheck ./...
+	bin/tools/go-errorlint -asserts=false -comparison=true -errorf=true ./...
+	bin/tools/workflowcheck ./workflows/...
+
+.PHONY: fmt
+fmt: bin/tools/gofumpt ## Format every Go file
+	bin/tools/gofumpt -w $$(git ls-files --cached --others --exclude-standard '*.go')
+
+.PHONY: replay
+replay: ## Replay the recorded histories against today's workflows
+	$(GO) test -count=1 -v -run Replay ./workflows/... ./testsuite/...
+
+.PHONY: record
+record: bin/temporald ## Record histories anew, from the code that is deployed, never from the change under test
+	RECORD=1 $(GO) test -count=1 -v -timeout 30m -run Record ./workflows/... ./testsuite/...
+
+.PHONY: race
+race: ## The unit tests under the race detector (needs a C compiler)
+	@command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null || { \
+	echo "make race: the race detector needs cgo and there is no C compiler ($$($(GO) env CC)) here; install gcc or clang, or set CC"; exit 1; }
+	CGO_ENABLED=1 $(TEST) -race -short -timeout 30m ./...
+
+.PHONY: cover
+cover: ## Test coverage, the sum and coverage.out
+	$(TEST) -short -timeout 20m -coverpkg=./... -coverprofile=coverage.out ./...
+	$(GO) tool cover -func=coverage.out | tail -n 1
+
+.PHONY: fuzz
+fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
+	@git ls-files --cached --others --exclude-standard '*_test.go' | xargs grep -n '^func Fuzz' /dev/null | \
+	sed 's/^\([^:]*\)\/[^/:]*:[0-9]*:func \(Fuzz[A-Za-z0-9_]*\).*/\1 \2/' | sort -u | while read -r dir name; do \
+	echo "fuzz $$dir $$name for $(FUZZTIME)"; \
+	$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "./$$dir" </dev/null || exit 1; done
+
+# --- prove and measure ---
+
+# The status of the left side of a pipe is carried in a file: POSIX sh has no pipefail.
+.PHONY: prove
+prove: bin/temporald ## The proofs in full, for hours; written to docs/measurements/
+	@mkdir -p docs/measurements bin
+	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... 2>&1; echo $$? >bin/prove.status; } | \
+	tee docs/measurements/prove.txt | grep -E '^(===|---|ok|FAIL|PASS|\?)' || true
+	@exit $$(cat bin/prove.status)
+
+.PHONY: bench
+bench: bin/temporald ## Every benchmark; written to docs/measurements/bench-*.txt, one file a package
+	@mkdir -p docs/measurements
+	@git ls-files --cached --others --exclude-standard '*_test.go' | xargs grep -l '^func Benchmark' /dev/null | \
+	sed 's/\/[^/]*$$//' | sort -u | while read -r dir; do \
+	out=docs/measurements/bench-$$(echo "$$dir" | tr / -).txt; echo "$$dir -> $$out"; \
+	{ $(MEASURED); $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m "./$$dir" </dev/null 2>&1 || exit 1; } >"$$out" || \
+	{ cat "$$out"; exit 1; }; done
+
+# What a measurement was made on, so that two files can be compared.
+MEASURED = echo "\# $(VERSION), $$($(GO) version | cut -d' ' -f3,4), $$(getconf _NPROCESSORS_ONLN) cores, $$(date -u +%Y-%m-%d)"
+
+# --- keep house ---
+
+.PHONY: tidy
+tidy: ## Tidy the three modules
+	$(GO) mod tidy
+	cd cmd/temporald && $(GO) mod tidy
+	cd tools && $(GO) mod tidy
+
+.PHONY: clean
+clean: ## Remove what was built (not Go's own cache)
+	rm -rf bin coverage.out
+
+bin/tools/staticcheck: PKG = honnef.co/go/tools/cmd/staticcheck
+bin/tools/go-errorlint: PKG = github.com/polyfloyd/go-errorlint
+bin/tools/workflowcheck: PKG = go.temporal.io/sdk/contrib/tools/workflowcheck
+bin/tools/gofumpt: PKG = mvdan.cc/gofumpt
+$(TOOLS): tools/go.mod tools/go.sum
+	@mkdir -p bin/tools
+	$(GO) -C tools build -buildvcs=false -o ../$@ $(PKG)
