@@ -2,18 +2,18 @@ package config
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Spec says what is known of a model: the built-in ones, then the configured overrides over the embedded price and
-// capability data over what the provider's profile implies. A local provider's models cost nothing.
+// Spec says what is known of a model: a built-in one, or what is configured over what is known of it and of its server.
+// A local provider's models cost nothing.
 func (c Config) Spec(name string) (inference.Spec, error) {
-	if spec, ok := c.known[name]; ok && spec.BuiltIn {
-		return spec, nil
+	for _, spec := range c.builtIn {
+		if spec.Name == name {
+			return spec, nil
+		}
 	}
 	provider, wire, ok := strings.Cut(name, "/")
 	if !ok || provider == "" || wire == "" {
@@ -26,23 +26,13 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 	if !ok {
 		return inference.Spec{}, fmt.Errorf("model %q belongs to provider %q, which is not configured; add providers.%s with profile and base_url", name, provider, provider)
 	}
-	spec := c.profiles[p.Profile]
-	if known, ok := c.known[p.Profile+"/"+wire]; ok {
-		spec = known
-	}
-	spec.Name, spec.Provider, spec.BuiltIn = name, provider, false
-	if spec.Wire == "" {
-		spec.Wire = wire
-	}
+	said := inference.Override{Local: p.Local}
 	for _, m := range p.Models {
 		if m.Name == wire {
-			spec = m.Over(spec)
+			said = m.override(p.Local)
 		}
 	}
-	if p.Local && spec.Price == nil {
-		spec.Price = &budget.Price{}
-	}
-	return spec, nil
+	return inference.Resolve(provider, p.Profile, wire, &said)
 }
 
 // Catalog holds every model that is configured by a list or named by a role.
@@ -53,8 +43,8 @@ func (c Config) Catalog() inference.Table {
 			table[name] = spec
 		}
 	}
-	for name := range c.known {
-		add(name)
+	for _, spec := range c.builtIn {
+		add(spec.Name)
 	}
 	for provider, p := range c.Providers {
 		for _, m := range p.Models {
@@ -69,11 +59,19 @@ func (c Config) Catalog() inference.Table {
 
 func (c Config) builtIns() []string {
 	var names []string
-	for name, spec := range c.known {
-		if spec.BuiltIn {
-			names = append(names, name)
-		}
+	for _, spec := range c.builtIn {
+		names = append(names, spec.Name)
 	}
-	sort.Strings(names)
 	return names
 }
+
+// Lookup makes the configuration a Catalog: an agent may name any model of a configured provider.
+func (c Config) Lookup(model string) (inference.Spec, error) {
+	spec, err := c.Spec(model)
+	if err != nil {
+		return spec, &inference.Failure{Kind: inference.Unknown, Message: err.Error()}
+	}
+	return spec, nil
+}
+
+var _ inference.Catalog = Config{}

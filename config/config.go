@@ -29,8 +29,7 @@ type Config struct {
 
 	settings []Setting
 	env      map[string]string
-	known    inference.Table
-	profiles map[string]inference.Spec
+	builtIn  []inference.Spec
 }
 
 // Store is where memory, events and the ledger live.
@@ -111,6 +110,7 @@ type Log struct {
 // Consent is what may be used without asking again (Z13).
 type Consent struct {
 	EnvironmentKey bool          `json:"environment_key"`
+	AutoPaid       bool          `json:"auto_paid"`
 	LocalOllama    bool          `json:"local_ollama"`
 	ConfirmAbove   budget.Micros `json:"confirm_above"`
 }

@@ -15,20 +15,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-func known() inference.Table {
-	table := inference.Table{
-		"openai/gpt-small": {Name: "openai/gpt-small", Provider: "openai", Wire: "gpt-small", Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
-	}
-	table["builtin/associative"] = inference.Spec{Name: "builtin/associative", Provider: config.BuiltIn, Price: &budget.Price{}, BuiltIn: true}
-	table["builtin/lexical"] = inference.Spec{Name: "builtin/lexical", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true}
-	return table
+var builtIn = []inference.Spec{
+	{Name: "builtin/associative", Provider: config.BuiltIn, Price: &budget.Price{}, BuiltIn: true},
+	{Name: "builtin/lexical", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
 }
 
 // load reads a file of the given name and content, beside an environment and flags.
 func load(t *testing.T, name, content string, env, args []string) (config.Config, error) {
 	t.Helper()
 	dir := t.TempDir()
-	o := config.Options{Dir: dir, Env: env, Flags: config.Flags(), Known: known()}
+	o := config.Options{Dir: dir, Env: env, Flags: config.Flags(), BuiltIn: builtIn}
 	if name != "" {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 	}
@@ -100,7 +96,7 @@ money: {dream: 5, day: 2, month: much}
 worker: {concurrent: 1.5}
 log: {level: loud}
 temporal: {tls: {cert_file: a.pem}}
-roles: {generator: openai/gpt-small, observer: tinyllama}
+roles: {generator: openai/gpt-4.1-mini, observer: tinyllama}
 telepathy: true
 `
 	_, err := load(t, "oneiros.yaml", file, nil, nil)
@@ -115,7 +111,7 @@ telepathy: true
 		"worker.concurrent is 1.5; it must be a whole number",
 		`log.level is "loud"; it must be one of debug, info, warn, error`,
 		"temporal.tls.cert_file and temporal.tls.key_file go together",
-		`roles.generator: model "openai/gpt-small" belongs to provider "openai", which is not configured`,
+		`roles.generator: model "openai/gpt-4.1-mini" belongs to provider "openai", which is not configured`,
 		`roles.observer: model "tinyllama" must be provider/model`,
 		"telepathy is no setting",
 	} {
@@ -125,7 +121,7 @@ telepathy: true
 
 func TestAFileThatWasAskedForMustExist(t *testing.T) {
 	t.Parallel()
-	_, err := config.Load(config.Options{File: filepath.Join(t.TempDir(), "absent.yaml"), Known: known()})
+	_, err := config.Load(config.Options{File: filepath.Join(t.TempDir(), "absent.yaml"), BuiltIn: builtIn})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

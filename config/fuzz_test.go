@@ -32,7 +32,7 @@ func FuzzFile(f *testing.F) {
 		_, err = file.WriteString(body)
 		require.NoError(t, err)
 		require.NoError(t, file.Close())
-		c, err := config.Load(config.Options{File: file.Name(), Dir: filepath.Dir(file.Name()), Known: known()})
+		c, err := config.Load(config.Options{File: file.Name(), Dir: filepath.Dir(file.Name()), BuiltIn: builtIn})
 		if err == nil {
 			require.NoError(t, c.Dream.Validate())
 			require.NotEmpty(t, c.Settings())

@@ -20,14 +20,13 @@ type Options struct {
 	Env   []string       // "NAME=value" as os.Environ gives it
 	Flags *pflag.FlagSet // as Flags made it; nil for none
 
-	Known    inference.Table           // built-in models, and prices and capabilities of hosted ones as "profile/wire name"
-	Profiles map[string]inference.Spec // what a server of each profile takes when nothing more is known of a model
+	BuiltIn []inference.Spec // the models that need no provider
 }
 
 // Load reads defaults, then the file, then the environment, then the flags; later ones win. The error joins every fault.
 func Load(o Options) (Config, error) {
 	env := environment(o.Env)
-	c := Config{env: env, known: o.Known, profiles: o.Profiles}
+	c := Config{env: env, builtIn: o.BuiltIn}
 	path, err := find(o, env)
 	if err != nil {
 		return c, err

@@ -14,8 +14,14 @@ import (
 // BuiltIn is the provider that needs no configuration: the built-in model and embedder.
 const BuiltIn = "builtin"
 
-// Profiles are the kinds of server a provider can be; each knows what its servers refuse and accept.
-var Profiles = []string{"openai", "openrouter", "venice", "ollama", "llamacpp", "vllm", "sglang", "generic"}
+// profiles are the kinds of server a provider can be; each knows what its servers refuse and accept.
+func profiles() []string {
+	var names []string
+	for _, p := range inference.Profiles() {
+		names = append(names, p.Name)
+	}
+	return names
+}
 
 // Provider is one server that speaks the OpenAI wire.
 type Provider struct {
@@ -45,39 +51,20 @@ type Model struct {
 	Judges    *bool         `json:"judges,omitempty"`
 }
 
-// Over lays the overrides over a specification.
-func (m Model) Over(s inference.Spec) inference.Spec {
-	over(&s.Wire, nonEmpty(m.Wire))
-	over(&s.Context, m.Context)
-	over(&s.Tokenizer, m.Tokenizer)
-	over(&s.MaxHeat, m.MaxHeat)
-	over(&s.MinP, m.MinP)
-	over(&s.TopP, m.TopP)
-	over(&s.Seed, m.Seed)
-	over(&s.Stop, m.Stop)
-	over(&s.Reasoning, m.Reasoning)
-	over(&s.Embeds, m.Embeds)
-	over(&s.Judges, m.Judges)
+// override is the model's section as inference reads it.
+func (m Model) override(local bool) inference.Override {
+	o := inference.Override{
+		Price: m.Price, Context: m.Context, Tokenizer: m.Tokenizer, MaxHeat: m.MaxHeat, MinP: m.MinP, TopP: m.TopP, Seed: m.Seed,
+		Stop: m.Stop, Reasoning: m.Reasoning, Embeds: m.Embeds, Judges: m.Judges, Local: local,
+	}
+	if m.Wire != "" {
+		o.Wire = &m.Wire
+	}
 	if m.JSON != nil {
-		s.JSON = inference.JSONMode(*m.JSON)
+		mode := inference.JSONMode(*m.JSON)
+		o.JSON = &mode
 	}
-	if m.Price != nil {
-		s.Price = m.Price
-	}
-	return s
-}
-
-func over[T any](field *T, value *T) {
-	if value != nil {
-		*field = *value
-	}
-}
-
-func nonEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return o
 }
 
 // Settings of a provider, in the order of the reference.
@@ -164,9 +151,9 @@ func (r *reader) yesNo(key string) bool  { b, _ := r.value(key, YesNo).(bool); r
 
 func (r *reader) check(p Provider) {
 	if p.Profile == "" {
-		r.fault("%s.profile is missing; it must be one of %s", r.at, strings.Join(Profiles, ", "))
-	} else if !contains(Profiles, p.Profile) {
-		r.fault("%s.profile is %q; it must be one of %s", r.at, p.Profile, strings.Join(Profiles, ", "))
+		r.fault("%s.profile is missing; it must be one of %s", r.at, strings.Join(profiles(), ", "))
+	} else if !contains(profiles(), p.Profile) {
+		r.fault("%s.profile is %q; it must be one of %s", r.at, p.Profile, strings.Join(profiles(), ", "))
 	}
 	if p.KeyEnv != "" && p.KeyFile != "" {
 		r.fault("%s names its key twice, by api_key_env and by api_key_file; keep one", r.at)
@@ -175,8 +162,8 @@ func (r *reader) check(p Provider) {
 		r.fault("%s.api_key_env must be the name of an environment variable such as OPENAI_API_KEY, not the key", r.at)
 	}
 	if p.BaseURL == "" {
-		if p.Profile == "openai" || p.Profile == "openrouter" || p.Profile == "ollama" {
-			return // these have an address of their own
+		if addresses[p.Profile] != "" {
+			return
 		}
 		r.fault("%s.base_url is missing; it is the address that ends in /v1, such as http://127.0.0.1:8080/v1", r.at)
 		return

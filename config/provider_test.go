@@ -30,7 +30,7 @@ roles:
   generator: other/big-1
   observer: house/TinyLlama-1.1B
   replay: house/plain.model-Q4
-  imagination: openai/gpt-small
+  imagination: openai/gpt-4.1-mini
   integration: house/whatever-is-loaded
 `
 
@@ -54,7 +54,7 @@ func TestProvidersBecomeACatalogue(t *testing.T) {
 	require.True(t, tiny.MinP)
 	require.Equal(t, "plain.model-Q4", table["house/plain.model-Q4"].Wire)
 	require.Equal(t, "whatever-is-loaded", table["house/whatever-is-loaded"].Wire, "a role names it, so it is in the catalogue")
-	require.Equal(t, budget.Micros(150_000), table["openai/gpt-small"].Price.In, "prices of hosted models are known")
+	require.Equal(t, budget.Micros(400_000), table["openai/gpt-4.1-mini"].Price.In, "prices of hosted models are known")
 
 	key, err := c.Key("openai")
 	require.NoError(t, err)

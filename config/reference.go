@@ -132,7 +132,7 @@ roles:
 | setting | meaning |
 |---|---|
 | ` + "`profile`" + ` | the kind of server; it decides which sampling fields are sent |
-| ` + "`base_url`" + ` | the address that ends in /v1; openai, openrouter and ollama have one of their own |
+| ` + "`base_url`" + ` | the address that ends in /v1; openai, openrouter, venice and ollama have one of their own |
 | ` + "`api_key_env`, `api_key_file`" + ` | where the key lies; neither for servers that want none |
 | ` + "`local`" + ` | true: every model of this provider costs nothing |
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |

@@ -39,19 +39,20 @@ func (c Config) secret(at, variable, file string) (string, error) {
 	return "", nil
 }
 
+// addresses of the profiles that have one of their own.
+var addresses = map[string]string{
+	"openai":     "https://api.openai.com/v1",
+	"openrouter": "https://openrouter.ai/api/v1",
+	"venice":     "https://api.venice.ai/api/v1",
+	"ollama":     "http://127.0.0.1:11434/v1",
+}
+
 // ProviderURL is a provider's address: the configured one, or the one its profile is known for.
 func (p Provider) ProviderURL() string {
-	switch {
-	case p.BaseURL != "":
+	if p.BaseURL != "" {
 		return strings.TrimRight(p.BaseURL, "/")
-	case p.Profile == "openai":
-		return "https://api.openai.com/v1"
-	case p.Profile == "openrouter":
-		return "https://openrouter.ai/api/v1"
-	case p.Profile == "ollama":
-		return "http://127.0.0.1:11434/v1"
 	}
-	return ""
+	return addresses[p.Profile]
 }
 
 // String is the configuration as `oneiros config show` prints it: one "key: value" a line, nothing secret.

@@ -145,6 +145,7 @@ func consentKnobs() []Knob {
 	return []Knob{
 		{Key: "consent.environment_key", Sort: YesNo, Default: false, Reason: "Use OPENAI_API_KEY and OPENAI_BASE_URL found in the environment as provider \"openai\". A key that merely lies about is never used (Z13)."},
 		{Key: "consent.local_ollama", Sort: YesNo, Default: false, Reason: "Use an Ollama on this machine as provider \"ollama\" (OLLAMA_HOST, else 127.0.0.1:11434). It costs nothing but this machine's time."},
+		{Key: "consent.auto_paid", Sort: YesNo, Default: false, Reason: "Dreams that nobody asked for may spend money, within every cap (Z13). Off: they begin only where every model costs nothing."},
 		{Key: "consent.confirm_above", Sort: Dollars, Default: "0.00", Unit: "USD", Reason: "A dream whose estimate is above this asks before it begins; where nobody can answer, --yes is the answer. At 0 every paid dream asks."},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/importer"
 )
 
@@ -57,6 +58,9 @@ Importing twice adds nothing. A bad line is reported with its number and the res
 		opts := importer.Options{
 			Format: importer.Format(format), Dialogue: dialogue, Strict: strict, Now: app.Now(), Progress: bar.move,
 			HalfLife: h.Knobs.HalfLife, FadeBelow: h.Knobs.FadeBelow,
+			Due: func(at time.Time, strength float64) time.Time {
+				return forgetting.Due(at, strength, h.Knobs.HalfLife, 0, h.Knobs.FadeBelow)
+			},
 		}
 		if !bare {
 			opts.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }

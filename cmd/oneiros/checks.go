@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
+	"github.com/seed-56a03226/oneiros/workers"
+)
+
+// checks are what the doctor looks at, cheapest first. None of them spends money.
+func (d *door) checks(context.Context) []console.Check {
+	list := []console.Check{
+		{Name: "config", Look: d.checkConfig}, {Name: "clock", Look: d.checkClock}, {Name: "disk", Look: d.checkDisk},
+		{Name: "store", Look: d.checkStore}, {Name: "temporal", Look: d.checkTemporal}, {Name: "models", Look: d.checkModels},
+	}
+	var names []string
+	if _, err := d.config(); err == nil {
+		for name := range d.told.Providers {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		list = append(list, console.Check{Name: name, Look: func(ctx context.Context) console.Finding { return d.checkProvider(ctx, name) }})
+	}
+	return list
+}
+
+func well(format string, args ...any) console.Finding {
+	return console.Finding{State: console.Well, Found: fmt.Sprintf(format, args...)}
+}
+
+func ill(advice, format string, args ...any) console.Finding {
+	return console.Finding{State: console.Ill, Found: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func warn(advice, format string, args ...any) console.Finding {
+	return console.Finding{State: console.Warning, Found: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func (d *door) checkConfig(context.Context) console.Finding {
+	c, err := d.config()
+	switch {
+	case err != nil:
+		return ill("Correct what oneiros config check names; docs/configuration.md says what each knob takes.", "%s", strings.ReplaceAll(d.fault.Error(), "\n", "; "))
+	case len(c.Warnings) > 0:
+		return warn("Unset or correct them.", "%s", strings.Join(c.Warnings, "; "))
+	case c.File == "":
+		return well("no file, so the defaults, the environment and the flags hold")
+	}
+	return well("%s", c.File)
+}
+
+// checkClock finds a clock that stands before this program was possible, or after it can be trusted.
+func (d *door) checkClock(context.Context) console.Finding {
+	now := time.Now()
+	if now.Year() < 2025 || now.Year() > 2100 {
+		return ill("Set the clock; caps by day and month, TLS and every memory's time follow it.", "the clock says %s", now.Format(time.RFC3339))
+	}
+	return well("%s, zone %s", now.Format("2006-01-02 15:04:05 MST"), machineZone(d.getenv("TZ")))
+}
+
+// Free disk below these is worth saying: a night writes a few megabytes, a database that cannot grow stops everything.
+const (
+	littleDisk = 1 << 30
+	noDisk     = 100 << 20
+)
+
+func (d *door) checkDisk(context.Context) console.Finding {
+	dir := d.told.DataDir
+	for {
+		var fs syscall.Statfs_t
+		err := syscall.Statfs(dir, &fs)
+		if errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+			continue
+		}
+		if err != nil {
+			return warn("Look at the folder yourself.", "free space in %s cannot be told: %v", dir, err)
+		}
+		free := uint64(fs.Bavail) * uint64(fs.Bsize) //nolint:unconvert // their types differ by system
+		text := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, d.told.DataDir)
+		switch {
+		case free < noDisk:
+			return ill("Make room, or set data_dir to a larger disk.", "%s", text)
+		case free < littleDisk:
+			return warn("Make room soon.", "%s", text)
+		}
+		return well("%s", text)
+	}
+}
+
+func (d *door) checkStore(ctx context.Context) console.Finding {
+	if _, err := d.config(); err != nil {
+		return warn("Correct the configuration first.", "not looked at")
+	}
+	h, err := build(ctx, d.told, d.told.StorePath())
+	if err != nil {
+		return ill("Check the folder's owner and rights, or set store.path to a local disk.", "%v", err)
+	}
+	defer func() { _ = h.store.Close() }()
+	agents, err := h.store.Agents(ctx)
+	if err != nil {
+		return ill("Restore the file from a copy; it is one SQLite file.", "%s cannot be read: %v", d.told.StorePath(), err)
+	}
+	if len(agents) > 0 {
+		// An agent put back as it is proves that the file can be written, and changes nothing.
+		if err := h.store.PutAgent(ctx, agents[0]); err != nil {
+			return ill("Check the file's owner and rights and the disk's free space.", "%s cannot be written: %v", d.told.StorePath(), err)
+		}
+	}
+	nights := 0
+	for _, a := range agents {
+		n, err := h.store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}})
+		if err != nil {
+			return ill("Restore the file from a copy.", "%v", err)
+		}
+		nights += n
+	}
+	return well("%s: agents %d, dreams %d", d.told.StorePath(), len(agents), nights)
+}
+
+func (d *door) checkTemporal(ctx context.Context) console.Finding {
+	cluster, err := d.told.Cluster()
+	if err != nil {
+		return ill("Correct the temporal section or the standard Temporal client environment.", "%v", err)
+	}
+	if !cluster.Known {
+		if _, running, _ := temporalchild.Look(d.told.DataDir); !running {
+			return d.checkChild()
+		}
+	}
+	e := newEngine(&house{told: d.told})
+	defer func() { _ = e.Stop() }()
+	if err := e.dial(ctx); err != nil {
+		return ill("Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.", "%v", err)
+	}
+	found, err := workers.Look(ctx, e.client, clusterNamespace(cluster))
+	if err != nil {
+		return ill("Check the namespace and the rights of the key.", "%v", err)
+	}
+	text := fmt.Sprintf("%s, server %s", e.places[0].Where, found.Server)
+	var missing, advice []string
+	if !found.WorkerCommands {
+		missing = append(missing, "no worker commands")
+		advice = append(advice, "Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.")
+	}
+	if !found.Searchable {
+		missing = append(missing, "without the search attributes "+strings.Join(found.Missing, ", "))
+		advice = append(advice, "Add them (temporal operator search-attribute create --name NAME --type TYPE, as docs tell); without them dreams run, but cannot be searched by agent, phase or spend.")
+	}
+	if len(missing) > 0 {
+		return warn(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
+	}
+	return well("%s, worker commands on, search attributes there", text)
+}
+
+func clusterNamespace(c config.Cluster) string {
+	if c.Options.Namespace == "" {
+		return config.DefaultNamespace
+	}
+	return c.Options.Namespace
+}
+
+// checkChild says what `oneiros up` would start.
+func (d *door) checkChild() console.Finding {
+	if d.told.Temporal.Child == "never" {
+		return ill("Set temporal.address.", "no cluster is configured, and temporal.child is never")
+	}
+	binary, err := temporalchild.Find(d.getenv("ONEIROS_TEMPORALD"), self(), lookPath)
+	if err != nil {
+		return ill("make build builds one.", "%v", err)
+	}
+	return well("no cluster is configured and none of ours runs; oneiros up will start %s", binary.Path)
+}
+
+// checkModels says what each role uses and what it costs.
+func (d *door) checkModels(context.Context) console.Finding {
+	if _, err := d.config(); err != nil {
+		return warn("Correct the configuration first.", "not looked at")
+	}
+	used := map[string][]string{}
+	var names []string
+	for _, role := range dream.Roles {
+		name := d.told.Roles.Models()[role]
+		if used[name] == nil {
+			names = append(names, name)
+		}
+		used[name] = append(used[name], string(role))
+	}
+	var parts []string
+	for _, name := range names {
+		spec, err := d.told.Lookup(name)
+		if err != nil {
+			return ill("Correct roles in the configuration.", "%v", err)
+		}
+		price := fmt.Sprintf("in %s, out %s per million tokens", spec.Price.In, spec.Price.Out)
+		if spec.BuiltIn {
+			price = "built in, for trying things out"
+		} else if spec.Price.In == 0 && spec.Price.Out == 0 {
+			price = "costs nothing"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s) for %s", name, price, strings.Join(used[name], ", ")))
+	}
+	day, _ := inference.PricesAsOf()
+	return well("%s; built-in prices as of %s", strings.Join(parts, "; "), day)
+}
+
+const providerWithin = 10 * time.Second
+
+// checkProvider asks a provider for its list of models, which costs nothing.
+func (d *door) checkProvider(ctx context.Context, name string) console.Finding {
+	p := d.told.Providers[name]
+	key, err := d.told.Key(name)
+	if err != nil {
+		return ill("Set the variable, or correct the name.", "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, providerWithin)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
+	if err != nil {
+		return ill("Correct base_url.", "%s is no address", p.ProviderURL())
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return ill("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(), cause(err))
+	}
+	_ = answer.Body.Close()
+	switch {
+	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
+		return ill("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)", p.ProviderURL(), answer.StatusCode)
+	case answer.StatusCode == http.StatusNotFound:
+		return warn("It may still serve; if dreams fail, check that base_url ends in /v1.", "%s answers, without a list of models", p.ProviderURL())
+	case answer.StatusCode >= 400:
+		return warn("Look again later; the provider's status page may know more.", "%s answers HTTP %d", p.ProviderURL(), answer.StatusCode)
+	}
+	return well("%s answers", p.ProviderURL())
+}
+
+// cause leaves out the address that an HTTP error repeats.
+func cause(err error) error {
+	var address *url.Error
+	if errors.As(err, &address) {
+		return address.Err
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/forgetting"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/sample"
+)
+
+var lookPath = exec.LookPath
+
+// demo builds a house apart in its own folder: sample lives, the built-in model only, and nothing of the configuration
+// but how a dream is shaped.
+func (d *door) demo(ctx context.Context, dir string, tell func(string, ...any)) (*console.House, console.Engine, error) {
+	c, err := d.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	if dir == "" {
+		dir = filepath.Join(c.DataDir, "demo")
+	}
+	plain, err := config.Load(config.Options{File: "", Dir: dir, Env: []string{"ONEIROS_DATA_DIR=" + dir}, BuiltIn: localmodel.Specs()})
+	if err != nil {
+		return nil, nil, err
+	}
+	plain.Dream, plain.Log, plain.Worker, plain.Temporal.Child = c.Dream, c.Log, c.Worker, "auto"
+	h, err := build(ctx, plain, plain.StorePath())
+	if err != nil {
+		return nil, nil, err
+	}
+	tell("This is the demo: the built-in model, for trying things out, over a sample life. No key, no account, no cost.")
+	tell("It lives in %s.", dir)
+	night, err := h.settle(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, h.store.Close())
+	}
+	shown := d.show(h)
+	e, err := d.up(ctx, shown, tell)
+	if err != nil {
+		return nil, nil, errors.Join(err, h.store.Close())
+	}
+	own := e.(*engine)
+	own.asOf = night
+	return shown, own, nil
+}
+
+// settle imports the sample lives, once, and answers the evening after the last thing that happened in them.
+func (h *house) settle(ctx context.Context) (time.Time, error) {
+	var last time.Time
+	for _, life := range sample.Lives() {
+		a := life.Agent
+		if _, err := h.store.Agent(ctx, a.ID); errors.Is(err, memory.ErrNotFound) {
+			if err := h.store.PutAgent(ctx, a); err != nil {
+				return last, err
+			}
+		}
+		file := importer.File{Name: a.Handle + ".jsonl", Size: int64(len(life.Memories)), Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(life.Memories)), nil
+		}}
+		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, importer.Options{
+			Format: importer.JSONL, Strict: true, HalfLife: h.told.Dream.HalfLife, FadeBelow: h.told.Dream.FadeBelow,
+			Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.embed(ctx, a, texts) },
+			Due:   dueOf(h.told.Dream),
+		})
+		if err != nil {
+			return last, fmt.Errorf("the sample life of %s: %w", a.Handle, err)
+		}
+		if report.Last.After(last) {
+			last = report.Last
+		}
+	}
+	return last.Truncate(24 * time.Hour).Add(46 * time.Hour), nil // ten in the evening of the next day
+}
+
+// dueOf says when knowledge fades, undisturbed.
+func dueOf(k dream.Knobs) func(time.Time, float64) time.Time {
+	return func(at time.Time, strength float64) time.Time {
+		return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
+	}
+}

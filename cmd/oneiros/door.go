@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+	tlog "go.temporal.io/sdk/log"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
+)
+
+// door holds what the process was told, read once, when the first command needs it.
+type door struct {
+	env    []string
+	flags  *pflag.FlagSet
+	houses sync.Map // *console.House to *house
+	once   sync.Once
+	told   config.Config
+	fault  error
+}
+
+func newDoor(env []string) *door { return &door{env: env, flags: config.Flags()} }
+
+func (d *door) getenv(name string) string {
+	for _, line := range d.env {
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// config reads the configuration; its faults are faults of use.
+func (d *door) config() (config.Config, error) {
+	d.once.Do(func() {
+		d.told, d.fault = config.Load(config.Options{Env: d.env, Flags: d.flags, BuiltIn: localmodel.Specs()})
+	})
+	if d.fault != nil {
+		return d.told, &console.Exit{Code: console.Usage, Err: fmt.Errorf("the configuration is wrong:\n%w", d.fault)}
+	}
+	return d.told, nil
+}
+
+func (d *door) configuration() console.Configuration {
+	_, _ = d.config()
+	c := console.Configuration{File: d.told.File, Warnings: d.told.Warnings}
+	for _, s := range d.told.Redacted() {
+		c.Settings = append(c.Settings, console.Setting(s))
+	}
+	if d.fault != nil {
+		c.Faults = strings.Split(d.fault.Error(), "\n")
+	}
+	return c
+}
+
+func (d *door) confirmAbove() budget.Micros { return d.told.Consent.ConfirmAbove }
+
+// open builds the house on the configured store.
+func (d *door) open(ctx context.Context) (*console.House, error) {
+	c, err := d.config()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range c.Warnings {
+		fmt.Fprintln(os.Stderr, "warning:", w)
+	}
+	h, err := build(ctx, c, c.StorePath())
+	if err != nil {
+		return nil, err
+	}
+	return d.show(h), nil
+}
+
+// show gives the console its view of a house, and remembers which one it was.
+func (d *door) show(h *house) *console.House {
+	d.houses.Store(h.shown, h)
+	return h.shown
+}
+
+// logger is what Temporal's SDK says, on standard error.
+func logger(l config.Log) tlog.Logger {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	o := &slog.HandlerOptions{Level: levels[l.Level]}
+	var handler slog.Handler = slog.NewTextHandler(os.Stderr, o)
+	if l.Format == "json" {
+		handler = slog.NewJSONHandler(os.Stderr, o)
+	}
+	return tlog.NewStructuredLogger(slog.New(handler))
+}
+
+// folder makes a folder that only its owner may read: memories and dreams are private.
+func folder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make the folder %s: %w", filepath.Clean(path), err)
+	}
+	return nil
+}

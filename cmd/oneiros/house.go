@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
+	"github.com/seed-56a03226/oneiros/internal/openaigw"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// house is store, purse and models behind their ports.
+type house struct {
+	told  config.Config
+	store *sqlitestore.Store
+	model inference.Model
+	purse *purse.Purse
+	roles map[dream.Role]string
+	shown *console.House
+}
+
+// build opens the store and connects the providers.
+func build(ctx context.Context, c config.Config, path string) (*house, error) {
+	if err := folder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	models, err := providers(c)
+	if err != nil {
+		return nil, err
+	}
+	store, err := sqlitestore.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models()}
+	h.purse = &purse.Purse{Ledger: store.Ledger(), Model: h.model, Catalog: c, Now: time.Now}
+	h.shown = &console.House{
+		Store: store, Ledger: store.Ledger(), Events: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(), Auto: c.Agent.Auto,
+		Knobs: c.Dream, Embed: h.embed, Close: store.Close,
+	}
+	return h, nil
+}
+
+// providers connects every configured one; the built-in model is always there.
+func providers(c config.Config) (map[string]inference.Model, error) {
+	models := map[string]inference.Model{localmodel.Provider: localmodel.New()}
+	var faults []error
+	for name, p := range c.Providers {
+		gateway, err := connect(c, name, p)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("provider %s: %w", name, err))
+			continue
+		}
+		models[name] = gateway
+	}
+	return models, errors.Join(faults...)
+}
+
+func connect(c config.Config, name string, p config.Provider) (*openaigw.Gateway, error) {
+	key, err := c.Key(name)
+	if err != nil {
+		return nil, err
+	}
+	kind := p.Profile
+	if kind == "generic" {
+		kind = ""
+	}
+	profile, err := openaigw.ProfileOf(kind)
+	if err != nil {
+		return nil, err
+	}
+	return openaigw.New(openaigw.Options{
+		Name: name, BaseURL: p.ProviderURL(), APIKey: key, Profile: profile, Catalog: c, Proxy: http.ProxyFromEnvironment,
+	})
+}
+
+// embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything; every
+// other call passes the purse under the agent's caps.
+func (h *house) embed(ctx context.Context, agent dream.Agent, texts []string) ([][]float32, string, error) {
+	model := agent.Models[dream.Embedder]
+	if model == "" {
+		model = h.roles[dream.Embedder]
+	}
+	spec, err := h.told.Lookup(model)
+	if err != nil {
+		return nil, "", err
+	}
+	if spec.BuiltIn {
+		v, err := h.model.Embed(ctx, model, texts, "")
+		return v.V, v.Space, err
+	}
+	zone, err := time.LoadLocation(agent.Zone)
+	if err != nil {
+		return nil, "", fmt.Errorf("agent %s: %w", agent.Handle, err)
+	}
+	today := time.Now().In(zone).Format(time.DateOnly)
+	sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
+	v, err := h.purse.Embed(ctx, purse.Charge{
+		Step: "embed/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "import", Day: today,
+		Accounts: []budget.Account{
+			{Scope: "day:" + agent.ID + "/" + today, Limit: agent.Caps.Day},
+			{Scope: "month:" + agent.ID + "/" + today[:7], Limit: agent.Caps.Month},
+			{Scope: "fleet:" + today, Limit: h.told.Money.FleetDay},
+		},
+	}, model, texts)
+	return v.V, v.Space, err
+}
+
+func (h *house) ports() activities.Ports {
+	return activities.Ports{Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now}
+}
+
+// starter is the client of the workflows over this house; it needs no connection to estimate.
+func (h *house) starter() *starter.Starter {
+	return &starter.Starter{Memory: h.store, Catalog: h.told, Now: time.Now, Options: starter.Options{
+		TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
+		AutoPaid: h.told.Consent.AutoPaid,
+		Settings: workflows.Settings{IdleTimeout: h.told.Agent.IdleTimeout, MinGap: h.told.Agent.MinGap},
+	}}
+}

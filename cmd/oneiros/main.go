@@ -1,0 +1,93 @@
+// Command oneiros gives AI agents a night. It reads the configuration, wires the rooms together and runs one command.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"golang.org/x/term"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+// version is set by the build (-ldflags "-X main.version=...").
+var version = "dev"
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() { // the first signal asks; a second one, given while we stop, ends us at once
+		<-ctx.Done()
+		stop()
+	}()
+	d := newDoor(os.Environ())
+	return console.Run(ctx, d.app(), os.Args[1:])
+}
+
+// app is the console with everything it stands on.
+func (d *door) app() *console.App {
+	app := &console.App{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now,
+		Version: builtFrom(), Zone: machineZone(d.getenv("TZ")),
+		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Open: d.open, Checks: d.checks,
+		Night: console.NightDoor{
+			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Demo: d.demo,
+		},
+	}
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		app.Width, app.Colour = screenWidth(d.getenv("COLUMNS")), d.getenv("NO_COLOR") == "" && d.getenv("TERM") != "dumb"
+		app.Terminal = d.getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdin.Fd()))
+	}
+	return app
+}
+
+func screenWidth(columns string) int {
+	if n, err := strconv.Atoi(columns); err == nil && n > 0 {
+		return n
+	}
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}
+
+// machineZone is the IANA name of this machine's time zone; UTC when it cannot be told.
+func machineZone(named string) string {
+	if named == "" {
+		path, _ := filepath.EvalSymlinks("/etc/localtime")
+		_, named, _ = strings.Cut(path, "zoneinfo/")
+	}
+	if named == "" || named == "Local" {
+		return "UTC"
+	}
+	if _, err := time.LoadLocation(named); err != nil {
+		return "UTC"
+	}
+	return named
+}
+
+func builtFrom() console.Version {
+	v := console.Version{Oneiros: version, Go: runtime.Version(), SDK: "v" + temporal.SDKVersion}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.Revision = s.Value[:min(12, len(s.Value))]
+			}
+		}
+	}
+	return v
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+)
+
+// behind finds the house behind what the console was shown.
+func (d *door) behind(h *console.House) (*house, error) {
+	if found, ok := d.houses.Load(h); ok {
+		return found.(*house), nil
+	}
+	return nil, errors.New("this house was not built by this door")
+}
+
+// nights is the console's view of the starter.
+type nights struct {
+	starter *starter.Starter
+	asOf    time.Time // the night's now, when it is not ours: the demo's life ends on a day of its own
+}
+
+func (n nights) wish(w console.Wish) starter.Wish {
+	return starter.Wish{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, AsOf: n.asOf}
+}
+
+// Begin starts a dream.
+func (n nights) Begin(ctx context.Context, w console.Wish) (string, error) {
+	begun, err := n.starter.Begin(ctx, n.wish(w))
+	if errors.Is(err, starter.ErrUnreachable) {
+		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
+	}
+	return begun.Dream, err
+}
+
+// Cancel ends one.
+func (n nights) Cancel(ctx context.Context, dreamID string) error {
+	err := n.starter.Cancel(ctx, dreamID)
+	if errors.Is(err, memory.ErrNotFound) {
+		return &console.Exit{Code: console.NotFound, Err: err}
+	}
+	return err
+}
+
+// Running asks Temporal.
+func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
+	return starter.Lives{Client: n.starter.Client}.Running(ctx, dreamID, "")
+}
+
+// estimate prices a dream without Temporal.
+func (d *door) estimate(ctx context.Context, h *console.House, w console.Wish) (console.Estimate, error) {
+	own, err := d.behind(h)
+	if err != nil {
+		return console.Estimate{}, err
+	}
+	e, err := own.starter().Estimate(ctx, nights{}.wish(w))
+	told := console.Estimate{
+		Agent: e.Agent, Tier: e.Tier, Models: e.Models, Free: e.Free, Calls: e.Calls, Expected: e.Expected, Worst: e.Worst, Cap: e.Cap,
+	}
+	for _, p := range e.Phases {
+		told.Phases = append(told.Phases, console.PhaseEstimate(p))
+	}
+	return told, err
+}
+
+var _ console.Nights = nights{}

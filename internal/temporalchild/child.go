@@ -1,0 +1,201 @@
+package temporalchild
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Bounds of a start and a stop. A first start on a loaded machine builds its schema in seconds; temporald gives itself
+// 15 s for a clean stop.
+const (
+	readyWithin = 90 * time.Second
+	stopWithin  = 20 * time.Second
+)
+
+// Options say where the server keeps its workflows and what it listens on.
+type Options struct {
+	Binary    Binary
+	DB        string // SQLite file; empty keeps everything in memory
+	Port      int    // 0 takes a free one
+	UIPort    int    // 0 takes a free one, -1 serves no UI
+	Namespace string
+	Log       io.Writer // what the server says; nil drops it
+}
+
+// Child is a server that runs.
+type Child struct {
+	Address string
+	UI      string // empty when there is none
+	PID     int
+
+	cmd  *exec.Cmd
+	gone chan error // closed when the process has ended
+	once sync.Once
+	end  error
+	last *tail
+}
+
+// Start starts the server and waits until it answers. It leaves by itself when this process ends, however it ends.
+func Start(ctx context.Context, o Options) (*Child, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	if o.Namespace == "" {
+		o.Namespace = "default"
+	}
+	c := &Child{gone: make(chan error), last: &tail{to: o.Log}}
+	if o.Binary.CLI {
+		return c, c.startCLI(ctx, o)
+	}
+	return c, c.startDaemon(ctx, o)
+}
+
+func (c *Child) startDaemon(ctx context.Context, o Options) error {
+	args := []string{
+		"--port", strconv.Itoa(o.Port), "--ui-port", strconv.Itoa(o.UIPort), "--namespace", o.Namespace,
+		"--parent-pid", strconv.Itoa(os.Getpid()),
+	}
+	if o.DB != "" {
+		args = append(args, "--db", o.DB)
+	}
+	c.cmd = exec.Command(o.Binary.Path, args...)
+	said, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.launch(o.Binary.Path); err != nil {
+		return err
+	}
+	line := make(chan []byte, 1)
+	go func() {
+		first, _ := bufio.NewReader(said).ReadBytes('\n')
+		line <- first
+		_, _ = io.Copy(io.Discard, said)
+	}()
+	go c.reap()
+	select {
+	case first := <-line:
+		return c.ready(first)
+	case <-ctx.Done():
+		return errors.Join(fmt.Errorf("%s was not ready within %s", o.Binary.Path, readyWithin), c.Stop())
+	}
+}
+
+// ready reads the ready line: {"ready":true,"address":"127.0.0.1:7233","ui":"http://...","pid":12}.
+func (c *Child) ready(line []byte) error {
+	var said struct {
+		Ready   bool   `json:"ready"`
+		Address string `json:"address"`
+		UI      string `json:"ui"`
+	}
+	if err := json.Unmarshal(line, &said); err != nil || !said.Ready || said.Address == "" {
+		err := c.Stop()
+		return errors.Join(fmt.Errorf("the Temporal server %s ended before it was ready%s", c.cmd.Path, c.last), err)
+	}
+	c.Address, c.UI = said.Address, said.UI
+	return nil
+}
+
+// launch starts the process in a group of its own, so that Ctrl-C reaches us first and we stop it last.
+func (c *Child) launch(name string) error {
+	c.cmd.Stderr = c.last
+	c.cmd.WaitDelay = 2 * time.Second // a grandchild that keeps the pipe open must not keep us
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.cmd.Start(); err != nil {
+		return fmt.Errorf("start the Temporal server %s: %w", name, err)
+	}
+	c.PID = c.cmd.Process.Pid
+	return nil
+}
+
+func (c *Child) reap() {
+	c.end = c.cmd.Wait()
+	close(c.gone)
+}
+
+// Gone is closed when the server has ended, asked or not.
+func (c *Child) Gone() <-chan error { return c.gone }
+
+// Said is how the server ended and the last thing it said, for whoever did not expect it.
+func (c *Child) Said() error {
+	return fmt.Errorf("the Temporal server (pid %d) ended (%v)%s", c.PID, c.end, c.last)
+}
+
+// Stop asks the server to leave, waits, and makes it leave when it does not. Stopping twice is harmless.
+func (c *Child) Stop() error {
+	var err error
+	c.once.Do(func() { err = c.stop() })
+	return err
+}
+
+func (c *Child) stop() error {
+	if c.PID == 0 {
+		return nil
+	}
+	_ = syscall.Kill(-c.PID, syscall.SIGTERM)
+	patience := time.NewTimer(stopWithin)
+	defer patience.Stop()
+	select {
+	case <-c.gone:
+		return nil
+	case <-patience.C:
+		_ = syscall.Kill(-c.PID, syscall.SIGKILL)
+		<-c.gone
+		return fmt.Errorf("the Temporal server (pid %d) had to be killed: it did not stop within %s", c.PID, stopWithin)
+	}
+}
+
+// FreePort is the wanted port when nothing listens on it, else 0, which lets the server take a free one.
+func FreePort(wanted int) int {
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
+	if err != nil {
+		return 0
+	}
+	_ = l.Close()
+	return wanted
+}
+
+// tail passes on what the server says and keeps the end of it, for the sentence that explains a failure.
+type tail struct {
+	mu   sync.Mutex
+	to   io.Writer
+	kept []byte
+}
+
+const tailKept = 2000
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if over := len(t.kept) - tailKept; over > 0 {
+		t.kept = append(t.kept[:0], t.kept[over:]...)
+	}
+	if t.to != nil {
+		_, _ = t.to.Write(p)
+	}
+	return len(p), nil
+}
+
+// String is ": " and the last line, or nothing.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + last
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package temporalchild
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Record tells other processes of the same data folder where the server of ours runs.
+type Record struct {
+	Address   string `json:"address"`
+	Namespace string `json:"namespace"`
+	UI        string `json:"ui,omitempty"`
+	PID       int    `json:"pid"`   // the server
+	Owner     int    `json:"owner"` // the process that started it
+}
+
+const recordFile = "temporal.json"
+
+// Announce writes the record into the folder, whole or not at all.
+func (r Record) Announce(dir string) error {
+	body, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".temporal-*.json")
+	if err != nil {
+		return fmt.Errorf("announce the Temporal server: %w", err)
+	}
+	_, err = f.Write(append(body, '\n'))
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, recordFile))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("announce the Temporal server: %w", err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Withdraw removes the record if it is still ours.
+func (r Record) Withdraw(dir string) error {
+	found, ok, err := Look(dir)
+	if err != nil || !ok || found.PID != r.PID {
+		return err
+	}
+	return os.Remove(filepath.Join(dir, recordFile))
+}
+
+// Look reads the record of a folder. It is false when there is none, or when the server it names is no longer alive.
+func Look(dir string) (Record, bool, error) {
+	body, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Record{}, false, nil
+	}
+	var r Record
+	if err == nil {
+		err = json.Unmarshal(body, &r)
+	}
+	if err != nil {
+		return r, false, fmt.Errorf("read where the Temporal server runs: %w", err)
+	}
+	alive := r.PID > 0 && !errors.Is(syscall.Kill(r.PID, 0), syscall.ESRCH)
+	return r, alive && r.Address != "", nil
+}
