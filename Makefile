@@ -6,12 +6,13 @@ SHELL := /bin/sh
 
 export CGO_ENABLED := 0
 
-GO       ?= go
+GO ?= go
 FUZZTIME ?= 60s
-BENCH    ?= .
+BENCH ?= .
 BENCHTIME ?= 1s
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-STAMP    := -s -w -X main.version=$(VERSION)
+RECORD ?= testdata
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STAMP := -s -w -X main.version=$(VERSION)
 
 # Packages are tested two at a time: real servers and worker processes share the cores with them.
 TEST  := $(GO) test -p 2
@@ -30,14 +31,14 @@ build: oneiros bin/temporald ## Build bin/oneiros and bin/temporald
 oneiros:
 	@test -e bin/oneiros || echo "building oneiros: one to two minutes the first time, seconds after that"
 	@mkdir -p bin
-	$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
+	@$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
 
 # The server's 900 packages are compiled once and cached by Go; -trimpath would compile them again for the tests.
 bin/temporald: $(wildcard cmd/temporald/*.go) cmd/temporald/go.mod cmd/temporald/go.sum
 	@echo "building temporald, the Temporal server: about 4 minutes on two cores the first time, seconds after that"
-	@mkdir -p bin
-	$(GO) -C cmd/temporald build -buildvcs=false -ldflags "$(STAMP)" -o ../../bin/temporald.new .
-	@mv bin/temporald.new bin/temporald
+	@mkdir -p bin; began=$$(date +%s) && \
+	$(GO) -C cmd/temporald build -buildvcs=false -ldflags "$(STAMP)" -o ../../bin/temporald.new . && \
+	mv bin/temporald.new bin/temporald && echo "built temporald in $$(($$(date +%s) - began)) seconds"
 
 .PHONY: dream
 dream: build ## Watch a first dream: the built-in model over a sample life, no key, no account
@@ -74,11 +75,11 @@ fmt: bin/tools/gofumpt ## Format every Go file
 
 .PHONY: replay
 replay: ## Replay the recorded histories against today's workflows
-	$(GO) test -count=1 -v -run Replay ./workflows/... ./testsuite/...
+	$(GO) test -count=1 -v -run "Replay|Histor" ./testsuite/histories
 
 .PHONY: record
-record: bin/temporald ## Record histories anew, from the code that is deployed, never from the change under test
-	RECORD=1 $(GO) test -count=1 -v -timeout 30m -run Record ./workflows/... ./testsuite/...
+record: bin/temporald ## Record histories that are missing, from released code, never from the change under test
+	RECORD=$(RECORD) $(GO) test -count=1 -v -timeout 30m -run Record ./testsuite/histories
 
 .PHONY: race
 race: ## The unit tests under the race detector (needs a C compiler)
