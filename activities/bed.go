@@ -280,11 +280,11 @@ func (b *Bed) unjudged(ctx context.Context, s Sitting) ([]dream.Item, error) {
 		if !ok || !strings.Contains(step, "/partial-") {
 			continue
 		}
-		text, err := bought(ctx, b.Purse.Ledger, row.Step)
+		said, err := bought(ctx, b.Purse.Ledger, row.Step)
 		if err != nil {
 			return nil, err
 		}
-		if text == "" {
+		if said.Text == "" {
 			continue
 		}
 		var cycle, turn int
@@ -293,24 +293,24 @@ func (b *Bed) unjudged(ctx context.Context, s Sitting) ([]dream.Item, error) {
 		}
 		found = append(found, &dream.Fragment{
 			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
-			Content: text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
+			Content: said.Text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
 			Reason: "the dream ended before it was judged",
 		})
 	}
 	return found, nil // ids that exist already are left as they are
 }
 
-// bought is the text of a finished answer, or "".
-func bought(ctx context.Context, ledger purse.Ledger, step string) (string, error) {
+// bought is the finished answer of a step; its text is empty when there is none.
+func bought(ctx context.Context, ledger purse.Ledger, step string) (purse.Paid, error) {
+	var paid purse.Paid
 	body, ok, err := ledger.Answer(ctx, step)
 	if err != nil || !ok {
-		return "", err
+		return paid, err
 	}
-	var paid purse.Paid
 	if err := json.Unmarshal(body, &paid); err != nil {
-		return "", fmt.Errorf("read the answer kept for %s: %w", step, err)
+		return paid, fmt.Errorf("read the answer kept for %s: %w", step, err)
 	}
-	return paid.Text, nil
+	return paid, nil
 }
 
 // Running asks whether a workflow still runs.

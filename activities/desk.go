@@ -23,6 +23,8 @@ type Ports struct {
 	Purse   *purse.Purse
 	Catalog inference.Catalog
 	Now     func() time.Time
+
+	shelf *shelf // nil: everything is read anew
 }
 
 // beat is how often a paid deed tells Temporal that it lives; the heartbeat timeout is in workflows/options.go.
@@ -33,6 +35,10 @@ const orderNote = "order"
 // order reads the frozen order of a dream.
 func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
 	var o Order
+	var known *Order
+	if p.shelf.read(s.Dream, func(v *volume) { known = v.order }); known != nil {
+		return *known, nil
+	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, orderNote)
 	if err != nil {
 		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
@@ -40,11 +46,17 @@ func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
 	}
+	p.shelf.put(s.Dream, func(v *volume) { v.order = &o })
 	return o, nil
 }
 
 // self reads who dreams, and the theme of the night.
 func (p Ports) self(ctx context.Context, s Sitting) (prompt.Self, string, error) {
+	var known *prompt.Self
+	var theme string
+	if p.shelf.read(s.Dream, func(v *volume) { known, theme = v.self, v.theme }); known != nil {
+		return *known, theme, nil
+	}
 	agent, err := p.Memory.Agent(ctx, s.Agent)
 	if err != nil {
 		return prompt.Self{}, "", fmt.Errorf("read agent %s: %w", s.Agent, err)
@@ -53,7 +65,9 @@ func (p Ports) self(ctx context.Context, s Sitting) (prompt.Self, string, error)
 	if err != nil {
 		return prompt.Self{}, "", err
 	}
-	return prompt.Self{Handle: agent.Handle, Persona: agent.Persona, Interests: agent.Interests}, night.Theme, nil
+	self := prompt.Self{Handle: agent.Handle, Persona: agent.Persona, Interests: agent.Interests}
+	p.shelf.put(s.Dream, func(v *volume) { v.self, v.theme = &self, night.Theme })
+	return self, night.Theme, nil
 }
 
 // call is one paid step.

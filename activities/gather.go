@@ -65,6 +65,7 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
+	o.shelf.put(r.Dream, func(v *volume) { v.episodes = memory.As[*dream.Episode](items) })
 	var pieces []hypnagogia.Piece
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
@@ -132,6 +133,10 @@ var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindP
 
 // remember reads a gathering back as the lines of a prompt, with the item behind each line.
 func (o *Onset) remember(ctx context.Context, s Sitting, cycle int) ([]prompt.Line, []string, error) {
+	var known *remembered
+	if o.shelf.read(s.Dream, func(v *volume) { known = v.shown[cycle] }); known != nil {
+		return known.lines, known.behind, nil
+	}
 	body, err := o.Memory.Note(ctx, s.Agent, s.Dream, gatherNote(cycle))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read what cycle %d gathered: %w", cycle, err)
@@ -168,5 +173,6 @@ func (o *Onset) remember(ctx context.Context, s Sitting, cycle int) ([]prompt.Li
 		lines = append(lines, prompt.Line{Ref: fmt.Sprintf("r%d", len(lines)+1), Text: text})
 		behind = append(behind, piece.Item)
 	}
+	o.shelf.put(s.Dream, func(v *volume) { v.shown[cycle] = &remembered{lines, behind} })
 	return lines, behind, nil
 }

@@ -166,31 +166,23 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 	return result, tell(m.write(ctx, r.Sitting, w))
 }
 
-// score fills in each scenario's score: the model's, or, where its numbers mean nothing, the measured composite.
+// score fills in each scenario's score: the model's, or, where its numbers mean nothing, the measured composite. A
+// scenario that the model left out scores 0.
 func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, imagined []*dream.Scenario) (Done, error) {
 	c := call{
 		order: order, phase: dream.REM, limit: r.Limit, step: "weigh", role: dream.Observer, heat: r.Heat,
 		tokens: order.Knobs.ObserverTokens + 30*len(imagined), seed: seedOf(order, dream.REM, 1, 0),
 	}
-	texts := make([]string, len(imagined))
-	items := make([]dream.Item, len(imagined))
-	for i, s := range imagined {
-		texts[i], items[i] = s.Content, s
-	}
-	vectors, done, err := m.place(ctx, c, "weigh/embed", items)
-	if err != nil || done.End == EndCap || done.End == EndCut {
-		return done, err
-	}
-	for i, s := range imagined {
-		near, _, err := m.near(ctx, order, vectors[i], s.Sources)
-		if err != nil {
-			return Done{}, err
-		}
-		s.Score = hypnagogia.Judge(s.Content, near).Composite
-	}
 	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
-	if err != nil || !spec.Judges {
+	if err != nil {
 		return Done{}, err
+	}
+	if !spec.Judges {
+		return m.measure(ctx, c, imagined)
+	}
+	texts := make([]string, len(imagined))
+	for i, s := range imagined {
+		texts[i] = s.Content
 	}
 	self, _, err := m.self(ctx, r.Sitting)
 	if err != nil {
@@ -199,7 +191,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, im
 	lines := prompt.Lines("s", texts...)
 	c.text = prompt.Weigh(prompt.Weighing{Self: self, Lines: lines})
 	var answer scores
-	_, done, err = m.askFor(ctx, c, &answer)
+	_, done, err := m.askFor(ctx, c, &answer)
 	if err != nil || done.End == EndCap || done.End == EndCut {
 		return done, err
 	}
@@ -211,4 +203,24 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, im
 		}
 	}
 	return done, nil
+}
+
+// measure scores scenarios with the embedder alone.
+func (m *Imagination) measure(ctx context.Context, c call, imagined []*dream.Scenario) (Done, error) {
+	items := make([]dream.Item, len(imagined))
+	for i, s := range imagined {
+		items[i] = s
+	}
+	vectors, done, err := m.place(ctx, c, "weigh/embed", items)
+	if err != nil || done.End != EndDone {
+		return done, err
+	}
+	for i, s := range imagined {
+		near, _, err := m.near(ctx, c.order, vectors[i], s.Sources)
+		if err != nil {
+			return Done{}, err
+		}
+		s.Score = hypnagogia.Judge(s.Content, near).Composite
+	}
+	return Done{}, nil
 }

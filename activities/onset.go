@@ -26,6 +26,7 @@ type StepRequest struct {
 	Turn   int           `json:"turn,omitempty"`
 	Heat   float64       `json:"heat"`
 	Source int           `json:"source,omitempty"` // the gathering to draw from
+	Drift  float64       `json:"drift,omitempty"`  // for a judge: the heat of the partial it judges
 	Tone   mood.PAD      `json:"tone"`
 }
 
@@ -179,18 +180,18 @@ type judgement struct {
 // Judge lets the observer judge one partial and keeps or discards it (H5, H6). A model whose numbers mean nothing is not
 // asked: then the verdict is measured with the embedder, and says so.
 func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, text, _, err := o.prepare(ctx, r)
+	order, err := o.order(ctx, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	made := o.partialCall(order, r, text)
-	content, err := bought(ctx, o.Purse.Ledger, made.key())
+	made := call{order: order, phase: dream.Onset, step: partialStep(r.Cycle, r.Turn), role: dream.Generator, heat: r.Drift, minP: true}
+	said, err := bought(ctx, o.Purse.Ledger, made.key())
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	f := &dream.Fragment{
 		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, r.Turn), nil),
-		Content: strings.TrimSpace(content), Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: settings(made, ""),
+		Content: strings.TrimSpace(said.Text), Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: settings(made, said.Effective),
 	}
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,

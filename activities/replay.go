@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -90,9 +91,16 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	return n.keep(ctx, r.Sitting, c, found, w)
 }
 
-// keep places what a step made in the embedder's space and writes it.
+// keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
+// needs none, and costs none.
 func (p Ports) keep(ctx context.Context, s Sitting, c call, items []dream.Item, w memory.Write) (StepResult, error) {
-	vectors, done, err := p.place(ctx, c, c.step+"/embed", items)
+	var placed []dream.Item
+	for _, item := range items {
+		if slices.Contains(measurable, item.Header().Kind) {
+			placed = append(placed, item)
+		}
+	}
+	vectors, done, err := p.place(ctx, c, c.step+"/embed", placed)
 	if err != nil || done.End == EndCut {
 		return StepResult{Done: done}, tell(err)
 	}
@@ -104,10 +112,19 @@ func (p Ports) keep(ctx context.Context, s Sitting, c call, items []dream.Item, 
 	return StepResult{Done: done, Made: made}, tell(p.write(ctx, s, w))
 }
 
-// pool is how many of the newest episodes replay and recombination draw from (S4: query_recent(200)).
+// pool are the episodes that replay and recombination draw from: those an onset chooses from (S4). They must not be changed.
 func (p Ports) pool(ctx context.Context, o Order) ([]*dream.Episode, error) {
+	var known []*dream.Episode
+	if p.shelf.read(o.Dream, func(v *volume) { known = v.episodes }); known != nil {
+		return known, nil
+	}
 	items, err := p.choose(ctx, o)
-	return memory.As[*dream.Episode](items), err
+	if err != nil {
+		return nil, err
+	}
+	episodes := memory.As[*dream.Episode](items)
+	p.shelf.put(o.Dream, func(v *volume) { v.episodes = episodes })
+	return episodes, nil
 }
 
 // draw samples episodes by surprise (H10, Schaul 2016), without replacement.

@@ -88,7 +88,6 @@ func (n *night) run(ctx workflow.Context) (Result, error) {
 
 func (n *night) lieDown(ctx workflow.Context) (activities.LieDownResult, error) {
 	info := workflow.GetInfo(ctx)
-	n.find(ctx, AttrAgent.ValueSet(n.order.Handle))
 	var lain activities.LieDownResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
 		Order: n.order, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
@@ -147,7 +146,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
 	}
 	n.state.Spent = risen.Spent
-	n.find(free, AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
+	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
 	n.show(free)
 	n.tellOwner(free, outcome)
 	return n.result(), nil
@@ -156,7 +155,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 // refused ends a dream that never began; LieDown has closed its record already.
 func (n *night) refused(ctx workflow.Context, lain activities.LieDownResult) (Result, error) {
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
-	n.find(ctx, AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
+	n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
 	n.show(ctx)
 	n.tellOwner(ctx, lain.Refused)
 	return n.result(), nil
@@ -208,7 +207,11 @@ func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micro
 	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), tally: len(n.state.Tallies)}
 	n.state.Phase = name
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
-	n.find(ctx, AttrPhase.ValueSet(string(name)))
+	if name == dream.Onset {
+		n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name)), AttrDepth.ValueSet(string(dream.Shallow)))
+	} else {
+		n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name)))
+	}
 	return p, p.mark(ctx, "open", "running", open)
 }
 

@@ -108,8 +108,9 @@ func (n *night) deepen(ctx workflow.Context, way []dream.Stage, to dream.Stage, 
 		if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "deeper"), "Chronicle.Deepen", request).Get(ctx, nil); err != nil {
 			return err
 		}
-		n.state.Stage = next
-		n.find(ctx, AttrDepth.ValueSet(string(next)))
+		if n.state.Stage = next; next == dream.Peak {
+			n.find(ctx, AttrDepth.ValueSet(string(next))) // the stages above last for one call; each write costs an event
+		}
 	}
 	return nil
 }
@@ -158,7 +159,7 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	if len(caught) == 0 && stop == nil {
 		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed", k.Partials, cycle)}
 	}
-	kept, err := p.judge(ctx, cycle, caught, judgeHeat, stop)
+	kept, err := p.judge(ctx, cycle, caught, partialHeat, judgeHeat, stop)
 	if stop = worse(stop, err); stop != nil && !errors.Is(stop, errSpent) {
 		return false, stop
 	}
@@ -174,14 +175,16 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 }
 
 // judge lets the observer judge the partials that came back.
-func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, heats []float64, stop error) (int, error) {
+func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, heats []float64, stop error) (int, error) {
 	if stop != nil && !errors.Is(stop, errSpent) {
 		return 0, nil
 	}
 	judged := make([]workflow.Future, len(caught))
 	for at, i := range caught {
 		summary := fmt.Sprintf("observer, cycle %d, partial %d", cycle, i+1)
-		judged[at] = workflow.ExecuteActivity(paidCall(ctx, p.n.order.Knobs, summary), "Onset.Judge", p.step(cycle, i+1, heats[i]))
+		request := p.step(cycle, i+1, heats[i])
+		request.Drift = drift[i]
+		judged[at] = workflow.ExecuteActivity(paidCall(ctx, p.n.order.Knobs, summary), "Onset.Judge", request)
 	}
 	kept := 0
 	var ended error

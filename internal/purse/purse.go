@@ -166,7 +166,7 @@ func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answe
 		b.State, b.Amount, b.Finish = Lost, max(hold.Amount, reported), string(failure.Kind)
 	case err != nil:
 		b.State, b.Amount = Partial, max(hold.Amount, reported)
-	case a.UsageFrom != inference.ByProvider || !plausible(r, a):
+	case a.UsageFrom != inference.ByProvider || !plausible(spec, r, a):
 		b.State, b.Amount = Partial, max(hold.Amount, reported)
 	default:
 		b.Amount = reported
@@ -176,9 +176,9 @@ func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answe
 
 // plausible rejects a usage that is certainly too low: fewer tokens than pieces we read, or more than six bytes of
 // prompt a token, which no tokenizer reaches on the text of a prompt.
-func plausible(r inference.Request, a inference.Answer) bool {
+func plausible(spec inference.Spec, r inference.Request, a inference.Answer) bool {
 	bytes := 0
-	for _, m := range r.Messages {
+	for _, m := range r.Asked(spec.JSON) {
 		bytes += len(m.Content)
 	}
 	return a.Tokens.Out >= int64(a.Visible) && a.Tokens.In*6 >= int64(bytes)

@@ -1,0 +1,69 @@
+package activities
+
+import (
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// shelved is how many dreams a process keeps at hand: more than it dreams at once, at about 300 KiB each.
+const shelved = 64
+
+// shelf keeps at hand what never changes while a dream lasts, so that each of its deeds does not read it again. It may
+// forget at any time.
+type shelf struct {
+	mu     sync.Mutex
+	dreams map[string]*volume
+	order  []string // oldest first
+}
+
+// volume is what is known of one dream; nil parts have not been read yet. Nothing in it may be changed.
+type volume struct {
+	order    *Order
+	self     *prompt.Self
+	theme    string
+	episodes []*dream.Episode
+	shown    map[int]*remembered
+}
+
+// remembered is a gathering as the lines of a prompt, with the item behind each line.
+type remembered struct {
+	lines  []prompt.Line
+	behind []string
+}
+
+func newShelf() *shelf { return &shelf{dreams: map[string]*volume{}} }
+
+// read looks at a dream's volume. The function must not keep it.
+func (s *shelf) read(dreamID string, look func(v *volume)) {
+	if s == nil {
+		look(&volume{})
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.dreams[dreamID]
+	if !ok {
+		v = &volume{shown: map[int]*remembered{}}
+		s.dreams[dreamID] = v
+		if s.order = append(s.order, dreamID); len(s.order) > shelved {
+			delete(s.dreams, s.order[0])
+			s.order = s.order[1:]
+		}
+	}
+	look(v)
+}
+
+// put writes into a dream's volume.
+func (s *shelf) put(dreamID string, write func(v *volume)) {
+	if s != nil {
+		s.read(dreamID, write)
+	}
+}
+
+// Shelve makes ports whose deeds keep at hand what never changes while a dream lasts.
+func Shelve(p Ports) Ports {
+	p.shelf = newShelf()
+	return p
+}

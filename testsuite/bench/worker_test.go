@@ -1,0 +1,168 @@
+// Package bench measures what a night costs beside what it cannot do without.
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/workers"
+)
+
+// workerEnv makes this test program a worker process: it holds the stage.Play as JSON.
+const workerEnv = "ONEIROS_BENCH_WORKER"
+
+func TestMain(m *testing.M) {
+	if play := os.Getenv(workerEnv); play != "" {
+		if err := serve(play); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+type silent struct{}
+
+func (silent) Debug(string, ...any) {}
+func (silent) Info(string, ...any)  {}
+func (silent) Warn(string, ...any)  {}
+func (silent) Error(string, ...any) {}
+
+var _ log.Logger = silent{}
+
+// serve is a worker process of the deployment; it ends when its standard input does.
+func serve(text string) error {
+	var play stage.Play
+	if err := json.Unmarshal([]byte(text), &play); err != nil {
+		return err
+	}
+	c, err := client.Dial(client.Options{HostPort: play.Address, Namespace: play.Namespace, Logger: silent{}})
+	if err != nil {
+		return err
+	}
+	company, err := stage.Open(context.Background(), play, c)
+	if err != nil {
+		return err
+	}
+	w := workers.New(c, company.Ports, starter.Lives{Client: c}, company.Starter, workers.Options{TaskQueue: play.Queue})
+	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "Bare"})
+	w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Nothing"})
+	if err := w.Start(); err != nil {
+		return err
+	}
+	if file := os.Getenv("ONEIROS_BENCH_PROFILE"); file != "" { // of the worker, for pprof
+		f, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	w.Stop()
+	return company.Close()
+}
+
+// calls is how many paid calls the measured night makes: induction, two cycles of four partials and four verdicts,
+// capture, two replays, last look, three scenarios, their weighing, consolidation and insights.
+const calls = 27
+
+func knobs() dream.Knobs {
+	k := dream.DefaultKnobs()
+	k.Cycles = 2
+	return k
+}
+
+// bare does nothing, as often as a night makes calls.
+func bare(ctx workflow.Context) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
+	for range calls {
+		if err := workflow.ExecuteActivity(ctx, "Nothing").Get(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// theatre is a server, a provider and a worker, each in its own process but the provider.
+type theatre struct {
+	server  *temporal.Server
+	till    *provider.Server
+	company *stage.Company
+	worker  *exec.Cmd
+	agent   dream.Agent
+}
+
+func open(b *testing.B) *theatre {
+	b.Helper()
+	ctx := context.Background()
+	server := temporal.Start(b)
+	till, err := provider.Start(provider.Options{Seed: 1})
+	require.NoError(b, err)
+	b.Cleanup(till.Close)
+	play := stage.Play{
+		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
+		Provider: till.URL, Model: "script", Knobs: knobs(),
+	}
+	company, err := stage.Open(ctx, play, server.Dial(b))
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = company.Close() })
+	agent, err := company.Hire(ctx, 0, "")
+	require.NoError(b, err)
+	agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 1000 * agent.Caps.Day, Month: 1000 * agent.Caps.Month}
+	require.NoError(b, company.Store.PutAgent(ctx, agent))
+	body, err := json.Marshal(play)
+	require.NoError(b, err)
+	worker := exec.Command(os.Args[0])
+	worker.Env = append(os.Environ(), workerEnv+"="+string(body))
+	worker.Stderr = os.Stderr
+	stdin, err := worker.StdinPipe()
+	require.NoError(b, err)
+	stdout, err := worker.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, worker.Start())
+	b.Cleanup(func() { _ = stdin.Close(); _ = worker.Wait() })
+	ready, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(b, err)
+	require.Equal(b, "ready\n", ready)
+	return &theatre{server: server, till: till, company: company, worker: worker, agent: agent}
+}
+
+// cpu is what a process has used so far, user and system, in milliseconds (Linux: clock ticks of 10 ms).
+func cpu(tb testing.TB, pid int) float64 {
+	tb.Helper()
+	body, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(tb, err)
+	fields := strings.Fields(string(body[strings.LastIndexByte(string(body), ')')+1:]))
+	user, err := strconv.ParseInt(fields[11], 10, 64)
+	require.NoError(tb, err)
+	system, err := strconv.ParseInt(fields[12], 10, 64)
+	require.NoError(tb, err)
+	return float64(user+system) * 10
+}
