@@ -11,8 +11,21 @@ type capitalised struct {
 	small  map[string]bool // seen without one
 }
 
-// people do these things; what does them at the start of a sentence is taken for a name.
-var human = set("said says asked asks told tells called calls wrote writes laughed thinks thought wants wanted smiled promised texted replied answered insisted agreed cried whispered")
+// substances are nouns that stand without an article; at the start of a sentence they would look like names.
+var substances = set("rain wind fog snow sleep wool salt tin freight volume gas gold silver oil water light work music food money time life love traffic demand revenue silence bread coffee tea dust smoke paint glass paper paperwork hope fear grief treasury stablecoin spot margin leverage inflation sunlight thunder frost ice sand mud iron copper flour sugar sound noise air today dinner lunch breakfast school church")
+
+// ordinary says whether a word that is only ever seen at the start of a sentence is no name.
+func ordinary(low string) bool {
+	if substances[low] || baseOf(low) != "" || pastVerbs[low] || participles[low] || nounsInLy[low] || nounsInIng[low] {
+		return true
+	}
+	for _, end := range []string{"ing", "tion", "sion", "ity", "ment", "ness", "ance", "ence", "ship", "ism", "ly", "ed", "s", "teen", "ty"} {
+		if strings.HasSuffix(low, end) && len(low) > len(end)+1 {
+			return true
+		}
+	}
+	return strings.Contains(low, "-") || strings.IndexFunc(low, unicode.IsDigit) >= 0
+}
 
 // dated words always have a capital.
 var dated = set("monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december")
@@ -23,7 +36,7 @@ func capitals(lines []line) capitalised {
 		if name := label.FindString(l.text); name != "" {
 			c.inside[strings.ToLower(strings.TrimRight(name, ": "))] = true
 		}
-		for _, s := range sentences(l.text) {
+		for _, s := range l.said {
 			for i, w := range s.words {
 				if first := []rune(w.text)[0]; !unicode.IsUpper(first) {
 					c.small[w.low] = true
@@ -50,12 +63,12 @@ func (c capitalised) mark(ws []word) {
 		case !unicode.IsUpper(letters[0]):
 		case dated[w.low] && (i > 0 || w.low != "may"):
 			w.keep = true
-		case common || baseOf(w.low) != "" && c.small[w.low]:
-			w.keep = false
-		case c.inside[strings.TrimSuffix(w.low, "'s")] && !c.small[w.low]:
-			w.keep = true
-		case i == 0 && len(ws) > 1 && human[ws[1].low] && !c.small[w.low]:
-			w.keep = true
+		case i > 0:
+			w.keep = !common
+		case common || c.small[w.low]:
+			w.keep = c.inside[w.low] && i+1 < len(ws) && unicode.IsUpper([]rune(ws[i+1].text)[0]) && !common
+		default:
+			w.keep = c.inside[strings.TrimSuffix(w.low, "'s")] || !ordinary(w.low)
 		}
 		if w.low == "i" {
 			w.text = "I"

@@ -15,9 +15,10 @@ type clause struct {
 
 // image is a noun phrase: something that can be seen.
 type image struct {
-	line  int
-	words []word
-	worth float64
+	line    int
+	words   []word
+	worth   float64
+	guessed bool // a single word without an article, which may be no noun at all
 }
 
 // sentence is a stretch between full stops. asks marks questions: they are not dreamt of as facts.
@@ -53,11 +54,22 @@ func sentences(text string) []sentence {
 		}
 	}
 	for _, at := range stopMark.FindAllStringIndex(text, -1) {
+		if text[at[0]] == '.' && titled(text[from:at[0]]) {
+			continue
+		}
 		add(at[0], text[at[0]:at[1]])
 		from = at[1]
 	}
 	add(len(text), "")
 	return out
+}
+
+var titles = set("mr mrs ms dr st prof no vs e.g i.e")
+
+// titled says whether a full stop here belongs to a title or an initial.
+func titled(before string) bool {
+	last := strings.ToLower(before[strings.LastIndexByte(before, ' ')+1:])
+	return titles[last] || len(last) == 1 && last != "i" && last[0] >= 'a' && last[0] <= 'z'
 }
 
 const longestWord = 40 // letters; what is longer is no word
@@ -79,9 +91,17 @@ func wordsOf(text string) []word {
 		if runes := []rune(body); len(runes) > longestWord {
 			body = string(runes[:longestWord])
 		}
-		ws = append(ws, word{text: body, low: strings.ToLower(body), mark: mark})
+		ws = append(ws, newWord(body, mark))
 	}
 	return ws
+}
+
+func newWord(text, mark string) word {
+	w := word{text: text, low: strings.ToLower(text), mark: mark}
+	if !hollow[w.low] {
+		w.root = stem(w.low)
+	}
+	return w
 }
 
 // split cuts a sentence into parts that can each stand alone.
@@ -101,7 +121,7 @@ func split(ws []word) [][]word {
 		default:
 			continue
 		}
-		if stands(ws[from:i]) && stands(ws[i+skip:]) {
+		if stands(ws[from:i]) && ws[i-1].tag != aux && stands(ws[i+skip:]) {
 			parts = append(parts, ws[from:i])
 			from = i + skip
 			i = from
@@ -137,13 +157,16 @@ func clauseOf(part []word, from int) (clause, bool) {
 	if len(ws) > longest {
 		ws = trimEnd(ws[:longest], true)
 	}
-	if !stands(ws) || ws[0].tag == aux || ws[0].tag == when || ws[0].tag == cry {
+	if !stands(ws) || ws[len(ws)-1].tag == aux || ws[0].tag == aux || ws[0].tag == when || ws[0].tag == cry || leaning[ws[0].low] {
 		return clause{}, false
 	}
 	ws = append([]word(nil), ws...)
 	ws[len(ws)-1].mark = ""
 	return clause{line: from, words: ws, worth: worth(ws)}, true
 }
+
+// leaning words need a main clause beside them.
+var leaning = set("like except than as instead despite without unlike")
 
 var hours = set("morning afternoon evening night day week weekend month year monday tuesday wednesday thursday friday saturday sunday dawn noon midnight")
 
@@ -205,6 +228,8 @@ func worth(ws []word) float64 {
 	switch ws[0].low {
 	case "it", "that", "this", "they", "these", "those", "there", "it's", "that's":
 		w -= .5
+	case "in", "on", "at", "by", "with", "from", "of", "to", "for", "after", "before", "under":
+		w -= .2
 	case "you", "you're", "you'll", "you've", "you'd", "we", "he", "she":
 		w -= .25
 	}
@@ -231,7 +256,7 @@ func imagesOf(ws []word, from int) []image {
 		}
 		first, last := ws[i], ws[end-1]
 		rich := 0.0
-		if end+1 < len(ws) && ws[end].tag == prep && last.mark == "" && linking[ws[end].low] {
+		if end+1 < len(ws) && ws[end].tag == prep && last.mark == "" && !(i > 0 && toSomebody[ws[i-1].low]) && linking[ws[end].low] {
 			if far := phrase(ws, end+1); far > end+1 && far-i <= 7 {
 				end, rich = far, .3
 			}
@@ -244,7 +269,10 @@ func imagesOf(ws []word, from int) []image {
 	return out
 }
 
-var linking = set("of in on at with without under over behind beside between above below near inside outside beyond")
+// toSomebody verbs take a person and then a subject, which do not belong together.
+var toSomebody = set("told tell tells asked ask asks reminded reminds warned informed")
+
+var linking = set("of in on at with without from under over behind beside between above below near inside outside beyond")
 
 // phrase gives the end of the noun phrase that begins at i; i itself when there is none.
 func phrase(ws []word, i int) int {
@@ -258,6 +286,9 @@ func phrase(ws []word, i int) int {
 	for j < len(ws) && j-i < 5 {
 		switch ws[j].tag {
 		case noun:
+			if nouns > 0 && ws[j].keep && !ws[j-1].keep {
+				return j
+			}
 			nouns++
 		case adj, number:
 			if nouns > 0 {
@@ -302,8 +333,8 @@ func newImage(part []word, from int, first word, rich float64) image {
 	if len(ws) == 1 {
 		w -= .3
 	}
-	return image{line: from, words: ws, worth: w}
+	return image{line: from, words: ws, worth: w, guessed: len(part) == 1 && !first.keep}
 }
 
 // pointing words need somebody to have spoken before.
-var pointing = set("this that these those another each every some any its his their whose both either few many several")
+var pointing = set("this that these those another each every some any all its his their whose both either few many several")

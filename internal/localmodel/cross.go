@@ -46,6 +46,9 @@ func (w *writer) frame(c clause, last word, before tag, p spot) (float64, bool) 
 	alike := p.at > 0 && w.at.at >= 2 && other[p.at-1].low == c.words[w.at.at-2].low
 	switch last.tag {
 	case noun, verb, adj, bare, ing:
+		if last.tag == adj && plural(c.words[w.at.at]) != plural(other[p.at+1]) {
+			return 0, false
+		}
 		if hollow[last.low] {
 			return crossFrame, true
 		}
@@ -56,7 +59,7 @@ func (w *writer) frame(c clause, last word, before tag, p spot) (float64, bool) 
 	case aux:
 		return crossFrame, alike
 	case det, prep, to:
-		if tagAt(other, p.at-1) != before {
+		if tagAt(other, p.at-1) != before || particles[last.low] && !alike {
 			return 0, false
 		}
 		if alike {
@@ -104,6 +107,8 @@ func beginsPhrase(t tag) bool {
 	}
 	return false
 }
+
+var particles = set("up out down off over away")
 
 func tagAt(ws []word, i int) tag {
 	if i < 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,18 +16,19 @@ type filler struct {
 	dice  *rand.Rand
 	stale map[int]bool // lines earlier objects drew on
 	next  int          // the next reference to be answered for
+	tight bool         // there is no room for whole sentences
 }
 
 func fill(mem *memory, s *shape, room int, heat settings, dice *rand.Rand) []string {
 	f := &filler{mem: mem, heat: heat, dice: dice, stale: map[int]bool{}}
+	f.tight = f.least("", s) > room
 	return f.value("", s, room, f.scene(-1))
 }
 
 // Tokens that a string is given: at least so many words, and not more than it can use.
 const (
-	fewestWords = 5
-	mostText    = 48
-	mostNote    = 20
+	leastText = 12
+	mostText  = 60
 )
 
 var refName = regexp.MustCompile(`(?i)^(sources?|source_ids?|ids?|refs?|references?|memory|memories|fragment|episode|episodes)$`)
@@ -36,7 +38,7 @@ func (f *filler) least(name string, s *shape) int {
 	switch s.kind {
 	case "object":
 		n := 2
-		for _, p := range s.props {
+		for _, p := range f.props(s) {
 			n += 1 + f.least(p.name, p.shape)
 		}
 		return n
@@ -46,7 +48,11 @@ func (f *filler) least(name string, s *shape) int {
 		if len(s.choices) > 0 || refName.MatchString(name) || s.maxLength == 0 {
 			return 1
 		}
-		return fewestWords
+		if f.tight {
+			return 1
+		}
+		_, least, _ := voiceOf(name)
+		return least
 	}
 	return 1
 }
@@ -56,22 +62,28 @@ func (f *filler) want(name string, s *shape) int {
 	switch s.kind {
 	case "object":
 		n := 2
-		for _, p := range s.props {
+		for _, p := range f.props(s) {
 			n += 1 + f.want(p.name, p.shape)
 		}
 		return n
 	case "array":
 		return 2 + f.count(name, s)*(1+f.want(name, s.item))
 	case "string":
-		switch {
-		case f.least(name, s) == 1:
+		if f.least(name, s) == 1 {
 			return 1
-		case longVoice(name):
-			return mostText
 		}
-		return mostNote
+		_, _, most := voiceOf(name)
+		return most
 	}
 	return 1
+}
+
+// props are the properties to be written: all of them, or the required ones where there is little room.
+func (f *filler) props(s *shape) []property {
+	if !f.tight {
+		return s.props
+	}
+	return slices.DeleteFunc(slices.Clone(s.props), func(p property) bool { return !p.must })
 }
 
 // count is how many items an array would have with room for all of them.
@@ -81,7 +93,7 @@ func (f *filler) count(name string, s *shape) int {
 	case refName.MatchString(name) && s.item.kind == "string":
 		n = 4
 	case refOf(s.item) != "":
-		n = len(f.answerable())
+		n = len(f.answerable(s.item))
 	}
 	if f.mem.most > 0 && refOf(s.item) == "" {
 		n = min(n, f.mem.most)
@@ -103,13 +115,17 @@ func refOf(s *shape) string {
 }
 
 // answerable are the lines that bear a reference, of the first group that does; rules already acted by come last.
-func (f *filler) answerable() []int {
+func (f *filler) answerable(item *shape) []int {
+	plain := slices.ContainsFunc(item.props, func(p property) bool { return strings.Contains(p.name, "gist") })
 	for _, known := range []bool{false, true} {
 		group := -1
 		var out []int
 		for i, l := range f.mem.lines {
 			if l.ref != "" && l.known == known && (group < 0 || l.group == group) {
 				group = l.group
+				if plain && !f.lasting(i) {
+					continue // all that it says are figures
+				}
 				out = append(out, i)
 			}
 		}
@@ -182,18 +198,19 @@ func list(texts []string) []string {
 func (f *filler) object(s *shape, room int) []string {
 	sc := f.scene(-1)
 	if refOf(s) != "" {
-		sc = f.scene(f.nextAnchor())
+		sc = f.scene(f.nextAnchor(s))
 	}
-	parts := make([][]string, len(s.props))
-	left := room - 1 - len(s.props)
+	props := f.props(s)
+	parts := make([][]string, len(props))
+	left := room - 1 - len(props)
 	for pass := range 2 {
-		for i, p := range s.props {
+		for i, p := range props {
 			says := p.shape.kind == "object" || p.shape.kind == "array" && !refName.MatchString(p.name) ||
 				p.shape.kind == "string" && f.least(p.name, p.shape) > 1
 			if says != (pass == 0) {
 				continue
 			}
-			parts[i] = f.value(p.name, p.shape, f.share(s, parts, i, left), sc)
+			parts[i] = f.value(p.name, p.shape, f.share(props, parts, i, left), sc)
 			left -= len(parts[i])
 		}
 	}
@@ -201,7 +218,7 @@ func (f *filler) object(s *shape, room int) []string {
 		f.stale[from] = true
 	}
 	var out []string
-	for i, p := range s.props {
+	for i, p := range props {
 		open := ","
 		if i == 0 {
 			open = "{"
@@ -209,22 +226,22 @@ func (f *filler) object(s *shape, room int) []string {
 		out = append(out, open+quoted(p.name)+":")
 		out = append(out, parts[i]...)
 	}
-	if len(s.props) == 0 {
+	if len(props) == 0 {
 		return []string{"{}"}
 	}
 	return append(out, "}")
 }
 
 // share is the room of one property: its least, and its part of what is left over.
-func (f *filler) share(s *shape, parts [][]string, i, left int) int {
+func (f *filler) share(props []property, parts [][]string, i, left int) int {
 	leasts, over := 0, 0
-	for j, p := range s.props {
+	for j, p := range props {
 		if parts[j] == nil {
 			leasts += f.reserve(p)
 			over += f.want(p.name, p.shape) - f.least(p.name, p.shape)
 		}
 	}
-	p := s.props[i]
+	p := props[i]
 	least, want := f.reserve(p), f.want(p.name, p.shape)
 	if over <= 0 || left <= leasts {
 		return least

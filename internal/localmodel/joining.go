@@ -66,6 +66,9 @@ func (w *writer) closers(lower float64) []candidate {
 		if w.joins == 1 {
 			logit -= 2.2
 		}
+		if first := strings.Fields(j.words)[0]; w.sentence[first] && first != "," && first != "the" {
+			logit -= 2.5
+		}
 		offers = append(offers, offer(j, logit-lower))
 	}
 	return append(out, w.begun(offers, 0)...)

@@ -159,8 +159,8 @@ func (f *filler) choice(name string, s *shape, sc *scene) json.RawMessage {
 }
 
 // nextAnchor gives out the referenced lines in turn, so that each is answered for once.
-func (f *filler) nextAnchor() int {
-	lines := f.answerable()
+func (f *filler) nextAnchor(s *shape) int {
+	lines := f.answerable(s)
 	if len(lines) == 0 {
 		return -1
 	}

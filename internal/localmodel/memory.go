@@ -15,21 +15,25 @@ type line struct {
 	group int    // lines under one heading, from 0
 	known bool   // a rule the agent already acts by: compared with, seldom dreamt of
 	text  string
+	said  []sentence
 	vec   []float32
-	stems map[string]float64 // rare words weigh more; length 1
+	stems []stemWeight // in order of the stem; rare ones weigh more; length 1
 }
 
 // memory is what a prompt shows, taken apart.
 type memory struct {
-	lines   []line
-	clauses []clause
-	images  []image
-	index   map[string][]spot // where each word stands, by its lower case
-	hints   map[string]bool   // stems of the theme, the words that drift by and what the agent cares about
-	low     float64           // how sure the prompt wants an answer to be, when it says so
-	high    float64
-	most    int  // items the prompt asks for at most; 0 when it does not say
-	judging bool // the first line alone is shown to be judged
+	lines    []line
+	clauses  []clause
+	images   []image
+	index    map[string][]spot // where each word stands, by its lower case
+	hints    map[string]bool   // stems of the theme, the words that drift by and what the agent cares about
+	low      float64           // how sure the prompt wants an answer to be, when it says so
+	high     float64
+	most     int // items the prompt asks for at most; 0 when it does not say
+	caps     capitalised
+	articled map[string]bool   // words seen after an article or a quality
+	rows     map[int][]float64 // nearness of a line to all, once measured
+	judging  bool              // the first line alone is shown to be judged
 }
 
 // spot is a word's place: a clause and a position in it.
@@ -49,7 +53,7 @@ var (
 
 // read takes a prompt apart: its bulleted lines, or every line when none is bulleted.
 func read(prompt string) *memory {
-	m := &memory{index: map[string][]spot{}, hints: map[string]bool{}}
+	m := &memory{index: map[string][]spot{}, hints: map[string]bool{}, rows: map[int][]float64{}, articled: map[string]bool{}}
 	group, fresh, known := -1, true, false
 	words := 0
 	take := func(ref, text string) {
@@ -61,7 +65,7 @@ func read(prompt string) *memory {
 			group, fresh = group+1, false
 		}
 		words += n
-		m.lines = append(m.lines, line{ref: ref, group: group, known: known, text: text, vec: Vector(text)})
+		m.lines = append(m.lines, line{ref: ref, group: group, known: known, text: text, said: sentences(text), vec: Vector(text)})
 	}
 	others := []string{}
 	for row := range strings.SplitSeq(prompt, "\n") {
@@ -88,37 +92,71 @@ func read(prompt string) *memory {
 	return m
 }
 
+// stemWeight is how much a word says of its line.
+type stemWeight struct {
+	root   string
+	weight float64
+}
+
 // weigh gives each line its words, those weighing more that few lines share.
 func (m *memory) weigh() {
 	seen := map[string]float64{}
 	for i := range m.lines {
-		m.lines[i].stems = map[string]float64{}
-		for _, w := range wordsOf(m.lines[i].text) {
-			if root := stem(w.low); !hollow[w.low] && m.lines[i].stems[root] == 0 {
-				m.lines[i].stems[root] = 1
-				seen[root]++
+		own := map[string]bool{}
+		for _, s := range m.lines[i].said {
+			for _, w := range s.words {
+				if w.root != "" && !own[w.root] {
+					own[w.root] = true
+					seen[w.root]++
+				}
 			}
+		}
+		for _, root := range slices.Sorted(maps.Keys(own)) {
+			m.lines[i].stems = append(m.lines[i].stems, stemWeight{root: root})
 		}
 	}
 	for _, l := range m.lines {
 		norm := 0.0
-		for _, root := range slices.Sorted(maps.Keys(l.stems)) {
-			l.stems[root] = math.Log(1 + float64(len(m.lines))/seen[root])
-			norm += l.stems[root] * l.stems[root]
+		for i := range l.stems {
+			l.stems[i].weight = math.Log(1 + float64(len(m.lines))/seen[l.stems[i].root])
+			norm += l.stems[i].weight * l.stems[i].weight
 		}
-		for root := range l.stems {
-			l.stems[root] /= math.Sqrt(norm)
+		for i := range l.stems {
+			l.stems[i].weight /= math.Sqrt(norm)
 		}
 	}
 }
 
 // near is how much two lines share, in [0, 1]: their rare words, and a little of their spelling.
-func (m *memory) near(a, b int) float64 {
-	sum := 0.0
-	for _, root := range slices.Sorted(maps.Keys(m.lines[a].stems)) {
-		sum += m.lines[a].stems[root] * m.lines[b].stems[root]
+func (m *memory) near(a, b int) float64 { return m.nearTo(a)[b] }
+
+// nearTo measures a line against all others once.
+func (m *memory) nearTo(a int) []float64 {
+	if row, ok := m.rows[a]; ok {
+		return row
 	}
-	return min(1, .8*sum+.2*max(0, Closeness(m.lines[a].vec, m.lines[b].vec)))
+	row := make([]float64, len(m.lines))
+	for b := range row {
+		row[b] = min(1, .8*overlap(m.lines[a].stems, m.lines[b].stems)+.2*max(0, Closeness(m.lines[a].vec, m.lines[b].vec)))
+	}
+	m.rows[a] = row
+	return row
+}
+
+func overlap(a, b []stemWeight) float64 {
+	sum := 0.0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i].root < b[j].root:
+			i++
+		case a[i].root > b[j].root:
+			j++
+		default:
+			sum += a[i].weight * b[j].weight
+			i, j = i+1, j+1
+		}
+	}
+	return sum
 }
 
 // listen reads what an instruction says of the theme and of how sure to be.
@@ -141,10 +179,10 @@ func (m *memory) listen(row string) {
 
 // takeApart finds the clauses and images of every line.
 func (m *memory) takeApart() {
-	caps := capitals(m.lines)
+	m.caps = capitals(m.lines)
 	for i, l := range m.lines {
-		for _, s := range sentences(l.text) {
-			caps.mark(s.words)
+		for _, s := range l.said {
+			m.caps.mark(s.words)
 			tagWords(s.words)
 			m.images = append(m.images, imagesOf(s.words, i)...)
 			if s.asks {
@@ -157,6 +195,7 @@ func (m *memory) takeApart() {
 			}
 		}
 	}
+	m.images = slices.DeleteFunc(m.images, func(img image) bool { return img.guessed && !m.attested(img) })
 	for i, c := range m.clauses {
 		for at, w := range c.words {
 			m.index[w.low] = append(m.index[w.low], spot{i, at})
@@ -164,24 +203,42 @@ func (m *memory) takeApart() {
 	}
 }
 
+// attested says whether the noun of an image without an article stands with one elsewhere.
+func (m *memory) attested(img image) bool {
+	if len(m.articled) == 0 {
+		for _, l := range m.lines {
+			for _, s := range l.said {
+				for i := 1; i < len(s.words); i++ {
+					if t := closed[s.words[i-1].low]; t == det || t == adj {
+						m.articled[s.words[i].low] = true
+					}
+				}
+			}
+		}
+	}
+	return m.articled[img.words[len(img.words)-1].low]
+}
+
 // hinted counts the words of a clause or image that the theme names.
 func (m *memory) hinted(ws []word) int {
 	n := 0
 	for _, w := range ws {
-		if len(m.hints) > 0 && !hollow[w.low] && m.hints[stem(w.low)] {
+		if w.root != "" && m.hints[w.root] {
 			n++
 		}
 	}
 	return n
 }
 
-// shared is the rarest word of content that two lines have in common; empty when there is none.
+// shared is the rarest word that two lines have in common, as the first one writes it; empty when there is none.
 func (m *memory) shared(a, b int) string {
 	best, weight := "", 0.0
-	for _, w := range wordsOf(m.lines[a].text) {
-		root := stem(w.low)
-		if x := m.lines[b].stems[root]; x > weight && !vague[w.low] {
-			best, weight = w.low, x
+	for _, s := range m.lines[a].said {
+		for _, w := range s.words {
+			at, ok := slices.BinarySearchFunc(m.lines[b].stems, w.root, func(s stemWeight, root string) int { return strings.Compare(s.root, root) })
+			if ok && w.root != "" && !vague[w.low] && m.lines[b].stems[at].weight > weight {
+				best, weight = textOf(w), m.lines[b].stems[at].weight
+			}
 		}
 	}
 	return best

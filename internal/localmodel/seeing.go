@@ -11,7 +11,7 @@ func (w *writer) imageStarts(again bool) []candidate {
 	var out []candidate
 	for i, img := range w.mem.images {
 		if s := w.imageScore(i); !math.IsInf(s, -1) {
-			out = append(out, candidate{textOf(img.words[0]), s, func() { w.see(i, again) }})
+			out = append(out, candidate{w.pointed(img.words[0], again), s, func() { w.see(i, again) }})
 		}
 	}
 	switch {
@@ -24,6 +24,14 @@ func (w *writer) imageStarts(again bool) []candidate {
 		return w.imageStarts(false)
 	}
 	return nil
+}
+
+// pointed says the where what is seen again came with a.
+func (w *writer) pointed(first word, again bool) string {
+	if again && (first.low == "a" || first.low == "an") {
+		return "the"
+	}
+	return textOf(first)
 }
 
 // see begins to say an image; those that begin alike remain possible.
@@ -94,7 +102,7 @@ func (w *writer) imageScore(i int) float64 {
 	if w.mem.lines[img.line].known {
 		s -= 2
 	}
-	if over := len(img.words) + 1 - w.room; over > 0 {
+	if over := len(img.words) + w.planned() - 2 - w.room; over > 0 {
 		s -= 1.5 * float64(min(over, 6))
 	}
 	if w.echoing {

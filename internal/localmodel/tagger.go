@@ -9,6 +9,7 @@ import (
 type word struct {
 	text string // as written, quotes and closing marks taken off
 	low  string
+	root string // its stem; empty for hollow words
 	mark string // "," when a comma followed
 	tag  tag
 	verb bool // a finite verb of this clause stands here or before
@@ -200,6 +201,9 @@ func clauseAhead(ws []word, i int) bool {
 		t := ws[j].tag
 		switch t {
 		case who:
+			if subject {
+				return false // after six she: a time, and then somebody
+			}
 			subject = true
 		case noun, number, ing:
 			if low := ws[j].low; subject && j > i && baseOf(low) != "" && (baseOf(low) != low || plural(ws[j-1])) {

@@ -27,38 +27,40 @@ func (sc *scene) said(text string) { sc.text = strings.TrimSpace(sc.text + " " +
 var voices = []struct {
 	parts []string
 	speak func(*filler, *writer, *scene) []string
-	long  bool
+	least int // tokens without which it says nothing whole
+	most  int // tokens it can use
 }{
-	{[]string{"claim", "hypothesis", "prediction"}, (*filler).claim, false},
-	{[]string{"criterion", "observation", "test"}, (*filler).criterion, false},
-	{[]string{"trace", "reason", "rationale", "why"}, (*filler).trace, false},
-	{[]string{"step"}, (*filler).step, false},
-	{[]string{"gist", "lesson"}, (*filler).gist, false},
-	{[]string{"premise"}, (*filler).premise, false},
-	{[]string{"pattern"}, (*filler).pattern, false},
-	{[]string{"insight"}, (*filler).insight, false},
-	{[]string{"title", "name", "topic", "label", "theme"}, (*filler).title, false},
+	{[]string{"claim", "hypothesis", "prediction"}, (*filler).claim, 10, 26},
+	{[]string{"criterion", "observation", "test"}, (*filler).criterion, 11, 26},
+	{[]string{"reason", "rationale", "why"}, (*filler).trace, 8, 10},
+	{[]string{"trace"}, (*filler).trace, 9, 14},
+	{[]string{"step"}, (*filler).step, 8, 20},
+	{[]string{"gist", "lesson"}, (*filler).gist, 8, 26},
+	{[]string{"premise"}, (*filler).premise, 12, 36},
+	{[]string{"pattern"}, (*filler).pattern, 10, 34},
+	{[]string{"insight"}, (*filler).insight, 10, 40},
+	{[]string{"title", "name", "topic", "label", "theme"}, (*filler).title, 2, 6},
 }
 
-func longVoice(name string) bool { return voiceOf(name) == nil }
-
-func voiceOf(name string) func(*filler, *writer, *scene) []string {
+// voiceOf gives the voice of a name and the least and the most tokens it can use; without one the text is a free
+// association.
+func voiceOf(name string) (speak func(*filler, *writer, *scene) []string, least, most int) {
 	low := strings.ToLower(name)
 	for _, v := range voices {
 		for _, part := range v.parts {
 			if strings.Contains(low, part) {
-				return v.speak
+				return v.speak, v.least, v.most
 			}
 		}
 	}
-	return nil
+	return nil, leastText, mostText
 }
 
 // speak writes a string of at most so many tokens. What it draws on is noted in the scene.
 func (f *filler) speak(name string, room int, sc *scene) []string {
 	w := newWriter(f.mem, f.heat, f.dice, room)
 	w.anchor, w.stale = sc.anchor, f.stale
-	voice := voiceOf(name)
+	voice, _, _ := voiceOf(name)
 	var out []string
 	if voice == nil {
 		out = w.associate()
@@ -132,7 +134,7 @@ func (f *filler) aboutTwo(text string, w *writer, sc *scene) []item {
 }
 
 func (f *filler) step(w *writer, sc *scene) []string {
-	return w.write(f.aboutTwo("watch for 1 , and write down whether 2 came with it .", w, sc)...)
+	return w.write(f.aboutTwo("look for 1 beside 2 .", w, sc)...)
 }
 
 // trace says what really led here: which lines, and what they share.
@@ -150,9 +152,9 @@ func (f *filler) trace(w *writer, sc *scene) []string {
 	a, b := sc.order[0], sc.order[1]
 	ra, rb := f.mem.lines[a].ref, f.mem.lines[b].ref
 	if shared := f.mem.shared(a, b); shared != "" {
-		return w.write(say(fmt.Sprintf("%s and %s both say %s .", ra, rb, shared))...)
+		return w.write(say(fmt.Sprintf("both %s and %s say %s .", ra, rb, shared))...)
 	}
-	return w.write(say(fmt.Sprintf("%s and %s met by chance; their closeness is %.2f .", ra, rb, f.mem.near(a, b)))...)
+	return w.write(say(fmt.Sprintf("by chance: %s and %s lie only %.2f close .", ra, rb, f.mem.near(a, b)))...)
 }
 
 // gist keeps the shape and drops figures and dates (H11).
@@ -163,17 +165,24 @@ func (f *filler) gist(w *writer, sc *scene) []string {
 	}
 	switch {
 	case f.has(w, true):
-		return w.write(append(f.opening(w, "what stayed was how", "once,"), item{slot: clauses}, item{saying, "."})...)
+		return w.write(append(f.opening(w, "what stayed was how", "it stays with me that"), item{slot: clauses}, item{saying, "."})...)
 	case f.has(w, false):
 		return w.write(append(say("what stayed was"), item{slot: images}, item{saying, "."})...)
 	}
 	return w.write(say("nothing in it outlives its figures .")...)
 }
 
+// lasting says whether a line has something to say besides figures and dates.
+func (f *filler) lasting(from int) bool {
+	w := newWriter(f.mem, f.heat, f.dice, mostText)
+	w.plain, w.only = true, map[int]bool{from: true}
+	return f.has(w, true) || f.has(w, false)
+}
+
 // has says whether the writer may draw a clause, or else an image.
 func (f *filler) has(w *writer, whole bool) bool {
 	if whole {
-		return slices.ContainsFunc(f.mem.clauses, func(c clause) bool { return w.allowed(c.line) && w.sayable(c.words) })
+		return slices.ContainsFunc(f.mem.clauses, func(c clause) bool { return w.allowed(c.line) && w.sayable(c.words) && len(c.words)+5 <= w.room })
 	}
 	return slices.ContainsFunc(f.mem.images, func(c image) bool { return w.allowed(c.line) && w.sayable(c.words) })
 }

@@ -9,7 +9,7 @@ const (
 	crossContent  = 2.3 // below going on: over a shared word of content
 	crossFrame    = 2.9 // below going on: over a shared article, preposition or the like in an equal frame
 	crossKind     = 3.1 // below going on: over another word of the same kind
-	crossAgain    = .9  // further below, for a second crossing
+	crossAgain    = 1.3 // further below, for a second crossing
 	mostCrossings = 2   // in one clause
 	mostOptions   = 3   // crossings offered at one word
 	steady        = 3   // words said before a memory is left
@@ -77,7 +77,7 @@ func (w *writer) clauseScore(c clause) float64 {
 		s -= 2
 	}
 	s -= .5 * math.Max(0, w.worn(c.words)-1)
-	if over := len(c.words) + 1 - w.room; over > 0 {
+	if over := len(c.words) + w.planned() - w.room; over > 0 {
 		s -= 1.5 * float64(min(over, 6))
 	}
 	return s
@@ -90,12 +90,19 @@ func (w *writer) withinClause() []candidate {
 	if w.at.at >= len(c.words) {
 		return w.ending(0)
 	}
+	if last.mark != "" && !w.comma {
+		out := []candidate{{last.mark, goingOn - w.tired(), func() { w.rivals = nil }}}
+		if w.canEnd(c.words) {
+			out = append(out, w.ending(w.reluctance(c.words))...)
+		}
+		return out
+	}
 	out := []candidate{{textOf(c.words[w.at.at]), goingOn - w.tired(), func() { w.advance(w.at.clause, w.at.at, true) }}}
 	out = append(out, w.rivalWords()...)
 	if last.mark == "" && w.run >= steady && w.crosses < mostCrossings && w.room > 6 {
 		out = append(out, w.crossings(c, last)...)
 	}
-	if w.canEnd(c.words) {
+	if !w.comma && w.canEnd(c.words) {
 		out = append(out, w.ending(w.reluctance(c.words))...)
 	}
 	return out
@@ -190,7 +197,7 @@ func (w *writer) canEnd(ws []word) bool {
 // reluctance is how far ending here lies below ending where the memory ended.
 func (w *writer) reluctance(ws []word) float64 {
 	left := len(ws) - w.at.at
-	if left+1 > w.room {
+	if left+max(1, w.planned()) > w.room {
 		return -1
 	}
 	d := 3.2 - .22*float64(max(0, w.length-5)) - .1*float64(left)
@@ -227,10 +234,10 @@ func (w *writer) ending(lower float64) []candidate {
 	return out
 }
 
-// textOf is a word as it is said: small unless it is a name, with its comma.
+// textOf is a word as it is said: small unless it is a name.
 func textOf(x word) string {
 	if x.keep {
-		return x.text + x.mark
+		return x.text
 	}
-	return x.low + x.mark
+	return x.low
 }

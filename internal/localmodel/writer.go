@@ -68,6 +68,8 @@ type writer struct {
 	order    []int       // lines in order of use
 	spoken   map[string]int
 	pairs    map[string]bool // neighbouring words said
+	sentence map[string]bool // words of the sentence so far
+	comma    bool            // whether the last token was a comma
 	before   string
 	from     int // the line of the last clause; -1 at the start
 	upper    bool
@@ -84,7 +86,7 @@ type writer struct {
 func newWriter(mem *memory, heat settings, dice *rand.Rand, room int) *writer {
 	return &writer{
 		mem: mem, heat: heat, dice: dice, room: room, anchor: -1, from: -1, upper: true,
-		used: map[int]int{}, spoken: map[string]int{}, pairs: map[string]bool{},
+		used: map[int]int{}, spoken: map[string]int{}, pairs: map[string]bool{}, sentence: map[string]bool{},
 	}
 }
 
@@ -213,12 +215,14 @@ func (w *writer) emit(text string) {
 	w.pairs[w.before+" "+low] = true
 	w.before = low
 	if text == "." || text == "?" {
-		w.upper, w.joins = true, 0
+		w.upper, w.joins, w.sentence = true, 0, map[string]bool{}
 		w.finished++
 	}
 	if !hollow[low] {
 		w.spoken[stem(low)]++
 	}
+	w.sentence[low] = true
+	w.comma = text == ","
 }
 
 // credit notes that a word of a line was said.
@@ -226,7 +230,7 @@ func (w *writer) credit(from int, x word) {
 	if _, ok := w.used[from]; !ok {
 		w.used[from] = 0
 	}
-	if !hollow[x.low] {
+	if x.root != "" {
 		if w.used[from]++; w.used[from] == 1 {
 			w.order = append(w.order, from)
 		}
@@ -260,6 +264,22 @@ func (w *writer) recall(i int) {
 	}
 }
 
+// planned is the least number of tokens that the rest of the plan takes.
+func (w *writer) planned() int {
+	n := 0
+	for _, i := range w.plan {
+		switch i.slot {
+		case saying, joining:
+			n++
+		case images, echoes:
+			n += 2
+		case clauses:
+			n += 5
+		}
+	}
+	return n
+}
+
 // joined counts the memories the text has drawn on.
 func (w *writer) joined() int { return len(w.order) }
 
@@ -267,7 +287,7 @@ func (w *writer) joined() int { return len(w.order) }
 func (w *writer) worn(ws []word) float64 {
 	n := 0
 	for _, x := range ws {
-		if !hollow[x.low] && w.spoken[stem(x.low)] > 0 {
+		if x.root != "" && w.spoken[x.root] > 0 {
 			n++
 		}
 	}
