@@ -43,7 +43,7 @@ func withoutSpecificClauses(sentence string) string {
 		}
 	}
 	rest := strings.TrimSpace(strings.Join(kept, " "))
-	rest = strings.TrimRight(rest, ",;:–—- ")
+	rest = withoutLeadingLink(strings.TrimRight(rest, ",;:–—- "))
 	if wordCount(rest) < leastWords || len(Specifics(rest)) > 0 {
 		return ""
 	}
@@ -55,6 +55,16 @@ func withoutSpecificClauses(sentence string) string {
 	}
 	if rest += end; len(Specifics(rest)) > 0 {
 		return ""
+	}
+	return rest
+}
+
+// withoutLeadingLink drops the word that linked a clause to one that is gone.
+func withoutLeadingLink(rest string) string {
+	first, after, _ := strings.Cut(rest, " ")
+	switch strings.ToLower(first) {
+	case "and", "but", "or", "nor", "so", "yet", "then", "which", "because":
+		return strings.TrimSpace(after)
 	}
 	return rest
 }

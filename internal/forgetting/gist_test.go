@@ -34,6 +34,7 @@ func TestSpecificsAreFound(t *testing.T) {
 func TestAGistKeepsTheShapeAndLeavesTheFigures(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
+		"There are 112 steps, and Mara counts them when she cannot sleep.":                     "Mara counts them when she cannot sleep.",
 		"After 3 days, the pool always recovers its depth.":                                    "The pool always recovers its depth.",
 		"Quiet pools drain slowly and then all at once, by 40 % or more.":                      "Quiet pools drain slowly and then all at once.",
 		"Sellers hide in the noise (see https://x.io/1) until the noise stops":                 "Sellers hide in the noise until the noise stops.",
