@@ -110,16 +110,12 @@ func (a *life) wait(ctx workflow.Context) {
 	}
 	a.changed = false
 	rang := func() bool { return timer != nil && timer.IsReady() }
-	over := func() bool { return a.dream != nil && a.dream.IsReady() }
 	if workflow.Await(ctx, func() bool {
-		return rang() || over() || a.changed || a.ended.Len() > 0 || a.active.Len() > 0 || a.settings.Len() > 0
+		return rang() || a.dreamt() || a.changed || a.ended.Len() > 0 || a.active.Len() > 0 || a.settings.Len() > 0
 	}) != nil {
 		return
 	}
-	if over() {
-		a.over(ctx, a.state.Dream.Dream)
-	}
-	a.drain(ctx)
+	a.catchUp(ctx)
 	if rang() && a.state.State == Dreaming {
 		a.lookAtDream(ctx)
 	}
@@ -149,6 +145,17 @@ func (a *life) due(now time.Time) bool {
 	return a.state.State == Sleeping && a.state.Settings.Auto && !a.dueAt().After(now)
 }
 
+// dreamt says whether the dream of this run has closed and nobody has noted it yet.
+func (a *life) dreamt() bool { return a.dream != nil && a.dream.IsReady() }
+
+// catchUp takes in everything that has come.
+func (a *life) catchUp(ctx workflow.Context) {
+	if a.dreamt() && a.state.Dream != nil {
+		a.over(ctx, a.state.Dream.Dream)
+	}
+	a.drain(ctx)
+}
+
 // drain takes every signal that has come, so that none is lost when the run is continued as new.
 func (a *life) drain(ctx workflow.Context) {
 	var ended Ended
@@ -167,11 +174,11 @@ func (a *life) drain(ctx workflow.Context) {
 	}
 }
 
-// mayBegin refuses a dream that must not begin; nothing of it is recorded.
+// mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not read
+// yet is left for begin to read: a validator changes nothing.
 func (a *life) mayBegin(_ workflow.Context, order activities.Order) error {
-	if a.state.State == Dreaming {
-		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
+	if a.state.State == Dreaming && !a.dreamt() && a.ended.Len() == 0 {
+		return a.alreadyDreaming()
 	}
 	if order.Agent != a.request.Agent {
 		return temporal.NewNonRetryableApplicationError(
@@ -180,8 +187,16 @@ func (a *life) mayBegin(_ workflow.Context, order activities.Order) error {
 	return order.Validate()
 }
 
+func (a *life) alreadyDreaming() error {
+	return temporal.NewNonRetryableApplicationError(
+		fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
+}
+
 // begin starts the dream as a child that outlives this run.
 func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
+	if a.catchUp(ctx); a.state.State == Dreaming {
+		return Begun{}, a.alreadyDreaming()
+	}
 	a.state.State, a.state.Dream, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, true
 	order.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
@@ -192,13 +207,14 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 	}), DreamType, order)
 	var execution workflow.Execution
 	if err := child.GetChildWorkflowExecution().Get(ctx, &execution); err != nil {
-		a.state.State, a.state.Dream = Sleeping, nil
+		a.state.State, a.state.Dream, a.changed = Sleeping, nil, true
 		return Begun{}, fmt.Errorf("begin %s: %w", order.Dream, err)
 	}
-	a.dream, a.changed = child, true
 	a.state.Dreams++
-	a.state.Dream.Run = execution.RunID
-	return *a.state.Dream, nil
+	if a.changed = true; a.state.Dream != nil && a.state.Dream.Dream == order.Dream { // unless it is over already
+		a.dream, a.state.Dream.Run = child, execution.RunID
+	}
+	return Begun{Dream: order.Dream, Workflow: order.Dream, Run: execution.RunID}, nil
 }
 
 // over notes that a dream has ended, once.
