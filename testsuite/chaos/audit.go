@@ -1,0 +1,272 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+)
+
+// Exceeded says that more was taken at the till than an account's cap.
+type Exceeded struct {
+	Scope       string
+	Limit, Till budget.Micros
+}
+
+func (f *Exceeded) Error() string {
+	return fmt.Sprintf("cap %s is %s and the till took %s", f.Scope, f.Limit, f.Till)
+}
+
+// Short says that the ledger counts less for a call than the till took.
+type Short struct {
+	Key           string
+	Counted, Till budget.Micros
+}
+
+func (f *Short) Error() string {
+	return fmt.Sprintf("the ledger counts %s for %s and the till took %s", f.Counted, f.Key, f.Till)
+}
+
+// Unequal says that the ledger counts more than the till took for a call that was served whole and truthfully billed.
+type Unequal struct {
+	Key           string
+	Counted, Till budget.Micros
+}
+
+func (f *Unequal) Error() string {
+	return fmt.Sprintf("%s was truthfully billed: the till took %s and the ledger counts %s", f.Key, f.Till, f.Counted)
+}
+
+// truthful are the ways of serving a call that bill it rightly when it was served to its end.
+var truthful = []provider.Fault{provider.None, provider.BadJSON, provider.Plain}
+
+// Audit checks all that was promised about money. Every fault is in the error.
+func (e *Evidence) Audit() error {
+	var faults []error
+	faults = append(faults, Covered(e.Book, e.Rows)...)
+	faults = append(faults, e.caps()...)
+	faults = append(faults, e.equal()...)
+	faults = append(faults, e.reserved()...)
+	faults = append(faults, e.balances()...)
+	faults = append(faults, e.outcomes()...)
+	faults = append(faults, e.allowances()...)
+	faults = append(faults, e.order()...)
+	for _, why := range e.Book.Failed {
+		faults = append(faults, errors.New("the provider failed the run: "+why))
+	}
+	for _, id := range e.Open {
+		faults = append(faults, fmt.Errorf("dream %s still has open reservations", id))
+	}
+	for agent, slot := range e.Slots {
+		faults = append(faults, fmt.Errorf("the slot of %s is still held by %s", agent, slot.Dream))
+	}
+	return errors.Join(faults...)
+}
+
+func keyed(rows []purse.Row) map[string]purse.Row {
+	byKey := make(map[string]purse.Row, len(rows))
+	for _, row := range rows {
+		byKey[purse.Hold{Step: row.Step, Attempt: row.Attempt}.Key()] = row
+	}
+	return byKey
+}
+
+// Covered checks that the ledger counts at least what the till took, call by call, and so in every sum. It holds at any
+// time when the till is asked before the ledger: what a call costs only grows, and what it counts only falls to its end.
+func Covered(book provider.Book, rows []purse.Row) []error {
+	var faults []error
+	byKey, seen := keyed(rows), map[string]bool{}
+	for _, call := range book.Calls {
+		row, found := byKey[call.Key]
+		switch {
+		case !found:
+			faults = append(faults, fmt.Errorf("call %d was made under the key %q, which nobody reserved", call.Number, call.Key))
+		case seen[call.Key]:
+			faults = append(faults, fmt.Errorf("the key %s was used for two calls", call.Key))
+		case row.Counted < call.Cost:
+			faults = append(faults, &Short{Key: call.Key, Counted: row.Counted, Till: call.Cost})
+		}
+		seen[call.Key] = true
+	}
+	return faults
+}
+
+// caps sums up what the till took under every account of every order.
+func (e *Evidence) caps() []error {
+	var faults []error
+	dreams := map[string]Dream{}
+	for _, d := range e.Dreams {
+		dreams[d.Night.ID] = d
+	}
+	took, limits := map[string]budget.Micros{}, map[string]budget.Micros{}
+	for _, call := range e.Book.Calls {
+		c, ok := ReadKey(call.Key)
+		d, known := dreams[c.Dream]
+		if !ok || !known || !d.Begun {
+			faults = append(faults, fmt.Errorf("call %d has the key %q, which belongs to no dream that was begun", call.Number, call.Key))
+			continue
+		}
+		for _, account := range e.accounts(d, c.Phase) {
+			took[account.Scope] += call.Cost
+			if limit, named := limits[account.Scope]; named && limit != account.Limit {
+				faults = append(faults, fmt.Errorf("cap %s is both %s and %s", account.Scope, limit, account.Limit))
+			}
+			limits[account.Scope] = account.Limit
+		}
+	}
+	for scope, sum := range took {
+		if sum > limits[scope] {
+			faults = append(faults, &Exceeded{Scope: scope, Limit: limits[scope], Till: sum})
+		}
+	}
+	return faults
+}
+
+// equal checks that what was served whole and billed truthfully counts for exactly what it cost. An attempt that the
+// ledger does not call settled is one whose bill never arrived.
+func (e *Evidence) equal() []error {
+	var faults []error
+	for _, pair := range e.Truthful() {
+		if pair.Row.Counted != pair.Call.Cost {
+			faults = append(faults, &Unequal{Key: pair.Call.Key, Counted: pair.Row.Counted, Till: pair.Call.Cost})
+		}
+	}
+	return faults
+}
+
+func whole(c provider.Call) bool { return c.Completed && slices.Contains(truthful, c.Fault) }
+
+// Pair is a call and its line in the ledger.
+type Pair struct {
+	Call provider.Call
+	Row  purse.Row
+}
+
+// Truthful are the calls that were served whole, billed rightly and settled.
+func (e *Evidence) Truthful() []Pair {
+	var pairs []Pair
+	byKey := keyed(e.Rows)
+	for _, call := range e.Book.Calls {
+		row, found := byKey[call.Key]
+		if found && whole(call) && row.State == purse.Settled {
+			pairs = append(pairs, Pair{Call: call, Row: row})
+		}
+	}
+	return pairs
+}
+
+// reserved checks that every attempt was reserved under every account that its order names.
+func (e *Evidence) reserved() []error {
+	var faults []error
+	dreams := map[string]Dream{}
+	for _, d := range e.Dreams {
+		dreams[d.Night.ID] = d
+	}
+	for key, row := range keyed(e.Rows) {
+		c, ok := ReadKey(key)
+		d, known := dreams[row.Dream]
+		if !ok || !known || c.Dream != row.Dream || string(c.Phase) != row.Phase {
+			faults = append(faults, fmt.Errorf("the ledger's %s belongs to dream %q, phase %q", key, row.Dream, row.Phase))
+			continue
+		}
+		if want := e.accounts(d, c.Phase); !slices.Equal(want, row.Accounts) {
+			faults = append(faults, fmt.Errorf("%s was reserved under %v and not under %v", key, row.Accounts, want))
+		}
+	}
+	return faults
+}
+
+// balances checks that the running sums of the accounts are the sums of their rows, with nothing reserved any more.
+func (e *Evidence) balances() []error {
+	var faults []error
+	sums := map[string]budget.Micros{}
+	for _, row := range e.Rows {
+		for _, a := range row.Accounts {
+			sums[a.Scope] += row.Counted
+		}
+	}
+	for scope, b := range e.Balances {
+		if b.Reserved != 0 || b.Spent != sums[scope] {
+			faults = append(faults, fmt.Errorf("account %s says %s spent and %s reserved; its rows make %s", scope, b.Spent, b.Reserved, sums[scope]))
+		}
+	}
+	return faults
+}
+
+// stated are the outcomes that a dream of today may have (Z7; interrupted comes with the knock).
+var stated = []dream.Outcome{dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled}
+
+// outcomes checks that workflow, record and log agree on how every dream ended.
+func (e *Evidence) outcomes() []error {
+	var faults []error
+	spent := map[string]budget.Micros{}
+	for _, row := range e.Rows {
+		spent[row.Dream] += row.Counted
+	}
+	for _, d := range e.Dreams {
+		n := d.Night
+		fault := func(format string, args ...any) {
+			faults = append(faults, fmt.Errorf("%s: %s", n.ID, fmt.Sprintf(format, args...)))
+		}
+		if !slices.Contains(stated, n.Outcome) || n.Ended.IsZero() || n.Outcome != dream.Completed && n.Reason == "" {
+			fault("its record says outcome %q, reason %q, ended %s", n.Outcome, n.Reason, n.Ended)
+		}
+		if n.Spent != spent[n.ID] {
+			fault("its record says %s were spent and the ledger counts %s", n.Spent, spent[n.ID])
+		}
+		if d.Begun && !d.Closed {
+			fault("its workflow still runs")
+		}
+		if r := d.Result; r != nil && (r.Outcome != n.Outcome || r.Reason != n.Reason || r.Spent != n.Spent) {
+			fault("its workflow says %s (%s) for %s, its record %s (%s) for %s", r.Outcome, r.Reason, r.Spent, n.Outcome, n.Reason, n.Spent)
+		}
+		ends, starts := len(e.events(d, event.DreamEnded{}.EventType())), len(e.events(d, event.DreamStarted{}.EventType()))
+		if d.Begun && (ends != 1 || starts > 1) {
+			fault("its log announces %d beginnings and %d ends", starts, ends)
+		}
+		if !d.Begun && spent[n.ID] != 0 {
+			fault("it was never begun and the ledger counts %s", spent[n.ID])
+		}
+	}
+	return faults
+}
+
+// allowances checks that every dream that lay down took its allowance, and that only the aborted gave it back (H22, Z2).
+func (e *Evidence) allowances() []error {
+	var faults []error
+	want := map[string]budget.Micros{}
+	for _, d := range e.Dreams {
+		if d.Begun && !d.Order.Free && e.has(d, event.DreamStarted{}.EventType()) && d.Night.Outcome != dream.Aborted {
+			want[d.Order.Agent+"/"+d.Order.Day] += d.Order.Budget
+		}
+	}
+	for day, taken := range e.Allowances {
+		if taken != want[day] {
+			faults = append(faults, fmt.Errorf("the allowance taken of %s is %s and should be %s", day, taken, want[day]))
+		}
+	}
+	return faults
+}
+
+// order checks that every agent's events are numbered without a gap and none is told twice.
+func (e *Evidence) order() []error {
+	var faults []error
+	for agent, events := range e.Events {
+		seen := map[string]bool{}
+		for i, one := range events {
+			if one.Seq != int64(i+1) {
+				faults = append(faults, fmt.Errorf("event %d of %s has the number %d", i+1, agent, one.Seq))
+			}
+			if seen[one.ID] {
+				faults = append(faults, fmt.Errorf("event %s of %s is told twice", one.ID, agent))
+			}
+			seen[one.ID] = true
+		}
+	}
+	return faults
+}

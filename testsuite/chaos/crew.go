@@ -1,0 +1,85 @@
+package chaos
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// Crew is several worker processes of one company: one store, one task queue.
+type Crew struct {
+	play stage.Play
+
+	mu     sync.Mutex
+	actors []*stage.Actor
+	killed int
+	said   []string // the last words of the killed
+}
+
+// Muster starts n worker processes and returns when all of them work.
+func Muster(play stage.Play, n int) (*Crew, error) {
+	c := &Crew{play: play, actors: make([]*stage.Actor, n)}
+	faults := make([]error, n)
+	var starting sync.WaitGroup
+	for i := range n {
+		starting.Go(func() { c.actors[i], faults[i] = stage.Send(play) })
+	}
+	starting.Wait()
+	if err := errors.Join(faults...); err != nil {
+		c.End()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Kill ends the i-th process at once.
+func (c *Crew) Kill(i int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.actors[i]; a != nil {
+		a.Kill()
+		c.actors[i] = nil
+		c.killed++
+		c.said = append(c.said, a.Said())
+	}
+}
+
+// Replace starts a process in the place of a killed one.
+func (c *Crew) Replace(i int) error {
+	fresh, err := stage.Send(c.play)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.actors[i] = fresh
+	return nil
+}
+
+// Killed counts the kills.
+func (c *Crew) Killed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.killed
+}
+
+// End kills whoever still works.
+func (c *Crew) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, a := range c.actors {
+		if a != nil {
+			a.Kill()
+			c.actors[i] = nil
+			c.said = append(c.said, a.Said())
+		}
+	}
+}
+
+// Said is what the killed had to say.
+func (c *Crew) Said() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.said...)
+}

@@ -1,0 +1,179 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Evidence is everything a company, its Temporal server and its provider can be asked after the dreams have ended.
+type Evidence struct {
+	Book       provider.Book
+	Rows       []purse.Row
+	Dreams     []Dream // by id
+	Events     map[string][]event.Event
+	Slots      map[string]memory.Slot
+	Open       []string                 // dreams with open attempts
+	Balances   map[string]purse.Balance // of every scope that an order or a row names
+	Allowances map[string]budget.Micros // by "agent/day"
+}
+
+// Dream is one dream as the store and the server tell it.
+type Dream struct {
+	Night  *dream.Night
+	Begun  bool // a workflow of it was started
+	Closed bool // and has ended
+	Order  activities.Order
+	Result *workflows.Result // nil when the workflow did not end by itself
+}
+
+// Gather asks for all of it. It waits for the till to fall silent first.
+func Gather(ctx context.Context, c *stage.Company, till *provider.Till) (Evidence, error) {
+	e := Evidence{Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{}, Allowances: map[string]budget.Micros{}}
+	if err := till.Quiet(ctx); err != nil {
+		return e, err
+	}
+	e.Book = till.Book()
+	agents, err := c.Store.Agents(ctx)
+	if err != nil {
+		return e, err
+	}
+	for _, agent := range agents {
+		if err := e.agent(ctx, c, agent); err != nil {
+			return e, err
+		}
+	}
+	return e, e.money(ctx, c)
+}
+
+func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agent) error {
+	nights, err := c.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	if err != nil {
+		return err
+	}
+	for _, night := range memory.As[*dream.Night](nights) {
+		d, err := look(ctx, c, night)
+		if err != nil {
+			return err
+		}
+		e.Dreams = append(e.Dreams, d)
+	}
+	e.Events[agent.ID], err = c.Store.Events(ctx, agent.ID, 0, 0)
+	return err
+}
+
+// look asks the server after the workflow of a night.
+func look(ctx context.Context, c *stage.Company, night *dream.Night) (Dream, error) {
+	d := Dream{Night: night}
+	var gone *serviceerror.NotFound
+	described, err := c.Client.DescribeWorkflowExecution(ctx, night.ID, "")
+	if errors.As(err, &gone) {
+		return d, nil
+	}
+	if err != nil {
+		return d, fmt.Errorf("describe %s: %w", night.ID, err)
+	}
+	status := described.GetWorkflowExecutionInfo().GetStatus()
+	d.Begun, d.Closed = true, status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	history := c.Client.GetWorkflowHistory(ctx, night.ID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	first, err := history.Next()
+	if err != nil {
+		return d, fmt.Errorf("read the history of %s: %w", night.ID, err)
+	}
+	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	if err := converter.GetDefaultDataConverter().FromPayloads(input, &d.Order); err != nil {
+		return d, fmt.Errorf("read the order of %s: %w", night.ID, err)
+	}
+	if status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		d.Result = new(workflows.Result)
+		if err := c.Client.GetWorkflow(ctx, night.ID, "").Get(ctx, d.Result); err != nil {
+			return d, fmt.Errorf("read the result of %s: %w", night.ID, err)
+		}
+	}
+	return d, nil
+}
+
+func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
+	var err error
+	ledger := c.Store.Ledger()
+	if e.Rows, err = ledger.Rows(ctx, purse.Query{}); err != nil {
+		return err
+	}
+	if e.Slots, err = c.Store.Slots(ctx); err != nil {
+		return err
+	}
+	if e.Open, err = ledger.OpenDreams(ctx); err != nil {
+		return err
+	}
+	for _, scope := range e.scopes() {
+		if e.Balances[scope], err = ledger.Balance(ctx, scope); err != nil {
+			return err
+		}
+	}
+	for _, d := range e.Dreams {
+		if !d.Begun {
+			continue
+		}
+		if e.Allowances[d.Order.Agent+"/"+d.Order.Day], err = ledger.Allowance(ctx, d.Order.Agent, d.Order.Day); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Evidence) scopes() []string {
+	var all []string
+	for _, row := range e.Rows {
+		for _, a := range row.Accounts {
+			all = append(all, a.Scope)
+		}
+	}
+	for _, d := range e.Dreams {
+		for _, a := range d.Order.Accounts {
+			all = append(all, a.Scope)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// accounts are the caps that a call of this dream and phase had to fit under, by its order and not by the ledger: the
+// phase's share (the onset's goes to NREM when it was skipped), and those the order names.
+func (e *Evidence) accounts(d Dream, phase dream.Phase) []budget.Account {
+	plan := budget.Split(d.Order.Budget, d.Order.Knobs.Shares)
+	if e.has(d, event.OnsetSkipped{}.EventType()) {
+		plan = plan.WithoutOnset()
+	}
+	limits := map[dream.Phase]budget.Micros{
+		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
+	}
+	own := budget.Account{Scope: activities.PhaseScope(d.Night.ID, phase), Limit: limits[phase]}
+	return append([]budget.Account{own}, d.Order.Accounts...)
+}
+
+func (e *Evidence) has(d Dream, kind string) bool { return len(e.events(d, kind)) > 0 }
+
+func (e *Evidence) events(d Dream, kind string) []event.Event {
+	var found []event.Event
+	for _, one := range e.Events[d.Night.Agent] {
+		if one.Dream == d.Night.ID && one.Type == kind {
+			found = append(found, one)
+		}
+	}
+	return found
+}

@@ -1,0 +1,106 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+)
+
+// Figures sum up a run for people.
+type Figures struct {
+	Seed     uint64
+	Dreams   int
+	Outcomes map[dream.Outcome]int
+	Caps     map[string]int // dreams that ended on a cap, by the sort of cap
+	Capped   int
+	Kills    int
+	Calls    int
+	Faults   map[provider.Fault]int
+	States   map[purse.State]int
+	Till     budget.Micros
+	Ledger   budget.Micros
+	Whole    int // calls served whole and billed truthfully
+	Equal    int // of those, settled ones that count for exactly what they cost
+	Samples  int // looks at till and ledger while the run was on
+	Fair     budget.Micros
+	Wall     time.Duration
+}
+
+func (p *performance) figures(e Evidence) Figures {
+	f := Figures{
+		Seed: p.run.Seed, Outcomes: map[dream.Outcome]int{}, Caps: map[string]int{}, Kills: p.crew.Killed(), Calls: len(e.Book.Calls),
+		Faults: map[provider.Fault]int{}, States: map[purse.State]int{}, Till: e.Book.Total, Samples: p.samples, Fair: p.fair,
+	}
+	for _, d := range e.Dreams {
+		if HandleIs(d.Night.ID, measured) {
+			continue
+		}
+		f.Dreams++
+		f.Outcomes[d.Night.Outcome]++
+		if d.Night.Outcome == dream.Exhausted {
+			f.Capped++
+			f.Caps[capOf(d.Night.Reason)]++
+		}
+	}
+	for _, call := range e.Book.Calls {
+		if call.Fault != provider.None {
+			f.Faults[call.Fault]++
+		}
+		if whole(call) {
+			f.Whole++
+		}
+	}
+	for _, pair := range e.Truthful() {
+		if pair.Row.Counted == pair.Call.Cost {
+			f.Equal++
+		}
+	}
+	for _, row := range e.Rows {
+		f.States[row.State]++
+		f.Ledger += row.Counted
+	}
+	return f
+}
+
+// HandleIs says whether a dream is one of the agent's.
+func HandleIs(dreamID, handle string) bool { return strings.HasPrefix(dreamID, "dream/"+handle+"/") }
+
+// capOf names the sort of cap that a reason speaks of: "cap phase:dream/…" is "phase".
+func capOf(reason string) string {
+	_, after, _ := strings.Cut(reason, "cap ")
+	sort, _, found := strings.Cut(after, ":")
+	if !found {
+		return "other"
+	}
+	return sort
+}
+
+// String is the report of a run.
+func (f Figures) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d dreams, %d kills, %d calls, %s\n", f.Seed, f.Dreams, f.Kills, f.Calls, f.Wall.Round(time.Second))
+	fmt.Fprintf(&b, "outcomes: %s; on a cap: %d (%.0f %%): %s\n", list(f.Outcomes), f.Capped, f.Share()*100, list(f.Caps))
+	fmt.Fprintf(&b, "faults met: %s\n", list(f.Faults))
+	fmt.Fprintf(&b, "attempts: %s\n", list(f.States))
+	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Till, f.Ledger, f.Samples, f.Fair)
+	fmt.Fprintf(&b, "of %d calls served whole and billed truthfully %d are settled at exactly what they cost; the others were halted or their bill never came", f.Whole, f.Equal)
+	return b.String()
+}
+
+// Share of the dreams that ended on a cap, in [0, 1].
+func (f Figures) Share() float64 { return float64(f.Capped) / float64(max(1, f.Dreams)) }
+
+func list[K ~string](counts map[K]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", k, counts[k]))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,61 @@
+package chaos_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+func parallel() int { return runtime.GOMAXPROCS(0) }
+
+func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	run := chaos.Run{Seed: seed, Dreams: 24, AtOnce: 8, Workers: 3, Share: .08, Kill: 120}
+	if full {
+		run.Dreams, run.AtOnce = 200, 16
+	}
+	evidence, figures, err := run.Perform(ctx, t)
+	t.Log("\n" + figures.String())
+	require.NoError(t, err)
+	require.NoError(t, evidence.Audit())
+	require.Equal(t, run.Dreams, figures.Dreams)
+	require.GreaterOrEqual(t, figures.Share(), .3, "too few dreams ended on a cap to prove anything")
+	require.Greater(t, 2*figures.Equal, figures.Whole, "too few calls were settled at what they cost to prove anything")
+	require.Positive(t, figures.Kills)
+	require.NotEmpty(t, figures.Faults)
+}
+
+// The same run with money that is not held must turn the same audit red, or the audit proves nothing.
+
+func TestMoneyProofTurnsRedWithoutReservations(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	run := chaos.Run{Seed: seed, Dreams: 8, AtOnce: 4, Workers: 2, Edit: func(p *stage.Play) { p.NoReserve = true }}
+	evidence, figures, err := run.Perform(ctx, t)
+	t.Log("\n" + figures.String())
+	require.NoError(t, err)
+	var exceeded *chaos.Exceeded
+	require.ErrorAs(t, evidence.Audit(), &exceeded)
+	t.Log(exceeded)
+}
+
+func TestMoneyProofTurnsRedWhenSettlementsAreDoubled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	run := chaos.Run{Seed: seed, Dreams: 4, AtOnce: 4, Workers: 2, Edit: func(p *stage.Play) { p.Doubled = true }}
+	evidence, figures, err := run.Perform(ctx, t)
+	t.Log("\n" + figures.String())
+	require.NoError(t, err)
+	var unequal *chaos.Unequal
+	require.ErrorAs(t, evidence.Audit(), &unequal)
+	t.Log(unequal)
+}
