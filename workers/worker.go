@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -96,12 +97,12 @@ func Look(ctx context.Context, c client.Client, namespace string) (Cluster, erro
 		return found, fmt.Errorf("describe namespace %q: %w", namespace, err)
 	}
 	found.WorkerCommands = described.GetNamespaceInfo().GetCapabilities().GetWorkerCommands()
-	known, err := c.GetSearchAttributes(ctx)
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
-		return found, fmt.Errorf("list search attributes: %w", err)
+		return found, fmt.Errorf("list search attributes of namespace %q: %w", namespace, err)
 	}
 	for _, name := range attributes {
-		if _, ok := known.GetKeys()[name]; !ok {
+		if _, ok := known.GetCustomAttributes()[name]; !ok {
 			found.Missing = append(found.Missing, name)
 		}
 	}
