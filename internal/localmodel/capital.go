@@ -53,7 +53,8 @@ func capitals(lines []line) capitalised {
 func (c capitalised) mark(ws []word) {
 	for i := range ws {
 		w := &ws[i]
-		_, common := closed[w.low]
+		base, _, _ := strings.Cut(w.low, "'")
+		_, common := closed[base]
 		letters := []rune(w.text)
 		switch {
 		case w.low == "i" || strings.HasPrefix(w.low, "i'"):
@@ -68,7 +69,7 @@ func (c capitalised) mark(ws []word) {
 		case common || c.small[w.low]:
 			w.keep = c.inside[w.low] && i+1 < len(ws) && unicode.IsUpper([]rune(ws[i+1].text)[0]) && !common
 		default:
-			w.keep = c.inside[strings.TrimSuffix(w.low, "'s")] || !ordinary(w.low)
+			w.keep = c.inside[strings.TrimSuffix(w.low, "'s")] || !ordinary(strings.TrimSuffix(w.low, "'s"))
 		}
 		if w.low == "i" {
 			w.text = "I"

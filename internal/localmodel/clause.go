@@ -1,10 +1,6 @@
 package localmodel
 
-import (
-	"regexp"
-	"strings"
-	"unicode"
-)
+import "strings"
 
 // clause is a stretch of memory that can stand as a sentence.
 type clause struct {
@@ -13,96 +9,10 @@ type clause struct {
 	worth float64 // how good a thing to say, about 0 to 1.5
 }
 
-// image is a noun phrase: something that can be seen.
-type image struct {
-	line    int
-	words   []word
-	worth   float64
-	guessed bool // a single word without an article, which may be no noun at all
-}
-
-// sentence is a stretch between full stops. asks marks questions: they are not dreamt of as facts.
-type sentence struct {
-	words []word
-	asks  bool
-}
-
 const (
 	shortest = 3  // words of a clause
 	longest  = 22 // words of a clause; what is longer is cut where it can end
 )
-
-var (
-	stamp    = regexp.MustCompile(`^(?:\(?\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}[T ]?(?:\d{1,2}:\d{2}(?::\d{2})?Z?)?\)?|\d{1,2}:\d{2})[\s:,–—-]*`)
-	label    = regexp.MustCompile(`^[\p{L}][\p{L}\d_.' -]{0,24}:\s+`)
-	aside    = regexp.MustCompile(`\([^()]*\)|\[[^\[\]]*\]|https?://\S+|\S+@\S+\.\S+`)
-	stopMark = regexp.MustCompile(`([.!?…;]+)["'”’)]*(?:\s+|$)|\s+[–—|→-]+\s+|—|:\s+`)
-)
-
-// sentences cuts a memory at its stops. A date, a speaker's name and asides are left out.
-func sentences(text string) []sentence {
-	text = stamp.ReplaceAllString(strings.TrimSpace(text), "")
-	if name := label.FindString(text); name != "" && len(strings.Fields(name)) <= 3 {
-		text = text[len(name):]
-	}
-	text = aside.ReplaceAllString(text, " ")
-	var out []sentence
-	from := 0
-	add := func(to int, mark string) {
-		if ws := wordsOf(text[from:to]); len(ws) > 0 {
-			out = append(out, sentence{ws, strings.Contains(mark, "?")})
-		}
-	}
-	for _, at := range stopMark.FindAllStringIndex(text, -1) {
-		if text[at[0]] == '.' && titled(text[from:at[0]]) {
-			continue
-		}
-		add(at[0], text[at[0]:at[1]])
-		from = at[1]
-	}
-	add(len(text), "")
-	return out
-}
-
-var titles = set("mr mrs ms dr st prof no vs e.g i.e")
-
-// titled says whether a full stop here belongs to a title or an initial.
-func titled(before string) bool {
-	last := strings.ToLower(before[strings.LastIndexByte(before, ' ')+1:])
-	return titles[last] || len(last) == 1 && last != "i" && last[0] >= 'a' && last[0] <= 'z'
-}
-
-const longestWord = 40 // letters; what is longer is no word
-
-func wordsOf(text string) []word {
-	var ws []word
-	for _, f := range strings.Fields(text) {
-		mark := ""
-		f = strings.ReplaceAll(f, "’", "'")
-		body := strings.TrimFunc(f, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '$' && r != '%' && r != '€' && r != '+'
-		})
-		if strings.IndexFunc(body, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
-			continue
-		}
-		if tail := f[strings.LastIndex(f, body)+len(body):]; strings.Contains(tail, ",") {
-			mark = ","
-		}
-		if runes := []rune(body); len(runes) > longestWord {
-			body = string(runes[:longestWord])
-		}
-		ws = append(ws, newWord(body, mark))
-	}
-	return ws
-}
-
-func newWord(text, mark string) word {
-	w := word{text: text, low: strings.ToLower(text), mark: mark}
-	if !hollow[w.low] {
-		w.root = stem(w.low)
-	}
-	return w
-}
 
 // split cuts a sentence into parts that can each stand alone.
 func split(ws []word) [][]word {
@@ -151,7 +61,10 @@ func stands(ws []word) bool {
 // clauseOf trims a part to what can be said after any joining word, and weighs it.
 func clauseOf(part []word, from int) (clause, bool) {
 	ws := trimEnd(trimStart(part), false)
-	if len(ws) > 0 && ws[0].tag == verb && !stands(ws[:min(len(ws), 2)]) && len(ws) >= shortest-1 {
+	if n := len(ws); n > 2 && ws[n-2].mark == "," && ws[n-1].keep && ws[n-1].tag == noun {
+		ws = ws[:n-1] // somebody was spoken to
+	}
+	if len(ws) > 0 && ws[0].tag == verb && (pastVerbs[ws[0].low] || strings.HasSuffix(ws[0].low, "ed")) && !stands(ws[:min(len(ws), 2)]) && len(ws) >= shortest-1 {
 		ws = append([]word{{text: "I", low: "i", tag: who, keep: true}}, ws...)
 	}
 	if len(ws) > longest {
@@ -188,7 +101,7 @@ func trimStart(ws []word) []word {
 				break
 			}
 		}
-		if lead >= 0 && !stands(ws[:lead+1]) && stands(ws[lead+1:]) && ws[0].tag != noun {
+		if lead >= 0 && !stands(ws[:lead+1]) && stands(ws[lead+1:]) && (ws[0].tag != noun || ws[0].keep && lead <= 1) {
 			ws = ws[lead+1:]
 			continue
 		}
@@ -245,96 +158,3 @@ func worth(ws []word) float64 {
 	}
 	return w
 }
-
-// imagesOf finds the noun phrases of a sentence: article, qualities, nouns, and what one preposition adds.
-func imagesOf(ws []word, from int) []image {
-	var out []image
-	for i := 0; i < len(ws); i++ {
-		end := phrase(ws, i)
-		if end == i {
-			continue
-		}
-		first, last := ws[i], ws[end-1]
-		rich := 0.0
-		if end+1 < len(ws) && ws[end].tag == prep && last.mark == "" && !(i > 0 && toSomebody[ws[i-1].low]) && linking[ws[end].low] {
-			if far := phrase(ws, end+1); far > end+1 && far-i <= 7 {
-				end, rich = far, .3
-			}
-		}
-		if !vague[last.low] && !hollow[last.low] && !hours[last.low] {
-			out = append(out, newImage(ws[i:end], from, first, rich))
-		}
-		i = end - 1
-	}
-	return out
-}
-
-// toSomebody verbs take a person and then a subject, which do not belong together.
-var toSomebody = set("told tell tells asked ask asks reminded reminds warned informed")
-
-var linking = set("of in on at with without from under over behind beside between above below near inside outside beyond")
-
-// phrase gives the end of the noun phrase that begins at i; i itself when there is none.
-func phrase(ws []word, i int) int {
-	j, nouns := i, 0
-	if j < len(ws) && ws[j].tag == det && ws[j].low != "no" {
-		j++
-	}
-	if j > i && j < len(ws) && ws[j].tag == det && strings.HasSuffix(ws[j].low, "'s") {
-		j++
-	}
-	for j < len(ws) && j-i < 5 {
-		switch ws[j].tag {
-		case noun:
-			if nouns > 0 && ws[j].keep && !ws[j-1].keep {
-				return j
-			}
-			nouns++
-		case adj, number:
-			if nouns > 0 {
-				return j
-			}
-		default:
-			if nouns == 0 {
-				return i
-			}
-			return j
-		}
-		if j++; ws[j-1].mark != "" {
-			break
-		}
-	}
-	if nouns == 0 {
-		return i
-	}
-	return j
-}
-
-func newImage(part []word, from int, first word, rich float64) image {
-	ws := append([]word(nil), part...)
-	for i := range ws {
-		ws[i].mark = ""
-	}
-	switch {
-	case first.tag == det && pointing[first.low]:
-		ws[0].text, ws[0].low, ws[0].keep = "the", "the", false
-	case first.tag != det && !first.keep && first.tag != number:
-		ws = append([]word{{text: "the", low: "the", tag: det}}, ws...)
-	}
-	w := .4 + rich
-	if len(ws) >= 3 {
-		w += .4
-	} else if first.tag == det {
-		w += .2
-	}
-	if first.tag == number {
-		w -= .6
-	}
-	if len(ws) == 1 {
-		w -= .3
-	}
-	return image{line: from, words: ws, worth: w, guessed: len(part) == 1 && !first.keep}
-}
-
-// pointing words need somebody to have spoken before.
-var pointing = set("this that these those another each every some any all its his their whose both either few many several")

@@ -116,8 +116,18 @@ func (w *writer) imageScore(i int) float64 {
 	if w.from >= 0 && w.from != img.line {
 		s += 1.5 * math.Min(.5, w.mem.near(w.from, img.line))
 	}
+	if n := len(w.drawn); n > 0 && alike(w.mem.images[w.drawn[n-1]].words, img.words) {
+		s -= 4 // a thing is no picture of itself
+	}
 	if w.pictures == nil {
 		s -= 1.2 * w.worn(img.words)
 	}
 	return s
+}
+
+// alike says whether two images share a word of content.
+func alike(a, b []word) bool {
+	return slices.ContainsFunc(a, func(x word) bool {
+		return x.root != "" && slices.ContainsFunc(b, func(y word) bool { return y.root == x.root })
+	})
 }
