@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -41,8 +40,6 @@ type diary struct {
 	order     int // passages since the last heading, to keep them in order
 }
 
-var heading = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*#*$`)
-
 // readDiary reads entries under dated headings: 2024-03-05, 5 March 2024, March 5th, 2024, Tuesday 5.3.2024 and so on,
 // as Markdown headings, in bold, after "Date:", in front matter, or alone on a line; with a time of day or under times
 // of day. 3/5/2024 is month first unless a number above 12 in the same file says otherwise. A file without any date
@@ -68,43 +65,6 @@ func readDiary(src *source, to *sink) error {
 		}
 	}
 	return d.flush()
-}
-
-// dayFirst says whether a file writes 13/5/2024 anywhere.
-func dayFirst(rows []string) bool {
-	for _, row := range rows {
-		s, _ := bare(row)
-		if m := dateForms[4].shape.FindStringSubmatch(s); m != nil && len(m[1]) == 2 && m[1] > "12" {
-			return true
-		}
-	}
-	return false
-}
-
-// bare takes the dress off a heading: #, **, [[ ]], "Date:".
-func bare(row string) (text string, dressed bool) {
-	s := strings.TrimSpace(row)
-	if m := heading.FindStringSubmatch(s); m != nil {
-		s, dressed = m[2], true
-	}
-	for _, mark := range []string{"**", "__", "*", "_"} {
-		if len(s) > 2*len(mark) && strings.HasPrefix(s, mark) && strings.HasSuffix(s, mark) && !strings.Contains(s[len(mark):len(s)-len(mark)], mark) {
-			s, dressed = s[len(mark):len(s)-len(mark)], true
-			break
-		}
-	}
-	for _, pair := range [][2]string{{"[[", "]]"}, {"[", "]"}} {
-		if strings.HasPrefix(s, pair[0]) && strings.Contains(s, pair[1]) {
-			s = strings.Replace(s[len(pair[0]):], pair[1], "", 1)
-			break
-		}
-	}
-	for _, label := range []string{"date:", "dated:"} {
-		if len(s) > len(label) && strings.EqualFold(s[:len(label)], label) {
-			s, dressed = s[len(label):], true
-		}
-	}
-	return strings.Trim(s, ` "'`), dressed
 }
 
 func (d *diary) row(number int, row string) error {
