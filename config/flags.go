@@ -22,17 +22,20 @@ func Flags() *pflag.FlagSet {
 	fs.StringArray(flagSet, nil, "set any knob, as in --set dream.cycles=2 (`key=value`, may be repeated)")
 	for _, k := range table() {
 		if k.Flag != "" {
-			fs.String(k.Flag, "", fmt.Sprintf("`%s` of %s", unitOf(k), k.Key))
+			fs.String(k.Flag, "", flagHelp(k))
 		}
 	}
 	return fs
 }
 
-func unitOf(k Knob) string {
+// flagHelp is the first sentence of the knob's reason, and its key.
+func flagHelp(k Knob) string {
+	unit := k.Unit
 	if k.Sort == Choice {
-		return strings.Join(k.Choices, "|")
+		unit = strings.Join(k.Choices, "|")
 	}
-	return k.Unit
+	first, _, _ := strings.Cut(k.Reason, ". ")
+	return fmt.Sprintf("`%s`: %s (%s)", unit, strings.TrimSuffix(first, "."), k.Key)
 }
 
 // bind lays the flags that were given over everything else, and returns what --set said.

@@ -128,7 +128,7 @@ func (k Knob) readNumber(raw any) (float64, error) {
 		return 0, k.wrong(raw, "a number")
 	}
 	if math.IsNaN(n) || (k.bounded() && (n < k.Low || n > k.High)) {
-		return 0, k.wrong(raw, fmt.Sprintf("between %v and %v", plain(k.Low), plain(k.High)))
+		return 0, k.wrong(n, fmt.Sprintf("between %v and %v", plain(k.Low), plain(k.High)))
 	}
 	return n, nil
 }

@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/spf13/pflag"
-	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -84,17 +82,6 @@ func (d *door) open(ctx context.Context) (*console.House, error) {
 func (d *door) show(h *house) *console.House {
 	d.houses.Store(h.shown, h)
 	return h.shown
-}
-
-// logger is what Temporal's SDK says, on standard error.
-func logger(l config.Log) tlog.Logger {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-	o := &slog.HandlerOptions{Level: levels[l.Level]}
-	var handler slog.Handler = slog.NewTextHandler(os.Stderr, o)
-	if l.Format == "json" {
-		handler = slog.NewJSONHandler(os.Stderr, o)
-	}
-	return tlog.NewStructuredLogger(slog.New(handler))
 }
 
 // folder makes a folder that only its owner may read: memories and dreams are private.

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/starter"
@@ -25,16 +26,19 @@ type engine struct {
 	starter  *starter.Starter
 	child    *temporalchild.Child
 	record   *temporalchild.Record
+	known    bool // the child listens where Temporal's tools look first, with its user interface
 	worker   worker.Worker
 	places   []console.Place
 	asOf     time.Time
+	log      tlog.Logger
+	files    []io.Closer
 	gone     chan error
 	stopping chan struct{}
 	tending  chan struct{} // closed when the tending is over
 }
 
 func newEngine(h *house) *engine {
-	return &engine{house: h, gone: make(chan error, 2), stopping: make(chan struct{})}
+	return &engine{house: h, gone: make(chan error, 2), stopping: make(chan struct{}), log: logger(h.told.Log, os.Stderr)}
 }
 
 // Nights through this engine.
@@ -65,7 +69,29 @@ func (e *engine) Stop() error {
 	if e.child != nil {
 		faults = append(faults, e.child.Stop())
 	}
+	for _, f := range e.files {
+		faults = append(faults, f.Close())
+	}
 	return errors.Join(faults...)
+}
+
+// logFile opens a log in the data folder, beginning anew when it has grown large.
+func (e *engine) logFile(name string) (*os.File, error) {
+	const large = 16 << 20
+	dir := e.house.told.DataDir
+	if err := folder(dir); err != nil {
+		return nil, err
+	}
+	path, mode := filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND
+	if info, err := os.Stat(path); err == nil && info.Size() > large {
+		mode |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, mode, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	e.files = append(e.files, f)
+	return f, nil
 }
 
 func (e *engine) place(name, where string) {
@@ -91,7 +117,7 @@ func (d *door) work(ctx context.Context, h *console.House) (console.Engine, erro
 	e := newEngine(own)
 	if err := e.dial(ctx); err != nil {
 		if errors.Is(err, console.ErrNobody) {
-			err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w; set temporal.address, or run oneiros up, which is server and worker in one", err)}
+			err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w, with a worker; a worker alone needs temporal.address", err)}
 		}
 		return nil, err
 	}
@@ -105,7 +131,28 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 		return nil, err
 	}
 	e := newEngine(own)
-	err = e.dial(ctx)
+	e.known = true
+	return d.raise(ctx, e, tell)
+}
+
+// here is up for a single dream. The screen is the dream's, so what the SDK says goes to a file.
+func (d *door) here(ctx context.Context, h *console.House, tell func(string, ...any)) (console.Engine, error) {
+	own, err := d.behind(h)
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(own)
+	log, err := e.logFile("oneiros.log")
+	if err != nil {
+		return nil, err
+	}
+	e.log = logger(own.told.Log, log)
+	return d.raise(ctx, e, tell)
+}
+
+// raise finds a server or starts one, and a worker.
+func (d *door) raise(ctx context.Context, e *engine, tell func(string, ...any)) (console.Engine, error) {
+	err := e.dial(ctx)
 	if errors.Is(err, console.ErrNobody) {
 		err = e.spawn(ctx, d, tell)
 	}
@@ -130,7 +177,10 @@ func (e *engine) dial(ctx context.Context) error {
 	}
 	record, alive, err := temporalchild.Look(e.house.told.DataDir)
 	if err != nil || !alive {
-		return errors.Join(console.ErrNobody, err)
+		if err == nil {
+			err = console.ErrNobody
+		}
+		return err
 	}
 	e.place("temporal", fmt.Sprintf("%s, run by process %d", record.Address, record.Owner))
 	return e.connect(ctx, client.Options{HostPort: record.Address, Namespace: record.Namespace})
@@ -140,7 +190,7 @@ func (e *engine) dial(ctx context.Context) error {
 const dialWithin = 10 * time.Second
 
 func (e *engine) connect(ctx context.Context, o client.Options) error {
-	o.Logger = logger(e.house.told.Log)
+	o.Logger = e.log
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
@@ -155,112 +205,4 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	e.starter = e.house.starter()
 	e.starter.Client, e.starter.Options.Searchable = c, found.Searchable
 	return nil
-}
-
-// spawn starts a server as our child and connects to it.
-func (e *engine) spawn(ctx context.Context, d *door, tell func(string, ...any)) error {
-	c := e.house.told
-	if c.Temporal.Child == "never" {
-		return &console.Exit{Code: console.Usage, Err: errors.New("no Temporal cluster is configured, and temporal.child is never; set temporal.address")}
-	}
-	binary, err := temporalchild.Find(d.getenv("ONEIROS_TEMPORALD"), self(), lookPath)
-	if err != nil {
-		return err
-	}
-	if err := folder(c.DataDir); err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(c.DataDir, "temporal.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the log of the Temporal server: %w", err)
-	}
-	tell("Starting the Temporal server %s.", binary.Path)
-	db := filepath.Join(c.DataDir, "temporal.db")
-	e.child, err = temporalchild.Start(ctx, temporalchild.Options{
-		Binary: binary, DB: db, Port: temporalchild.FreePort(7233), UIPort: temporalchild.FreePort(8233), Namespace: config.DefaultNamespace, Log: log,
-	})
-	if err != nil {
-		e.child = nil
-		return err
-	}
-	e.place("temporal", fmt.Sprintf("%s (pid %d, file %s)", e.child.Address, e.child.PID, db))
-	if e.child.UI != "" {
-		e.place("temporal ui", e.child.UI)
-	}
-	go func() {
-		select {
-		case <-e.child.Gone():
-			e.gone <- e.child.Said()
-		case <-e.stopping:
-		}
-	}()
-	e.record = &temporalchild.Record{Address: e.child.Address, Namespace: config.DefaultNamespace, UI: e.child.UI, PID: e.child.PID, Owner: os.Getpid()}
-	if err := e.record.Announce(c.DataDir); err != nil {
-		return err
-	}
-	return e.connect(ctx, client.Options{HostPort: e.child.Address, Namespace: config.DefaultNamespace})
-}
-
-// hire starts a worker in this process and tends the agents' lives.
-func (e *engine) hire(ctx context.Context) error {
-	c := e.house.told
-	e.worker = workers.New(e.client, e.house.ports(), starter.Lives{Client: e.client}, e.starter, workers.Options{
-		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
-	})
-	if err := e.worker.Start(); err != nil {
-		e.worker = nil
-		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}
-	}
-	e.place("worker", fmt.Sprintf("task queue %s, %d deeds at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
-	e.place("store", c.StorePath())
-	e.tending = make(chan struct{})
-	go e.tend(context.WithoutCancel(ctx))
-	return nil
-}
-
-// tendEvery is how often the books of dead dreams are closed and new agents are given their lives.
-const tendEvery = time.Minute
-
-// tend closes the books of dreams that died without doing so, and starts the lives of agents that dream by themselves.
-func (e *engine) tend(ctx context.Context) {
-	defer close(e.tending)
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		<-e.stopping
-		cancel()
-	}()
-	tick := time.NewTicker(tendEvery)
-	defer tick.Stop()
-	log := logger(e.house.told.Log)
-	alive := map[string]bool{}
-	for {
-		if _, err := workers.Reconcile(ctx, e.house.ports(), starter.Lives{Client: e.client}); err != nil && ctx.Err() == nil {
-			log.Warn("the books of ended dreams could not be closed", "error", err)
-		}
-		agents, err := e.house.store.Agents(ctx)
-		if err != nil && ctx.Err() == nil {
-			log.Warn("the agents could not be read", "error", err)
-		}
-		for _, a := range agents {
-			if !a.Auto || alive[a.ID] {
-				continue
-			}
-			if err := e.starter.Live(ctx, a); err != nil && ctx.Err() == nil {
-				log.Warn("an agent's life could not be started", "agent", a.Handle, "error", err)
-				continue
-			}
-			alive[a.ID] = true
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// self is our own binary; temporald is built beside it.
-func self() string {
-	path, _ := os.Executable()
-	return path
 }

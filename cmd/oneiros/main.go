@@ -45,7 +45,7 @@ func (d *door) app() *console.App {
 		Version: builtFrom(), Zone: machineZone(d.getenv("TZ")),
 		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Open: d.open, Checks: d.checks,
 		Night: console.NightDoor{
-			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Demo: d.demo,
+			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Here: d.here, Demo: d.demo,
 		},
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
@@ -71,7 +71,8 @@ func machineZone(named string) string {
 		path, _ := filepath.EvalSymlinks("/etc/localtime")
 		_, named, _ = strings.Cut(path, "zoneinfo/")
 	}
-	if named == "" || named == "Local" {
+	named = strings.TrimPrefix(named, ":")
+	if named == "" || named == "Local" || named == "Etc/UTC" {
 		return "UTC"
 	}
 	if _, err := time.LoadLocation(named); err != nil {

@@ -111,7 +111,7 @@ func (app *App) dreamNow(ctx context.Context, h *House, a dream.Agent, w Wish, w
 	engine, err := app.Night.Reach(ctx, h)
 	if errors.Is(err, ErrNobody) {
 		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
-		engine, err = app.Night.Up(ctx, h, app.note)
+		engine, err = app.Night.Here(ctx, h, app.note)
 		watch = true
 	}
 	if err != nil {
@@ -121,6 +121,7 @@ func (app *App) dreamNow(ctx context.Context, h *House, a dream.Agent, w Wish, w
 }
 
 func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, watch bool) error {
+	app.announce(h, a)
 	id, err := engine.Nights().Begin(ctx, w)
 	if err != nil {
 		return err
@@ -168,3 +169,17 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 
 // demoAgent is the sample life that the demo dreams over unless another is named: the companion.
 const demoAgent = "echo"
+
+// announce says plainly when the words of a dream will be the built-in model's.
+func (app *App) announce(h *House, a dream.Agent) {
+	for _, role := range dream.Roles {
+		name := a.Models[role]
+		if name == "" {
+			name = h.Roles[role]
+		}
+		if spec, err := h.Catalog.Lookup(name); err == nil && spec.BuiltIn && role != dream.Embedder {
+			app.note("%s dreams with the built-in model, for trying things out.", a.Handle)
+			return
+		}
+	}
+}

@@ -66,14 +66,19 @@ func (app *App) report(ctx context.Context, h *House, a dream.Agent, night *drea
 		return fmt.Errorf("report of %s: %w", night.ID, err)
 	}
 	if app.json {
-		return app.answer(map[string]any{
-			"agent": a.Handle, "night": r.Night, "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
-			"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
-			"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn,
-		})
+		return app.answer(reportJSON(r))
 	}
 	fmt.Fprint(app.Out, screen.Report(r, app.style(a)))
 	return nil
+}
+
+// reportJSON is a report with every list present.
+func reportJSON(r screen.NightReport) map[string]any {
+	return map[string]any{
+		"agent": r.Agent, "night": r.Night, "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
+		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
+		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn,
+	}
 }
 
 func (app *App) style(a dream.Agent) screen.Style {

@@ -52,7 +52,7 @@ func usage(err error) error {
 // Code sorts an error into an exit code.
 func Code(err error) int {
 	var own *Exit
-	var network net.Error
+	var network *net.OpError // not net.Error, which every errno is
 	switch {
 	case err == nil:
 		return OK
@@ -60,6 +60,8 @@ func Code(err error) int {
 		return own.Code
 	case errors.Is(err, memory.ErrNotFound):
 		return NotFound
+	case errors.Is(err, ErrNobody):
+		return Unreachable
 	case errors.Is(err, context.Canceled):
 		return Failure
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +69,7 @@ type Engine interface {
 }
 
 // ErrNobody is returned by Reach when no cluster is configured and no server of ours runs.
-var ErrNobody = errors.New("no Temporal server is configured and none of ours is running")
+var ErrNobody = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
 
 // NightDoor is the way to Temporal, which only some commands take.
 type NightDoor struct {
@@ -79,6 +81,8 @@ type NightDoor struct {
 	Work func(ctx context.Context, h *House) (Engine, error)
 	// Up runs a worker in this process, and a server as its child when no cluster is configured.
 	Up func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	// Here is Up for a single dream: what it has to say goes to a file, since the screen is the dream's.
+	Here func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
 	// Demo is a house apart: its own folder, sample lives, the built-in model, a server and a worker.
 	Demo func(ctx context.Context, dir string, tell func(format string, args ...any)) (*House, Engine, error)
 }
@@ -87,13 +91,13 @@ func (app *App) addNights(root *cobra.Command) {
 	root.AddCommand(app.dream(), app.watch(), app.up(), app.worker())
 }
 
-// asks tells an estimate as a question's words.
+// showEstimate tells the price of a dream before anything is spent.
 func (app *App) showEstimate(e Estimate) error {
 	if app.json {
 		return app.answer(e)
 	}
 	if e.Free {
-		app.say("A %s dream of %s: about %d calls to models that cost nothing. Nothing will be spent.", e.Tier, e.Agent, e.Calls)
+		app.say("A %s dream of %s: about %d calls to %s, which cost nothing. Nothing will be spent.", e.Tier, e.Agent, e.Calls, modelsOf(e))
 		return nil
 	}
 	app.say("A %s dream of %s: about %d calls, about %s, never more than %s.", e.Tier, e.Agent, e.Calls, e.Expected, e.Cap)
@@ -106,4 +110,15 @@ func (app *App) showEstimate(e Estimate) error {
 	t.total = []string{"all", fmt.Sprint(e.Calls), money(e.Expected), money(e.Worst), e.Cap.String()}
 	t.draw(app.Out, app.Width, app.bold)
 	return nil
+}
+
+// modelsOf names each model once, in the order of the roles.
+func modelsOf(e Estimate) string {
+	var names []string
+	for _, role := range dream.Roles {
+		if name := e.Models[role]; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ")
 }

@@ -30,6 +30,13 @@ func (app *App) answer(v any) error {
 	return e.Encode(v)
 }
 
+// line writes one JSON value on one line, for streams.
+func (app *App) line(v any) error {
+	e := json.NewEncoder(app.Out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
 // rows writes a list: JSON when asked for, else the table, else a sentence that there is nothing.
 func (app *App) rows(list any, t *table, nothing string, args ...any) error {
 	if app.json {

@@ -38,6 +38,7 @@ func (app *App) watch() *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w", night.ID, err)
 		}
+		app.announce(h, a)
 		return errors.Join(app.follow(cmd.Context(), h, a, engine, night.ID), engine.Stop())
 	}
 	return cmd
@@ -125,7 +126,15 @@ func (app *App) finished(ctx context.Context, h *House, a dream.Agent, id string
 	if err != nil {
 		return err
 	}
-	if err := app.report(ctx, h, a, night); err != nil {
+	if app.json { // the last line of the stream of events
+		r, err := reportOf(ctx, h, a, night)
+		if err == nil {
+			err = app.line(map[string]any{"report": reportJSON(r)})
+		}
+		if err != nil {
+			return err
+		}
+	} else if err := app.report(ctx, h, a, night); err != nil {
 		return err
 	}
 	if night.Outcome == dream.Completed {
@@ -152,11 +161,7 @@ type view struct {
 
 func (v *view) tell(e event.Event) error {
 	if v.app.json {
-		body, err := json.Marshal(e)
-		if err == nil {
-			_, err = fmt.Fprintf(v.app.Out, "%s\n", body)
-		}
-		return err
+		return v.app.line(e)
 	}
 	if e.Type == (event.Spent{}).EventType() {
 		var s event.Spent

@@ -189,13 +189,15 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is ": " and the last line, or nothing.
+// String is ": " and the last line that was written for people, or nothing: the server's own log is JSON.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
-		return ": " + last
+	lines := strings.Split(string(t.kept), "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if line := strings.TrimSpace(lines[i]); line != "" && !strings.ContainsAny(line, "{}") {
+			return ": " + line
+		}
 	}
 	return ""
 }

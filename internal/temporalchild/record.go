@@ -1,6 +1,7 @@
 package temporalchild
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // Record tells other processes of the same data folder where the server of ours runs.
@@ -51,7 +53,8 @@ func (r Record) Withdraw(dir string) error {
 	return os.Remove(filepath.Join(dir, recordFile))
 }
 
-// Look reads the record of a folder. It is false when there is none, or when the server it names is no longer alive.
+// Look reads the record of a folder. It is false when there is none, or when the server it names, or the process that
+// started it, is no longer alive: a server without its owner is leaving.
 func Look(dir string) (Record, bool, error) {
 	body, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,6 +67,23 @@ func Look(dir string) (Record, bool, error) {
 	if err != nil {
 		return r, false, fmt.Errorf("read where the Temporal server runs: %w", err)
 	}
-	alive := r.PID > 0 && !errors.Is(syscall.Kill(r.PID, 0), syscall.ESRCH)
-	return r, alive && r.Address != "", nil
+	return r, r.Address != "" && lives(r.PID) && lives(r.Owner), nil
 }
+
+// Left waits until the server that a record names is gone, so that another may open its file.
+func (r Record) Left(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for lives(r.PID) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("the Temporal server of an earlier run (pid %d) still runs and does not answer; end it, or remove %s if that process is another", r.PID, recordFile)
+		}
+	}
+	return nil
+}
+
+func lives(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

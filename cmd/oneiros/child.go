@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
+)
+
+// The ports at which every Temporal tool looks first; another is taken when they are.
+const (
+	usualPort   = 7233
+	usualUIPort = 8233
+)
+
+// spawn starts a server as our child and connects to it.
+func (e *engine) spawn(ctx context.Context, d *door, tell func(string, ...any)) error {
+	c := e.house.told
+	if c.Temporal.Child == "never" {
+		return &console.Exit{Code: console.Usage, Err: errors.New("no Temporal cluster is configured, and temporal.child is never; set temporal.address")}
+	}
+	binary, err := temporalchild.Find(d.getenv("ONEIROS_TEMPORALD"), self(), lookPath)
+	if err != nil {
+		return err
+	}
+	log, err := e.logFile("temporal.log")
+	if err != nil {
+		return err
+	}
+	if earlier, _, err := temporalchild.Look(c.DataDir); err == nil {
+		if err := earlier.Left(ctx); err != nil {
+			return err
+		}
+	}
+	tell("Starting the Temporal server %s.", binary.Path)
+	db := filepath.Join(c.DataDir, "temporal.db")
+	o := temporalchild.Options{Binary: binary, DB: db, UIPort: -1, Namespace: config.DefaultNamespace, Log: log}
+	if e.known {
+		o.Port, o.UIPort = temporalchild.FreePort(usualPort), temporalchild.FreePort(usualUIPort)
+	}
+	e.child, err = temporalchild.Start(ctx, o)
+	if err != nil && o.Port+o.UIPort > 0 && ctx.Err() == nil {
+		o.Port, o.UIPort = 0, 0 // somebody was quicker
+		e.child, err = temporalchild.Start(ctx, o)
+	}
+	if err != nil {
+		e.child = nil
+		return err
+	}
+	e.place("temporal", fmt.Sprintf("%s (pid %d, file %s)", e.child.Address, e.child.PID, db))
+	if e.child.UI != "" {
+		e.place("temporal ui", e.child.UI)
+	}
+	go func() {
+		select {
+		case <-e.child.Gone():
+			e.gone <- e.child.Said()
+		case <-e.stopping:
+		}
+	}()
+	e.record = &temporalchild.Record{Address: e.child.Address, Namespace: config.DefaultNamespace, UI: e.child.UI, PID: e.child.PID, Owner: os.Getpid()}
+	if err := e.record.Announce(c.DataDir); err != nil {
+		return err
+	}
+	return e.connect(ctx, client.Options{HostPort: e.child.Address, Namespace: config.DefaultNamespace})
+}
+
+// self is our own binary; temporald is built beside it.
+func self() string {
+	path, _ := os.Executable()
+	return path
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
+)
+
+// TestMain is also the program: with DOOR set, the test binary is oneiros.
+func TestMain(m *testing.M) {
+	if os.Getenv("DOOR") != "" {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}
+
+// home is a machine of its own: a home folder, and the real Temporal server where one is built.
+type home struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	server := os.Getenv("ONEIROS_TEMPORALD")
+	if server == "" {
+		server, _ = filepath.Abs(filepath.Join("..", "..", "bin", "temporald"))
+	}
+	if _, err := os.Stat(server); err != nil {
+		t.Skip("no temporald is built; make build builds one")
+	}
+	dir := t.TempDir()
+	return &home{T: t, dir: dir, env: []string{"DOOR=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}}
+}
+
+func (h *home) data(names ...string) string {
+	return filepath.Join(append([]string{h.dir, ".local", "share", "oneiros"}, names...)...)
+}
+
+func (h *home) command(args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(h, err)
+	cmd := exec.Command(self, args...)
+	cmd.Env, cmd.Dir = h.env, h.dir
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// run runs one command to its end.
+func (h *home) run(args ...string) (out, beside string, code int) {
+	h.Helper()
+	cmd := h.command(args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exited *exec.ExitError
+	if err != nil && !errors.As(err, &exited) {
+		require.NoError(h, err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+func (h *home) must(args ...string) string {
+	h.Helper()
+	out, beside, code := h.run(args...)
+	require.Equal(h, console.OK, code, "%v: %s%s", args, out, beside)
+	return out
+}
+
+// serving is an `oneiros up` that runs.
+type serving struct {
+	*exec.Cmd
+	said *safe
+}
+
+type safe struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safe) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safe) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// up starts `oneiros up` and waits until it says that it runs.
+func (h *home) up() *serving {
+	h.Helper()
+	cmd := h.command("up")
+	said := &safe{}
+	cmd.Stdout, cmd.Stderr = said, said
+	require.NoError(h, cmd.Start())
+	s := &serving{cmd, said}
+	h.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	require.Eventually(h, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s", said)
+	return s
+}
+
+func gone(pid int) func() bool {
+	return func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+}
+
+func TestTheDemoDreamsWithNothingConfigured(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	out, beside, code := h.run("dream", "--demo", "--seed", "7")
+	require.Equal(t, console.OK, code, "%s%s", out, beside)
+	require.Contains(t, beside, "built-in model, for trying things out")
+	require.Contains(t, out, "completed")
+	require.Contains(t, out, "echo dreamt")
+	require.NotContains(t, out, "\x1b[", "no colour in a pipe")
+	require.NoFileExists(t, h.data("demo", "temporal.json"), "the server was stopped")
+	require.NoFileExists(t, h.data("oneiros.db"), "the demo is a house apart")
+
+	again, beside, code := h.run("dream", "--demo", "--agent", "tally", "--json")
+	require.Equal(t, console.OK, code, beside)
+	require.Contains(t, again, `"dream":"dream/tally/0001"`)
+}
+
+func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	up := h.up()
+	require.Contains(t, up.said.String(), "task queue oneiros")
+	server, alive, err := temporalchild.Look(h.data())
+	require.NoError(t, err)
+	require.True(t, alive)
+
+	out := h.must("dream", "--theme", "rope", "--watch")
+	require.Contains(t, out, "dream/echo/0001")
+	require.Contains(t, h.must("doctor"), "+ temporal")
+	require.Contains(t, h.must("dreams", "list"), "completed")
+	require.Contains(t, h.must("spend", "--by", "phase"), "onset")
+
+	// A dream long enough to be ended in its middle.
+	begun := h.must("dream", "--set", "dream.cycles=20", "--json")
+	var told struct{ Dream string }
+	require.NoError(t, json.Unmarshal([]byte(begun), &told))
+	h.must("dreams", "cancel", told.Dream)
+	out, beside, code := h.run("watch", told.Dream)
+	require.Equal(t, console.Unfinished, code, "%s%s", out, beside)
+	require.Contains(t, beside, "the dream ended canceled")
+
+	require.NoError(t, up.Process.Signal(os.Interrupt))
+	require.NoError(t, up.Wait(), "%s", up.said)
+	require.True(t, gone(server.PID)(), "the server does not outlive us")
+	_, beside, code = h.run("dreams", "cancel", "last")
+	require.Equal(t, console.Unreachable, code, beside)
+}
+
+func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	up := h.up()
+	server, _, err := temporalchild.Look(h.data())
+	require.NoError(t, err)
+	h.must("dream", "--set", "dream.cycles=20")
+	require.NoError(t, up.Process.Kill())
+	_ = up.Wait()
+	require.Eventually(t, gone(server.PID), time.Minute, 50*time.Millisecond, "the server leaves when its owner is killed")
+
+	again := h.up()
+	out := h.must("watch")
+	require.Contains(t, out, "echo dreamt")
+
+	server, _, err = temporalchild.Look(h.data())
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(server.PID, syscall.SIGKILL))
+	require.Error(t, again.Wait(), "up ends when its server does")
+	require.Contains(t, again.said.String(), "stopped, because a part of it did: the Temporal server")
+}
+
+func TestADreamBringsWhatItNeedsAndLeavingOffIsNoLoss(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	cmd := h.command("dream", "--set", "dream.cycles=20")
+	said := &safe{}
+	cmd.Stdout, cmd.Stderr = said, said
+	require.NoError(t, cmd.Start())
+	require.Eventually(t, func() bool { return strings.Contains(said.String(), "Dali 1") }, 2*time.Minute, 20*time.Millisecond, "%s", said)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Error(t, cmd.Wait())
+	require.Contains(t, said.String(), "dream/echo/0001 is not over and goes on wherever a worker runs")
+	require.Contains(t, h.must("dreams", "list"), "dreaming")
+	h.up()
+	require.Contains(t, h.must("watch"), "echo dreamt")
+}
+
+func TestWhatIsWrongIsSaidWithItsExitCode(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	for line, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"dream":                                      {console.NotFound, "there is no agent yet"},
+		"config check --set dream.cycles=99":         {console.Usage, "dream.cycles is 99; it must be between 0 and 20"},
+		"agents list --set roles.generator=x/y":      {console.Usage, `belongs to provider "x", which is not configured`},
+		"worker":                                     {console.Unreachable, "no Temporal server is configured"},
+		"worker --address 127.0.0.1:1":               {console.Unreachable, "reach Temporal at 127.0.0.1:1"},
+		"up --set temporal.child=never":              {console.Usage, "temporal.child is never"},
+		"agents list --config absent.yaml":           {console.Usage, "absent.yaml"},
+		"agents list --data-dir /proc/no":            {console.Failure, "/proc/no"},
+		"doctor --address 127.0.0.1:1":               {console.Failure, "1 thing is wrong"},
+		"doctor --set dream.keep=9 --log-level loud": {console.Failure, "wrong"},
+	} {
+		out, beside, code := h.run(strings.Fields(line)...)
+		require.Equal(t, want.code, code, "%s: %s%s", line, out, beside)
+		require.Contains(t, beside, want.says, line)
+	}
+}
+
+// sampleFile is a sample life as a file to import.
+func sampleFile(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "internal", "sample", "echo.jsonl"))
+	require.NoError(t, err)
+	return path
+}

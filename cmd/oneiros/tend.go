@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workers"
+)
+
+// hire starts a worker in this process and tends the agents' lives.
+func (e *engine) hire(ctx context.Context) error {
+	c := e.house.told
+	e.worker = workers.New(e.client, e.house.ports(), starter.Lives{Client: e.client}, e.starter, workers.Options{
+		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
+	})
+	if err := e.worker.Start(); err != nil {
+		e.worker = nil
+		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}
+	}
+	e.place("worker", fmt.Sprintf("task queue %s, %d deeds at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
+	e.place("store", c.StorePath())
+	e.tending = make(chan struct{})
+	go e.tend(context.WithoutCancel(ctx))
+	return nil
+}
+
+// tendEvery is how often the books of dead dreams are closed and new agents are given their lives.
+const tendEvery = time.Minute
+
+// tend closes the books of dreams that died without doing so, and starts the lives of agents that dream by themselves.
+func (e *engine) tend(ctx context.Context) {
+	defer close(e.tending)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		<-e.stopping
+		cancel()
+	}()
+	tick := time.NewTicker(tendEvery)
+	defer tick.Stop()
+	log := e.log
+	alive := map[string]bool{}
+	for {
+		if _, err := workers.Reconcile(ctx, e.house.ports(), starter.Lives{Client: e.client}); err != nil && ctx.Err() == nil {
+			log.Warn("the books of ended dreams could not be closed", "error", err)
+		}
+		agents, err := e.house.store.Agents(ctx)
+		if err != nil && ctx.Err() == nil {
+			log.Warn("the agents could not be read", "error", err)
+		}
+		for _, a := range agents {
+			if !a.Auto || alive[a.ID] {
+				continue
+			}
+			if err := e.starter.Live(ctx, a); err != nil && ctx.Err() == nil {
+				log.Warn("an agent's life could not be started", "agent", a.Handle, "error", err)
+				continue
+			}
+			alive[a.ID] = true
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

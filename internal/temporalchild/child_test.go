@@ -1,0 +1,203 @@
+package temporalchild_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
+)
+
+// TestMain is also the servers that these tests start: a temporald that is ready at once, one that cannot start, one that
+// does not listen to reason, and a temporal command.
+func TestMain(m *testing.M) {
+	switch os.Getenv("PLAY") {
+	case "":
+		os.Exit(m.Run())
+	case "ready":
+		fmt.Printf("{\"ready\":true,\"address\":\"127.0.0.1:7\",\"ui\":\"http://127.0.0.1:8\",\"pid\":%d}\n", os.Getpid())
+		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "))
+		untilTold()
+	case "broken":
+		fmt.Fprintln(os.Stderr, "{\"level\":\"info\"}\ntemporald: the file is locked\n{\"level\":\"info\"}")
+		os.Exit(1)
+	case "guarded":
+		c, err := temporalchild.Start(context.Background(), temporalchild.Options{Binary: temporalchild.Binary{Path: os.Args[0], CLI: true}})
+		if err == nil {
+			fmt.Println(c.Address)
+		}
+		os.Exit(7) // without stopping it
+	case "listen":
+		listen()
+	}
+}
+
+// listen is what `temporal server start-dev` does that matters here.
+func listen() {
+	port := ""
+	for i, arg := range os.Args {
+		if arg == "--port" {
+			port = os.Args[i+1]
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	untilTold()
+	_ = l.Close()
+}
+
+func untilTold() {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	<-told
+}
+
+// player is a server that plays a part.
+func player(t *testing.T, part string, cli bool) temporalchild.Binary {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "server")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nPLAY="+part+" exec "+self+" \"$@\"\n"), 0o700))
+	return temporalchild.Binary{Path: path, CLI: cli}
+}
+
+func TestAServerIsStartedReadAndStopped(t *testing.T) {
+	t.Parallel()
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "ready", false), DB: "x.db", Port: 12, UIPort: -1, Log: log})
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1:7", c.Address)
+	require.Equal(t, "http://127.0.0.1:8", c.UI)
+	require.NoError(t, c.Stop())
+	require.NoError(t, c.Stop(), "stopping twice is harmless")
+	<-c.Gone()
+	said, err := os.ReadFile(log.Name())
+	require.NoError(t, err)
+	require.Contains(t, string(said), fmt.Sprintf("--port 12 --ui-port -1 --namespace default --parent-pid %d --db x.db", os.Getpid()))
+}
+
+func TestAServerThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	_, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "broken", false)})
+	require.ErrorContains(t, err, "ended before it was ready")
+	require.ErrorContains(t, err, "the file is locked")
+	require.NotContains(t, err.Error(), "level")
+	_, err = temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "broken", true)})
+	require.ErrorContains(t, err, "the file is locked")
+}
+
+func TestAServerThatEndsByItselfIsNoticed(t *testing.T) {
+	t.Parallel()
+	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "ready", false)})
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(c.PID, syscall.SIGKILL))
+	<-c.Gone()
+	require.ErrorContains(t, c.Said(), "killed")
+	require.NoError(t, c.Stop())
+}
+
+func TestTheTemporalCommandStandsInAndNeverOutlivesUs(t *testing.T) {
+	t.Parallel()
+	c, err := temporalchild.Start(t.Context(), temporalchild.Options{Binary: player(t, "listen", true), DB: "x.db"})
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", c.Address)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	require.NoError(t, c.Stop())
+	_, err = net.Dial("tcp", c.Address)
+	require.Error(t, err)
+
+	binary := player(t, "listen", true)
+	orphan := exec.Command(binary.Path)
+	orphan.Path, orphan.Args = mustSelf(t), []string{binary.Path}
+	orphan.Env = append(os.Environ(), "PLAY=guarded")
+	address, err := orphan.Output()
+	require.Error(t, err, "it exits with 7 and leaves its child behind")
+	require.NotEmpty(t, address)
+	require.Eventually(t, func() bool {
+		conn, err := net.DialTimeout("tcp", strings.TrimSpace(string(address)), time.Second)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	}, 30*time.Second, 50*time.Millisecond, "the guard ends it")
+}
+
+func mustSelf(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return self
+}
+
+func TestAServerIsFoundInTheStatedOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	nothing := func(name string) (string, error) { return "", exec.ErrNotFound }
+	only := func(found string) func(string) (string, error) {
+		return func(name string) (string, error) {
+			if name == found {
+				return "/path/" + name, nil
+			}
+			return "", exec.ErrNotFound
+		}
+	}
+	_, err := temporalchild.Find("", filepath.Join(dir, "oneiros"), nothing)
+	require.ErrorIs(t, err, temporalchild.ErrNoServer)
+	b, err := temporalchild.Find("", filepath.Join(dir, "oneiros"), only("temporal"))
+	require.NoError(t, err)
+	require.Equal(t, temporalchild.Binary{Path: "/path/temporal", CLI: true}, b)
+	b, err = temporalchild.Find("", filepath.Join(dir, "oneiros"), only("temporald"))
+	require.NoError(t, err)
+	require.Equal(t, temporalchild.Binary{Path: "/path/temporald"}, b)
+	beside := filepath.Join(dir, "temporald")
+	require.NoError(t, os.WriteFile(beside, nil, 0o700))
+	b, err = temporalchild.Find("", filepath.Join(dir, "oneiros"), only("temporald"))
+	require.NoError(t, err)
+	require.Equal(t, temporalchild.Binary{Path: beside}, b)
+	_, err = temporalchild.Find("/opt/absent", filepath.Join(dir, "oneiros"), only("temporald"))
+	require.ErrorContains(t, err, "ONEIROS_TEMPORALD names /opt/absent")
+}
+
+func TestOtherProcessesFindTheServerUntilItIsGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	_, alive, err := temporalchild.Look(dir)
+	require.NoError(t, err)
+	require.False(t, alive)
+	r := temporalchild.Record{Address: "127.0.0.1:7", Namespace: "default", PID: os.Getpid(), Owner: os.Getpid()}
+	require.NoError(t, r.Announce(dir))
+	found, alive, err := temporalchild.Look(dir)
+	require.NoError(t, err)
+	require.True(t, alive)
+	require.Equal(t, r, found)
+	require.NoError(t, temporalchild.Record{PID: 1}.Withdraw(dir), "another's record stays")
+	require.NoError(t, r.Withdraw(dir))
+
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	r.Owner = gone.Process.Pid
+	require.NoError(t, r.Announce(dir))
+	_, alive, err = temporalchild.Look(dir)
+	require.NoError(t, err)
+	require.False(t, alive, "a server without its owner is leaving")
+	require.NoError(t, temporalchild.Record{PID: gone.Process.Pid}.Left(t.Context()))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "temporal.json"), []byte("{"), 0o600))
+	_, _, err = temporalchild.Look(dir)
+	require.Error(t, err)
+}
