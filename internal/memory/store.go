@@ -40,7 +40,7 @@ type Write struct {
 	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision; empty means Fence.Dream
 	Add     []dream.Item  // an id that already exists is left as it is and counted as known
 	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision; equal content adds no revision
-	Vectors []Vector      // an item's vector in a space; the newest wins
+	Vectors []Vector      // an item's vector in a space, one space per agent (ErrSpace); the newest wins; the item must exist (ErrNotFound)
 	Affect  *dream.Affect // sets the agent's affect
 	Events  []event.Event // appended in order; an id already in the agent's log is ignored
 }
@@ -115,7 +115,7 @@ type Store interface {
 	Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
 	Find(ctx context.Context, q Query) ([]dream.Item, error)
 	Count(ctx context.Context, q Query) (int, error)
-	// Revisions returns every revision of an item, oldest first, each with its cause.
+	// Revisions returns every revision of an item, oldest first, each with its cause. ErrNotFound.
 	Revisions(ctx context.Context, agent, id string) ([]Revision, error)
 
 	// Near returns the k live items nearest to v by cosine, exactly, best first; ties by id. kinds empty means all.
@@ -146,7 +146,8 @@ type Store interface {
 	// DropNotes removes the working data of a dream that has ended.
 	DropNotes(ctx context.Context, agent, dreamID string) error
 
-	// Undo archives what a dream made and restores what it changed, affect included.
+	// Undo archives what a dream made and restores what it changed, affect included, as revisions with the cause
+	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too.
 	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
 	// Forget erases items for good, revisions and vectors too, and scrubs them from sources (Z16). It answers how many.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)

@@ -48,7 +48,7 @@ func (h Hold) Key() string { return fmt.Sprintf("%s#%d", h.Step, h.Attempt) }
 // Bill ends an attempt.
 type Bill struct {
 	State  State
-	Amount budget.Micros // what counts from now on
+	Amount budget.Micros // what counts from now on; a partial or unknown end never counts less than its reservation
 	Tokens budget.Tokens
 	Finish string
 	Answer []byte // the step's finished answer, stored in the same transaction; nil for none. The first answer stays.
@@ -115,11 +115,13 @@ type Ledger interface {
 	// OpenDreams lists the dreams that have open attempts.
 	OpenDreams(ctx context.Context) ([]string, error)
 	Balance(ctx context.Context, scope string) (Balance, error)
+	// Rows lists attempts in the order they were reserved.
 	Rows(ctx context.Context, q Query) ([]Row, error)
 
 	// Allow takes a dream's allowance from the agent's day, once per dream: *OverCap when limit would be passed.
 	// Allowance is a plan, not spending (Z2): GiveBack returns it and leaves what was spent where it is.
 	Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error
+	// Once given back it may be taken again; giving back twice is harmless.
 	GiveBack(ctx context.Context, dream string) error
 	// Allowance is what is taken of the agent's day.
 	Allowance(ctx context.Context, agent, day string) (budget.Micros, error)

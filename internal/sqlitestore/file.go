@@ -25,23 +25,30 @@ func prepareFile(path string, network bool) error {
 		return err
 	}
 	if !network {
-		remote, err := networkSystem(folder)
-		if err != nil {
+		if err := local(folder); err != nil {
 			return err
-		}
-		if remote != "" {
-			return fmt.Errorf("%s lies on the network file system %s, where several processes cannot share it safely; "+
-				"move it to a local disk, or allow it for one host alone", folder, remote)
 		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	switch {
+	case err == nil:
+		return f.Close()
+	case !errors.Is(err, fs.ErrExist):
+		return err
+	case network:
 		return nil
+	default:
+		return local(path) // it may be a link to somewhere else
 	}
-	if err != nil {
+}
+
+func local(path string) error {
+	remote, err := networkSystem(path)
+	if err != nil || remote == "" {
 		return err
 	}
-	return f.Close()
+	return fmt.Errorf("%s lies on the network file system %s, where several processes cannot share it safely; "+
+		"move it to a local disk, or allow it for one host alone", path, remote)
 }
 
 // addresses are the data source names of the writing and the reading connections.
@@ -52,7 +59,6 @@ func addresses(path string, busy time.Duration) (write, read string) {
 	q := url.Values{}
 	add := func(pragma string) { q.Add("_pragma", pragma) }
 	add("busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")")
-	add("foreign_keys(1)")
 	add("temp_store(2)")
 	base := ""
 	if path == ":memory:" {

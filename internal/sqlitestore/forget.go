@@ -111,8 +111,16 @@ func (d deal) scrub(table, agent string, gone map[string]bool) error {
 
 // scrubBody takes ids out of the reference fields of an item's JSON.
 func scrubBody(kind dream.Kind, body []byte, gone map[string]bool) (string, bool, error) {
+	item, err := dream.Decode(kind, body)
+	if err != nil {
+		return "", false, err
+	}
+	plain, err := json.Marshal(item) // one spelling of every name
+	if err != nil {
+		return "", false, err
+	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
+	if err := json.Unmarshal(plain, &fields); err != nil {
 		return "", false, err
 	}
 	changed := false
@@ -140,7 +148,7 @@ func scrubBody(kind dream.Kind, body []byte, gone map[string]bool) (string, bool
 	if err != nil {
 		return "", false, err
 	}
-	item, err := dream.Decode(kind, rest)
+	item, err = dream.Decode(kind, rest)
 	if err != nil {
 		return "", false, err
 	}

@@ -25,29 +25,28 @@ func remoteFuse(kind string) bool {
 }
 
 // mountKind finds, in the text of /proc/self/mountinfo (proc_pid_mountinfo(5)), the type of the file system that holds
-// the folder: that of the longest mount point above it, and of the last of several on one point. Lines it cannot read
-// are passed over; empty when nothing holds the folder.
-func mountKind(table, folder string) string {
-	folder = resolved(folder)
+// a path: that of the longest mount point above it, and of the last of several on one point. Lines it cannot read
+// are passed over; empty when nothing holds the path.
+func mountKind(table, path string) string {
 	kind, longest := "", -1
 	for line := range strings.Lines(table) {
 		point, fs, ok := mountLine(line)
-		if ok && holds(point, folder) && len(point) >= longest {
+		if ok && holds(point, path) && len(point) >= longest {
 			kind, longest = fs, len(point)
 		}
 	}
 	return kind
 }
 
-// resolved is a folder's own path, without links where they can be followed.
-func resolved(folder string) string {
-	if abs, err := filepath.Abs(folder); err == nil {
-		folder = abs
+// resolved is a path without links where they can be followed.
+func resolved(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
 	}
-	if followed, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = followed
+	if followed, err := filepath.EvalSymlinks(path); err == nil {
+		path = followed
 	}
-	return folder
+	return path
 }
 
 // mountLine reads mount point (field 5) and type (the first field after the lone hyphen).

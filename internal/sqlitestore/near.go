@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -58,26 +59,33 @@ func (m *matrix) search(v []float32, k int, kinds []dream.Kind) []memory.Hit {
 		wanted[i] = len(kinds) == 0 || slices.Contains(kinds, kind)
 	}
 	best := make([]podium, m.workers())
-	share := (len(m.ids) + len(best) - 1) / len(best)
+	var next atomic.Int64
+	work := func(p *podium) {
+		for from := next.Add(block) - block; from < int64(len(m.ids)); from = next.Add(block) - block {
+			m.scan(sought, int(from), min(int(from)+block, len(m.ids)), &wanted, p)
+		}
+	}
 	var wg sync.WaitGroup
 	for w := range best {
-		from, to := min(w*share, len(m.ids)), min((w+1)*share, len(m.ids))
-		best[w] = podium{m: m, size: min(k, to-from)}
-		if w == len(best)-1 {
-			m.scan(sought, from, to, &wanted, &best[w])
-			break
+		best[w] = podium{m: m, size: min(k, len(m.ids))}
+		if w > 0 {
+			wg.Go(func() { work(&best[w]) })
 		}
-		wg.Go(func() { m.scan(sought, from, to, &wanted, &best[w]) })
 	}
+	work(&best[0])
 	wg.Wait()
 	return m.merge(best, k)
 }
 
-// smallScan is how many multiplications one goroutine does faster than it hands half of them to another.
-const smallScan = 1 << 18
+// Rows are handed out in blocks, so that a core that is busy elsewhere holds nobody up. A search of a few blocks is done
+// before a second goroutine has begun.
+const (
+	block     = 1024
+	fewBlocks = 4
+)
 
 func (m *matrix) workers() int {
-	if len(m.ids)*m.stride < smallScan {
+	if len(m.ids) <= fewBlocks*block {
 		return 1
 	}
 	return runtime.GOMAXPROCS(0)

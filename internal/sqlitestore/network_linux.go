@@ -30,17 +30,17 @@ var networkMagic = map[uint32]string{
 
 const fuseMagic = 0x65735546
 
-// networkSystem names the network file system that the folder lies on; empty when it is local.
-func networkSystem(folder string) (string, error) {
+// networkSystem names the network file system that a file or folder lies on; empty when it is local.
+func networkSystem(path string) (string, error) {
 	var st unix.Statfs_t
-	if err := unix.Statfs(folder, &st); err != nil {
-		return "", fmt.Errorf("ask which file system holds %s: %w", folder, err)
+	if err := unix.Statfs(path, &st); err != nil {
+		return "", fmt.Errorf("ask which file system holds %s: %w", path, err)
 	}
-	return judge(uint32(st.Type), folder, "/proc/self/mountinfo"), nil
+	return judge(uint32(st.Type), path, "/proc/self/mountinfo"), nil
 }
 
 // judge reads the mount table only for FUSE, whose one magic number stands for disks and networks alike.
-func judge(magic uint32, folder, mounts string) string {
+func judge(magic uint32, path, mounts string) string {
 	if name, ok := networkMagic[magic]; ok {
 		return name
 	}
@@ -51,7 +51,7 @@ func judge(magic uint32, folder, mounts string) string {
 	if err != nil {
 		return "" // without the table nobody can tell them apart
 	}
-	if kind := mountKind(string(table), folder); remoteFuse(kind) {
+	if kind := mountKind(string(table), resolved(path)); remoteFuse(kind) {
 		return kind
 	}
 	return ""

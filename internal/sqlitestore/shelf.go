@@ -35,9 +35,7 @@ func (s *shelf) weigh() {
 		var total int64
 		var oldest string
 		for agent, m := range s.agents {
-			m.mu.RLock()
-			total += m.bytes
-			m.mu.RUnlock()
+			total += m.bytes.Load()
 			if o := s.agents[oldest]; o == nil || m.turn < o.turn {
 				oldest = agent
 			}

@@ -1,0 +1,110 @@
+package sqlitestore
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// TestEveryOrderIsReadFromItsIndex asks SQLite for its plan: a limit must end the reading, whatever the size of the life.
+func TestEveryOrderIsReadFromItsIndex(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for order, sort := range sorts {
+		query, args := findSQL(memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Order: order, Limit: 5}, sort)
+		plan := planOf(t, s, query, args)
+		require.Contains(t, plan, "SEARCH items USING INDEX "+sort.index+" (agent=? AND kind=? AND state=?", order)
+		require.Contains(t, plan, "USE TEMP B-TREE FOR LAST", order) // ties alone are sorted
+		require.NotContains(t, plan, "SCAN items", order)
+	}
+	for index, q := range map[string]memory.Query{"items_dream": {Agent: "a", Dream: "d"}, "items_session": {Agent: "a", Session: "s"}} {
+		query, args := findSQL(q, sorts[memory.Newest])
+		require.Contains(t, planOf(t, s, query, args), "USING INDEX "+index)
+	}
+}
+
+func planOf(t *testing.T, s *Store, query string, args []any) string {
+	t.Helper()
+	var plan strings.Builder
+	require.NoError(t, s.read(t.Context(), func(d deal) error {
+		return d.each("EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
+			var id, parent, unused int
+			var detail string
+			err := scan(&id, &parent, &unused, &detail)
+			fmt.Fprintln(&plan, detail)
+			return err
+		})
+	}))
+	return plan.String()
+}
+
+func TestTheAgentsSearchedLongestAgoMakeRoom(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), ":memory:", VectorMemory(3_000))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for _, agent := range []string{"a", "b", "c", "a"} {
+		w := memory.Write{Agent: agent, Cause: "import"}
+		for i := range 10 {
+			id := fmt.Sprint(i)
+			w.Add = append(w.Add, &dream.Gist{Head: dream.Head{ID: id, Agent: agent, Kind: dream.KindGist, At: time.Unix(0, 0), State: dream.Live}})
+			w.Vectors = append(w.Vectors, memory.Vector{Item: id, Space: "s", V: []float32{1, float32(i)}})
+		}
+		_, err := s.Commit(t.Context(), w)
+		require.NoError(t, err)
+		hits, err := s.Near(t.Context(), agent, "s", []float32{1, 0}, 99)
+		require.NoError(t, err)
+		require.Len(t, hits, 10)
+	}
+	require.Len(t, s.near.agents, 2)
+	require.Contains(t, s.near.agents, "a")
+	require.NotContains(t, s.near.agents, "b")
+}
+
+func TestABlockedSearchFindsWhatAPlainOneFinds(t *testing.T) {
+	t.Parallel()
+	m := &matrix{at: map[string]int{}, stride: 8}
+	for i := range 10 * block {
+		m.put(fmt.Sprintf("%05d", i*7919%(10*block)), string(dream.KindEpisode), i%3 != 0, []float32{float32(i % 97), float32(i % 89), 1})
+	}
+	var plain []place
+	sought := []float32{3, 1, 2, 0, 0, 0, 0, 0}
+	unit := slices.Clone(sought)
+	normalise(unit)
+	for i := range m.ids {
+		if m.live[i] {
+			plain = append(plain, place{i, dot(unit, m.rows[i*8:i*8+8])})
+		}
+	}
+	want := m.merge([]podium{{heap: plain}}, 50)
+	require.Equal(t, want, m.search(sought, 50, nil))
+	require.Empty(t, m.search(sought, 50, []dream.Kind{dream.KindGist}))
+}
+
+// FuzzScrubBody takes ids out of bodies that a damaged file might hold.
+func FuzzScrubBody(f *testing.F) {
+	f.Add(`{"id":"a","sources":["x","y"],"newer":"x","episodes":["x"]}`, "x")
+	f.Add(`{"sources":null,"parent":7,"insights":{"x":1}}`, "x")
+	f.Fuzz(func(t *testing.T, body, id string) {
+		for _, kind := range dream.Kinds {
+			scrubbed, changed, err := scrubBody(kind, []byte(body), map[string]bool{id: true})
+			if err != nil || !changed {
+				continue
+			}
+			item, err := dream.Decode(kind, []byte(scrubbed))
+			require.NoError(t, err)
+			require.NotContains(t, item.Header().Sources, id)
+			require.True(t, json.Valid([]byte(scrubbed)))
+		}
+	})
+}
