@@ -19,13 +19,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // checks are what the doctor looks at, cheapest first. None of them spends money.
 func (d *door) checks(context.Context) []console.Check {
 	list := []console.Check{
-		{Name: "config", Look: d.checkConfig}, {Name: "clock", Look: d.checkClock}, {Name: "disk", Look: d.checkDisk},
-		{Name: "store", Look: d.checkStore}, {Name: "temporal", Look: d.checkTemporal}, {Name: "models", Look: d.checkModels},
+		{Name: "config", Look: d.checkConfig},
+		{Name: "clock", Look: d.checkClock},
+		{Name: "disk", Look: d.checkDisk},
+		{Name: "store", Look: d.checkStore},
+		{Name: "temporal", Look: d.checkTemporal},
+		{Name: "models", Look: d.checkModels},
 	}
 	var names []string
 	if _, err := d.config(); err == nil {
@@ -161,12 +166,25 @@ func (d *door) checkTemporal(ctx context.Context) console.Finding {
 	}
 	if !found.Searchable {
 		missing = append(missing, "without the search attributes "+strings.Join(found.Missing, ", "))
-		advice = append(advice, "Add them (temporal operator search-attribute create --name NAME --type TYPE, as docs tell); without them dreams run, but cannot be searched by agent, phase or spend.")
+		advice = append(advice, "Dreams run without them, but cannot be searched by agent, phase or spend. Add them: "+createCommand(found.Missing))
 	}
 	if len(missing) > 0 {
 		return warn(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
 	}
 	return well("%s, worker commands on, search attributes there", text)
+}
+
+// createCommand is the line that adds search attributes to a cluster.
+func createCommand(missing []string) string {
+	line := "temporal operator search-attribute create"
+	for _, name := range missing {
+		kind := "Keyword"
+		if name == workflows.AttrSpend.GetName() {
+			kind = "Int"
+		}
+		line += " --name " + name + " --type " + kind
+	}
+	return line
 }
 
 func clusterNamespace(c config.Cluster) string {

@@ -200,7 +200,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	e.client = c
 	found, err := workers.Look(ctx, c, o.Namespace)
 	if err != nil {
-		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("Temporal at %s: %w", o.HostPort, err)}
+		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("ask Temporal at %s: %w", o.HostPort, err)}
 	}
 	e.starter = e.house.starter()
 	e.starter.Client, e.starter.Options.Searchable = c, found.Searchable

@@ -36,8 +36,14 @@ func (app *App) agentsList() *cobra.Command {
 			return err
 		}
 		t := &table{columns: []column{
-			{title: "AGENT"}, {title: "TIER", drop: 1}, {title: "DREAMS BY ITSELF", drop: 3}, {title: "EPISODES", right: true},
-			{title: "LAST DREAM"}, {title: "OUTCOME", drop: 1}, {title: "CAPS: DREAM / DAY / MONTH", drop: 2}, {title: "ZONE", drop: 4},
+			{title: "AGENT"},
+			{title: "TIER", drop: 1},
+			{title: "DREAMS BY ITSELF", drop: 3},
+			{title: "EPISODES", right: true},
+			{title: "LAST DREAM"},
+			{title: "OUTCOME", drop: 1},
+			{title: "CAPS: DREAM / DAY / MONTH", drop: 2},
+			{title: "ZONE", drop: 4},
 			{title: "PERSONA", flex: true},
 		}}
 		list := make([]agentLine, 0, len(all))

@@ -191,3 +191,15 @@ func TestTheDoctorSaysWhatToDo(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "config", "show", "--changed"))
 	require.NotContains(t, d.out.String(), "dream.cycles")
 }
+
+func TestAnItemIsFoundByWhatAListShowsOfItsID(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for _, id := range []string{"…1/nrem/backward/1", "nrem/backward/1", "dream/echo/0001/nrem"} {
+		require.Equal(t, console.OK, d.run(80, "predictions", "show", id), "%s: %s", id, d.err.String())
+		require.Contains(t, d.out.String(), "splice the rope")
+	}
+	require.Equal(t, console.Usage, d.run(80, "memory", "show", "dream/echo/0001/"))
+	require.Contains(t, d.err.String(), "is part of several ids")
+	require.Equal(t, console.NotFound, d.run(80, "fragments", "show", "nrem/backward/1"), "a prediction is no fragment")
+}

@@ -93,6 +93,9 @@ func (app *App) consent(ctx context.Context, h *House, w Wish, f *dreamFlags) (d
 		return false, err
 	}
 	if f.estimate {
+		if a, err := findAgent(ctx, h, w.Agent); err == nil {
+			app.announce(h, a)
+		}
 		return true, app.showEstimate(e)
 	}
 	if e.Free || e.Cap <= app.Night.ConfirmAbove() {

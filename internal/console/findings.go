@@ -79,8 +79,14 @@ func (app *App) predictions() *cobra.Command {
 		kind: dream.KindPrediction, short: "List predictions, the soonest due first", order: memory.SoonestDue,
 		nothing: "%s has foretold nothing yet.",
 		columns: []column{
-			{title: "ID", drop: 1}, {title: "DUE"}, {title: "STATUS"}, {title: "CONFIDENCE", right: true}, {title: "PHASE", drop: 2},
-			{title: "RESIDUAL", right: true, drop: 3}, {title: "SOURCE", drop: 4}, {title: "CLAIM", flex: true},
+			idColumn(),
+			{title: "DUE"},
+			{title: "STATUS"},
+			{title: "CONFIDENCE", right: true},
+			{title: "PHASE", drop: 2},
+			{title: "RESIDUAL", right: true, drop: 3},
+			{title: "SOURCE", drop: 4},
+			{title: "CLAIM", flex: true},
 		},
 		row: func(item dream.Item, a dream.Agent) []string {
 			p := item.(*dream.Prediction)
@@ -100,9 +106,16 @@ func (app *App) fragments() *cobra.Command {
 		kind: dream.KindFragment, short: "List fragments, newest first", order: memory.Newest, nothing: "%s has caught no fragment yet.",
 		states: []dream.State{dream.Live, dream.Archived},
 		columns: []column{
-			{title: "ID", drop: 1}, {title: "WHEN", drop: 2}, {title: "CYCLE", right: true, drop: 4}, {title: "STATUS"}, {title: "SCORE", right: true},
-			{title: "NOVEL", right: true, drop: 3}, {title: "RELEVANT", right: true, drop: 5}, {title: "COHERENT", right: true, drop: 5},
-			{title: "TEXT", flex: true}, {title: "REASON", flex: true, drop: 5},
+			idColumn(),
+			{title: "WHEN", drop: 2},
+			{title: "CYCLE", right: true, drop: 4},
+			{title: "STATUS"},
+			{title: "SCORE", right: true},
+			{title: "NOVEL", right: true, drop: 3},
+			{title: "RELEVANT", right: true, drop: 5},
+			{title: "COHERENT", right: true, drop: 5},
+			{title: "TEXT", flex: true},
+			{title: "REASON", flex: true, drop: 5},
 		},
 		row: func(item dream.Item, a dream.Agent) []string {
 			f := item.(*dream.Fragment)

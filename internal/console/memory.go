@@ -158,8 +158,14 @@ func (app *App) more(cmd *cobra.Command, h *House, q memory.Query, shown int) er
 
 func itemTable(items []dream.Item, a dream.Agent) *table {
 	t := &table{columns: []column{
-		{title: "ID", drop: 1}, {title: "WHEN"}, {title: "KIND"}, {title: "SALIENCE", right: true, drop: 2}, {title: "SCORE", right: true, drop: 3},
-		{title: "STATUS", drop: 4}, {title: "TAINT", drop: 5}, {title: "TEXT", flex: true},
+		idColumn(),
+		{title: "WHEN"},
+		{title: "KIND"},
+		{title: "SALIENCE", right: true, drop: 2},
+		{title: "SCORE", right: true, drop: 3},
+		{title: "STATUS", drop: 4},
+		{title: "TAINT", drop: 5},
+		{title: "TEXT", flex: true},
 	}}
 	for _, item := range items {
 		head, marks := item.Header(), item.Marks()
@@ -223,7 +229,7 @@ type found struct {
 }
 
 func (app *App) showHits(cmd *cobra.Command, h *House, a dream.Agent, hits []memory.Hit) error {
-	t := &table{columns: []column{{title: "NEAR", right: true}, {title: "ID", drop: 1}, {title: "WHEN"}, {title: "KIND"}, {title: "TEXT", flex: true}}}
+	t := &table{columns: []column{{title: "NEAR", right: true}, idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "TEXT", flex: true}}}
 	list := []found{}
 	for _, hit := range hits {
 		items, err := h.Store.Get(cmd.Context(), a.ID, hit.Item)

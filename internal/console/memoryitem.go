@@ -37,7 +37,7 @@ func (app *App) memoryShow() *cobra.Command {
 	return cmd
 }
 
-// itemOf finds an item by its id, or by the beginning of one, in the named agent's memory or in any.
+// itemOf finds an item by its id, or by the beginning or end of one, in the named agent's memory or in any.
 func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*House, dream.Agent, dream.Item, error) {
 	var house *House
 	var owner dream.Agent
@@ -56,7 +56,8 @@ func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Hou
 	return house, owner, item, err
 }
 
-// oneItem finds an item by its id, or by a beginning that only one id has; nil when there is none.
+// oneItem finds an item by its id, or by a beginning or an end (as lists cut it: …/nrem/backward/1) that only one id has;
+// nil when there is none.
 func oneItem(ctx context.Context, h *House, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
 	items, err := h.Store.Get(ctx, a.ID, id)
 	if err != nil || len(items) > 0 {
@@ -65,15 +66,16 @@ func oneItem(ctx context.Context, h *House, a dream.Agent, id string, kinds []dr
 		}
 		return nil, err
 	}
-	if len(id) < 4 {
+	part := strings.TrimPrefix(id, "…")
+	if len(part) < 4 {
 		return nil, nil
 	}
 	all, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: kinds, States: []dream.State{dream.Live, dream.Superseded, dream.Archived}})
 	var match dream.Item
 	for _, item := range all {
-		if strings.HasPrefix(item.Header().ID, id) {
+		if whole := item.Header().ID; strings.HasPrefix(whole, part) || strings.HasSuffix(whole, part) {
 			if match != nil {
-				return nil, exit(Usage, "%q is the beginning of several ids; give more of it", id)
+				return nil, exit(Usage, "%q is part of several ids (%s, %s); give more of it", id, match.Header().ID, whole)
 			}
 			match = item
 		}

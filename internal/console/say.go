@@ -12,14 +12,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// say writes a line of the answer.
-func (app *App) say(format string, args ...any) { fmt.Fprintf(app.Out, format+"\n", args...) }
+// say writes a sentence of the answer, wrapped on a screen.
+func (app *App) say(format string, args ...any) {
+	fmt.Fprintln(app.Out, app.wrapped(fmt.Sprintf(format, args...)))
+}
 
 // note writes a line beside the answer, which --json leaves out.
 func (app *App) note(format string, args ...any) {
 	if !app.json {
-		fmt.Fprintf(app.Err, format+"\n", args...)
+		fmt.Fprintln(app.Err, app.wrapped(fmt.Sprintf(format, args...)))
 	}
+}
+
+// wrapped breaks a plain sentence; what is coloured or broken already stays as it is.
+func (app *App) wrapped(s string) string {
+	if app.Width <= 0 || strings.ContainsAny(s, "\x1b\n") || strings.HasPrefix(s, " ") {
+		return s
+	}
+	return wrap(s, app.Width, "")
 }
 
 // answer writes one JSON document.

@@ -16,7 +16,8 @@ type column struct {
 	title string
 	right bool
 	flex  bool
-	least int // of a flexible column; usualLeast when 0
+	left  bool // cut at its beginning: the end of an id says more
+	least int  // of a flexible column; usualLeast when 0
 	drop  int
 }
 
@@ -38,7 +39,7 @@ func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 const (
 	gap        = 2  // spaces between columns
-	usualLeast = 28 // a column of text narrower than this says nothing
+	usualLeast = 24 // a column of text narrower than this says nothing
 )
 
 // draw writes the table in at most width columns; 0 cuts nothing.
@@ -48,6 +49,9 @@ func (t *table) draw(w io.Writer, width int, bold func(string) string) {
 		var b strings.Builder
 		for i, c := range shown {
 			text := cut(flat(cells[c]), widths[i])
+			if t.columns[c].left {
+				text = cutLeft(flat(cells[c]), widths[i])
+			}
 			pad := strings.Repeat(" ", max(0, widths[i]-uniseg.StringWidth(text)))
 			if i > 0 {
 				b.WriteString(strings.Repeat(" ", gap))
@@ -163,6 +167,18 @@ func cut(s string, width int) string {
 	}
 	return strings.TrimRight(b.String(), " ") + "…"
 }
+
+// cutLeft keeps the end of an id, which show understands.
+func cutLeft(s string, width int) string {
+	r := []rune(s)
+	if width <= 0 || len(r) <= width {
+		return s
+	}
+	return "…" + string(r[len(r)-width+1:])
+}
+
+// idColumn holds ids, which grow long.
+func idColumn() column { return column{title: "ID", flex: true, left: true, least: 18} }
 
 // wrap breaks a text into lines of at most width, each behind the indent.
 func wrap(s string, width int, indent string) string {

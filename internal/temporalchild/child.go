@@ -129,7 +129,11 @@ func (c *Child) Gone() <-chan error { return c.gone }
 
 // Said is how the server ended and the last thing it said, for whoever did not expect it.
 func (c *Child) Said() error {
-	return fmt.Errorf("the Temporal server (pid %d) ended (%v)%s", c.PID, c.end, c.last)
+	end := c.end
+	if end == nil {
+		end = errors.New("exit status 0")
+	}
+	return fmt.Errorf("the Temporal server (pid %d) ended (%w)%s", c.PID, end, c.last)
 }
 
 // Stop asks the server to leave, waits, and makes it leave when it does not. Stopping twice is harmless.

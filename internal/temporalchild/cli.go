@@ -41,8 +41,10 @@ func (c *Child) startCLI(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"-c", guard, "guard", strconv.Itoa(os.Getpid()), o.Binary.Path, "server", "start-dev", "--ip", "127.0.0.1",
-		"--port", strconv.Itoa(port), "--namespace", o.Namespace, "--log-level", "error"}
+	args := []string{
+		"-c", guard, "guard", strconv.Itoa(os.Getpid()), o.Binary.Path, "server", "start-dev", "--ip", "127.0.0.1",
+		"--port", strconv.Itoa(port), "--namespace", o.Namespace, "--log-level", "error",
+	}
 	if uiPort < 0 {
 		args = append(args, "--headless")
 	} else {
