@@ -15,38 +15,74 @@ import (
 // Chronicle announces where a night stands, with the figures of the ledger.
 type Chronicle struct{ Ports }
 
-// MarkRequest asks to announce the state of a phase.
+// MarkRequest asks to announce where phases stand: one that ends and the one that follows it go in one write.
 type MarkRequest struct {
 	Sitting
+	Now   time.Time `json:"now"`
+	Marks []Mark    `json:"marks"`
+}
+
+// Mark is the state of one phase.
+type Mark struct {
 	Phase   dream.Phase   `json:"phase"`
-	Mark    string        `json:"mark"`  // makes the events' ids: "open", "cycle-1", "close"
+	Name    string        `json:"name"`  // makes the events' ids: "open", "cycle-1", "close", "skip"
 	State   string        `json:"state"` // of the tally: running, ran, skipped, exhausted
 	Reason  string        `json:"reason,omitempty"`
-	Cap     budget.Micros `json:"cap"`
-	Made    int           `json:"made"`
-	Kept    int           `json:"kept"`
+	Cap     budget.Micros `json:"cap,omitempty"`
+	Made    int           `json:"made,omitempty"`
+	Kept    int           `json:"kept,omitempty"`
 	Cycles  int           `json:"cycles,omitempty"`
 	Failed  int           `json:"failed,omitempty"`
 	Started time.Time     `json:"started"`
-	Now     time.Time     `json:"now"`
-	Open    *Opening      `json:"open,omitempty"`
+	Onset   *GatherResult `json:"onset,omitempty"` // when an onset opens: what it begins with
+	Deeper  *Deeper       `json:"deeper,omitempty"`
+	Dali    *Dali         `json:"dali,omitempty"` // when a Dali cycle is over
 }
 
-// Opening is what an onset announces when it starts.
-type Opening struct {
-	Gathered GatherResult `json:"gathered"`
-	Depth    dream.Stage  `json:"depth"`
+// Deeper is a move between Hori stages.
+type Deeper struct {
+	From dream.Stage `json:"from"`
+	To   dream.Stage `json:"to"`
+	Heat float64     `json:"heat"`
 }
 
-// Mark sums up the phase from the ledger, announces it and returns it.
-func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) (dream.Tally, error) {
-	t := dream.Tally{
-		Phase: r.Phase, State: r.State, Reason: r.Reason, Cap: r.Cap, Made: r.Made, Kept: r.Kept,
-		Cycles: r.Cycles, Failed: r.Failed, Started: r.Started, Ended: r.Now,
+// Dali is a finished cycle: how many partials were halted, how many fragments kept, and the hottest temperature.
+type Dali struct {
+	Cycle    int     `json:"cycle"`
+	Partials int     `json:"partials"`
+	Captured int     `json:"captured"`
+	Heat     float64 `json:"heat"`
+}
+
+// Mark sums up each phase from the ledger, announces it and answers its tally, in order.
+func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, error) {
+	tallies := make([]dream.Tally, len(r.Marks))
+	var events []event.Event
+	for i, m := range r.Marks {
+		t, err := c.tally(ctx, r, m)
+		if err != nil {
+			return nil, tell(err)
+		}
+		tallies[i] = t
+		for _, p := range edge(m, t, r.Now) {
+			events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, p))
+		}
+		events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, event.Spent{Tally: t}))
 	}
-	rows, err := c.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream, Phase: string(r.Phase)})
+	return tallies, tell(c.write(ctx, r.Sitting, memory.Write{Events: events}))
+}
+
+func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tally, error) {
+	t := dream.Tally{
+		Phase: m.Phase, State: m.State, Reason: m.Reason, Cap: m.Cap, Made: m.Made, Kept: m.Kept,
+		Cycles: m.Cycles, Failed: m.Failed, Started: m.Started, Ended: r.Now,
+	}
+	if m.Name == "open" || m.Name == "skip" {
+		return t, nil // nothing has been spent
+	}
+	rows, err := c.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream, Phase: string(m.Phase)})
 	if err != nil {
-		return t, tell(fmt.Errorf("sum up %s of %s: %w", r.Phase, r.Dream, err))
+		return t, fmt.Errorf("sum up %s of %s: %w", m.Phase, r.Dream, err)
 	}
 	for _, row := range rows {
 		t.Spent += row.Counted
@@ -57,48 +93,33 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) (dream.Tally, error
 			t.Calls++
 		}
 	}
-	events := append(c.edge(r, t), c.event(r.Sitting, string(r.Phase)+"/"+r.Mark, event.Spent{Tally: t}))
-	return t, tell(c.write(ctx, r.Sitting, memory.Write{Events: events}))
+	return t, nil
 }
 
-// edge is the announcement that belongs to the beginning or the end of a phase.
-func (c *Chronicle) edge(r MarkRequest, t dream.Tally) []event.Event {
+// edge are the announcements that belong to the beginning, a cycle or the end of a phase.
+func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 	var payloads []event.Payload
 	switch {
-	case r.Phase == dream.Onset && r.State == "skipped":
-		payloads = append(payloads, event.OnsetSkipped{Reason: r.Reason})
-	case r.Mark == "open" && r.Phase == dream.Onset && r.Open != nil:
-		g := r.Open.Gathered
+	case m.State == "skipped" && m.Phase == dream.Onset:
+		payloads = append(payloads, event.OnsetSkipped{Reason: m.Reason})
+	case m.Onset != nil:
 		payloads = append(payloads, event.OnsetStarted{
-			Depth: r.Open.Depth, Budget: r.Cap, Affect: g.Affect, Bias: g.Bias, Selected: g.Selected, Shown: g.Shown,
+			Depth: dream.Shallow, Budget: m.Cap, Affect: m.Onset.Affect, Bias: m.Onset.Bias, Selected: m.Onset.Selected, Shown: m.Onset.Shown,
 		})
-	case r.Mark == "open" && r.Phase != dream.Return:
-		payloads = append(payloads, event.PhaseStarted{Phase: r.Phase, Budget: r.Cap})
-	case r.Mark == "close" && r.Phase == dream.Onset:
+	case m.Name == "open" && m.Phase != dream.Return:
+		payloads = append(payloads, event.PhaseStarted{Phase: m.Phase, Budget: m.Cap})
+	case m.Name == "close" && m.Phase == dream.Onset:
 		payloads = append(payloads, event.OnsetCompleted{
-			Fragments: r.Kept, Spent: t.Spent, Seconds: r.Now.Sub(r.Started).Seconds(), Cycles: r.Cycles, Reason: r.Reason,
+			Fragments: m.Kept, Spent: t.Spent, Seconds: now.Sub(m.Started).Seconds(), Cycles: m.Cycles, Reason: m.Reason,
 		})
-	case r.Mark == "close" && r.Phase != dream.Return:
-		payloads = append(payloads, event.PhaseCompleted{Phase: r.Phase, Made: r.Made, Kept: r.Kept, Calls: t.Calls, Spent: t.Spent, State: r.State})
+	case m.Name == "close" && m.Phase != dream.Return:
+		payloads = append(payloads, event.PhaseCompleted{Phase: m.Phase, Made: m.Made, Kept: m.Kept, Calls: t.Calls, Spent: t.Spent, State: m.State})
 	}
-	events := make([]event.Event, len(payloads))
-	for i, p := range payloads {
-		events[i] = c.event(r.Sitting, string(r.Phase)+"/"+r.Mark, p)
+	if d := m.Deeper; d != nil {
+		payloads = append(payloads, event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
 	}
-	return events
-}
-
-// DepthRequest asks to announce a change of depth.
-type DepthRequest struct {
-	Sitting
-	Mark string      `json:"mark"`
-	From dream.Stage `json:"from"`
-	To   dream.Stage `json:"to"`
-	Heat float64     `json:"heat"`
-}
-
-// Deepen announces a move between Hori stages.
-func (c *Chronicle) Deepen(ctx context.Context, r DepthRequest) error {
-	e := c.event(r.Sitting, "onset/depth-"+r.Mark, event.DepthChanged{From: r.From, To: r.To, Temperature: r.Heat})
-	return tell(c.write(ctx, r.Sitting, memory.Write{Events: []event.Event{e}}))
+	if d := m.Dali; d != nil {
+		payloads = append(payloads, event.DaliInterrupt{Cycle: d.Cycle, Captured: d.Captured, Partials: d.Partials, Heat: d.Heat})
+	}
+	return payloads
 }

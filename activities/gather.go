@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
@@ -15,8 +16,9 @@ import (
 // GatherRequest asks for the memories of an onset cycle.
 type GatherRequest struct {
 	Sitting
-	Cycle int       `json:"cycle"`
-	Since *mood.PAD `json:"since,omitempty"` // affect of the last gathering; gathered anew only when it moved by > .15
+	Cycle  int       `json:"cycle"`
+	Since  *mood.PAD `json:"since,omitempty"`  // affect of the last gathering; gathered anew only when it moved by > .15
+	Deeper *Deeper   `json:"deeper,omitempty"` // announced on the way into the cycle
 }
 
 // GatherResult counts what was chosen. The pieces themselves lie in the store, under the cycle's note.
@@ -46,6 +48,12 @@ func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 // Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
 // window and shuffles them (H4). What it chose is frozen in a note: done twice it answers the same.
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
+	if d := r.Deeper; d != nil {
+		e := o.event(r.Sitting, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
+		if err := o.write(ctx, r.Sitting, memory.Write{Events: []event.Event{e}}); err != nil {
+			return GatherResult{}, tell(err)
+		}
+	}
 	if body, err := o.Memory.Note(ctx, r.Agent, r.Dream, gatherNote(r.Cycle)); err == nil {
 		var g gathering
 		return g.Result, json.Unmarshal(body, &g)

@@ -282,23 +282,6 @@ func (o *Onset) verdictEvent(s Sitting, f *dream.Fragment) event.Event {
 	})
 }
 
-// HaltRequest closes a Dali cycle.
-type HaltRequest struct {
-	Sitting
-	Cycle    int     `json:"cycle"`
-	Partials int     `json:"partials"`
-	Captured int     `json:"captured"`
-	Heat     float64 `json:"heat"`
-}
-
-// Halt announces a finished Dali cycle.
-func (o *Onset) Halt(ctx context.Context, r HaltRequest) error {
-	e := o.event(r.Sitting, fmt.Sprintf("onset/%d", r.Cycle), event.DaliInterrupt{
-		Cycle: r.Cycle, Captured: r.Captured, Partials: r.Partials, Heat: r.Heat,
-	})
-	return tell(o.write(ctx, r.Sitting, memory.Write{Events: []event.Event{e}}))
-}
-
 func (o *Onset) prepare(ctx context.Context, r StepRequest) (Order, prompt.Onset, []string, error) {
 	order, err := o.order(ctx, r.Sitting)
 	if err != nil {

@@ -112,7 +112,8 @@ func (s *Starter) send(ctx context.Context, order activities.Order) (workflows.B
 func (s *Starter) life(agent, handle string) client.WithStartWorkflowOperation {
 	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: workflows.AgentID(handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary: "the life of " + handle,
+		WorkflowTaskTimeout: workflows.TaskTimeout,
+		StaticSummary:       "the life of " + handle,
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent, Handle: handle, Settings: s.Options.Settings})
 }
 
@@ -142,7 +143,7 @@ func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
 	settings.Auto = settings.Auto || agent.Auto
 	settings.Searchable = s.Options.Searchable
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalSettings, settings,
-		client.StartWorkflowOptions{TaskQueue: s.queue(), StaticSummary: "the life of " + agent.Handle},
+		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the life of " + agent.Handle},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})
 	if err != nil {
 		return fmt.Errorf("start the life of %s: %w", agent.Handle, err)

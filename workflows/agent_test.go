@@ -22,7 +22,6 @@ type world struct {
 	dreamt  []string
 	refuse  string // the planner's reason not to dream
 	running bool
-	lost    bool // dreams end without being able to say so
 }
 
 func newWorld(t *testing.T) *world {

@@ -11,7 +11,7 @@ import (
 
 // awaken is the hypnopompic return: insights surface, and the mood of the dream moves the waking mood a little (H15).
 func (n *night) awaken(ctx workflow.Context, _ activities.LieDownResult) error {
-	p, err := n.enter(ctx, dream.Return, n.plan.Return, nil)
+	p, err := n.enter(ctx, dream.Return, n.plan.Return, activities.Mark{})
 	if err != nil {
 		return err
 	}
@@ -31,5 +31,5 @@ func (n *night) awaken(ctx workflow.Context, _ activities.LieDownResult) error {
 	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "mood returns"), "Awakening.Settle", request).Get(ctx, nil); err != nil {
 		return err
 	}
-	return p.leave(ctx)
+	return p.leave()
 }

@@ -41,6 +41,9 @@ type night struct {
 	scenarios []activities.Made // kept
 	staged    []activities.Made
 	insights  []activities.Made
+
+	marks  []activities.Mark // not announced yet
+	marked []int             // the tallies they belong to
 }
 
 // verdict ends a dream early.
@@ -139,6 +142,9 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	n.state.Outcome, n.state.Reason = outcome, reason
+	if err := n.announce(free); err != nil {
+		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.order.Dream, "error", err)
+	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
 	var risen activities.RiseResult
 	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Sitting: n.sitting, Ending: ending}).Get(free, &risen)
@@ -202,48 +208,69 @@ type phase struct {
 	stopped string // why it ended early; empty when it ran to its end
 }
 
-// enter opens a phase and announces it.
-func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open *activities.Opening) (*phase, error) {
+// enter opens a phase and announces it, together with the end of the one before.
+func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
 	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), tally: len(n.state.Tallies)}
 	n.state.Phase = name
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
+	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name))}
 	if name == dream.Onset {
-		n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name)), AttrDepth.ValueSet(string(dream.Shallow)))
-	} else {
-		n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name)))
+		updates = append(updates, AttrDepth.ValueSet(string(dream.Shallow)))
 	}
-	return p, p.mark(ctx, "open", "running", open)
+	n.find(ctx, updates...)
+	open.Name, open.State = "open", "running"
+	p.note(open)
+	return p, n.announce(ctx)
 }
 
-// mark announces where the phase stands and takes its figures from the ledger.
-func (p *phase) mark(ctx workflow.Context, mark, state string, open *activities.Opening) error {
-	var tally dream.Tally
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, string(p.name)+" "+mark), "Chronicle.Mark", activities.MarkRequest{
-		Sitting: p.n.sitting, Phase: p.name, Mark: mark, State: state, Reason: p.stopped, Cap: p.limit,
-		Made: p.made, Kept: p.kept, Cycles: p.cycles, Failed: p.failed, Started: p.began, Now: workflow.Now(ctx), Open: open,
-	}).Get(ctx, &tally)
+// skip records a phase that is not dreamt.
+func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
+	p := &phase{n: n, name: name, began: workflow.Now(ctx), tally: len(n.state.Tallies), stopped: reason}
+	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
+	p.note(activities.Mark{Name: "skip", State: "skipped"})
+}
+
+// note keeps a mark to be announced with the next ones.
+func (p *phase) note(m activities.Mark) {
+	m.Phase, m.Reason, m.Cap, m.Started = p.name, p.stopped, p.limit, p.began
+	m.Made, m.Kept, m.Cycles, m.Failed = p.made, p.kept, p.cycles, p.failed
+	p.n.marks = append(p.n.marks, m)
+	p.n.marked = append(p.n.marked, p.tally)
+}
+
+// announce writes the marks that were noted and takes the phases' figures from the ledger.
+func (n *night) announce(ctx workflow.Context) error {
+	if len(n.marks) == 0 {
+		return nil
+	}
+	var tallies []dream.Tally
+	last := n.marks[len(n.marks)-1]
+	request := activities.MarkRequest{Sitting: n.sitting, Now: workflow.Now(ctx), Marks: n.marks}
+	places := n.marked
+	n.marks, n.marked = nil, nil
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, string(last.Phase)+" "+last.Name), "Chronicle.Mark", request).Get(ctx, &tallies)
 	if err != nil {
 		return err
 	}
-	p.n.state.Tallies[p.tally] = tally
-	p.n.state.Spent = 0
-	for _, t := range p.n.state.Tallies {
-		p.n.state.Spent += t.Spent
+	for i, t := range tallies {
+		n.state.Tallies[places[i]] = t
 	}
-	p.n.show(ctx)
+	n.state.Spent = 0
+	for _, t := range n.state.Tallies {
+		n.state.Spent += t.Spent
+	}
+	n.show(ctx)
 	return nil
 }
 
 // leave closes a phase. A phase in which every call failed aborts the dream.
-func (p *phase) leave(ctx workflow.Context) error {
+func (p *phase) leave() error {
 	state := "ran"
 	if p.stopped != "" {
 		state = "exhausted"
 		p.n.ended[p.name] = p.stopped
 	}
-	if err := p.mark(ctx, "close", state, nil); err != nil {
-		return err
-	}
+	p.note(activities.Mark{Name: "close", State: state})
 	if p.failed > 0 && p.bought == 0 {
 		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed", p.name)}
 	}

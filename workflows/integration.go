@@ -11,10 +11,10 @@ import (
 
 // integrate stages hypotheses for the playbook (H14).
 func (n *night) integrate(ctx workflow.Context, _ activities.LieDownResult) error {
-	if skipped, err := n.skipForCore(ctx, dream.Integration); skipped || err != nil {
-		return err
+	if n.skipForCore(ctx, dream.Integration) {
+		return nil
 	}
-	p, err := n.enter(ctx, dream.Integration, n.plan.Integration, nil)
+	p, err := n.enter(ctx, dream.Integration, n.plan.Integration, activities.Mark{})
 	if err != nil {
 		return err
 	}
@@ -27,5 +27,5 @@ func (n *night) integrate(ctx workflow.Context, _ activities.LieDownResult) erro
 		n.staged = r.Made
 		p.made, p.kept = len(r.Made), len(r.Made)
 	}
-	return p.leave(ctx)
+	return p.leave()
 }

@@ -11,17 +11,17 @@ import (
 
 // replay is NREM: episodes forward, then backward, then a last look at what fades (H11, H12).
 func (n *night) replay(ctx workflow.Context, _ activities.LieDownResult) error {
-	if skipped, err := n.skipForCore(ctx, dream.NREM); skipped || err != nil {
-		return err
+	if n.skipForCore(ctx, dream.NREM) {
+		return nil
 	}
-	p, err := n.enter(ctx, dream.NREM, n.plan.NREM, nil)
+	p, err := n.enter(ctx, dream.NREM, n.plan.NREM, activities.Mark{})
 	if err != nil {
 		return err
 	}
 	if err := p.replay(ctx); err != nil && !errors.Is(err, errSpent) {
 		return err
 	}
-	return p.leave(ctx)
+	return p.leave()
 }
 
 func (p *phase) replay(ctx workflow.Context) error {
@@ -48,11 +48,10 @@ func (p *phase) replay(ctx workflow.Context) error {
 }
 
 // skipForCore records that the core tier does not do a phase: its night is one induction call (H16).
-func (n *night) skipForCore(ctx workflow.Context, name dream.Phase) (bool, error) {
+func (n *night) skipForCore(ctx workflow.Context, name dream.Phase) bool {
 	if n.order.Tier != dream.Core {
-		return false, nil
+		return false
 	}
-	p := &phase{n: n, name: name, began: workflow.Now(ctx), tally: len(n.state.Tallies), stopped: "the core tier makes one induction call"}
-	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name})
-	return true, p.mark(ctx, "skip", "skipped", nil)
+	n.skip(ctx, name, "the core tier makes one induction call")
+	return true
 }

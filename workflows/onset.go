@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -13,7 +14,7 @@ import (
 
 // descend is the onset: induction, Dali cycles, lucid capture (S4, Layer 1). It is skipped by H2; its share then goes to NREM.
 func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) error {
-	if err := n.gather(ctx, 0); err != nil {
+	if err := n.gather(ctx, 0, nil); err != nil {
 		return err
 	}
 	if n.gathered.Shown == 0 {
@@ -21,31 +22,30 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	}
 	if reason := skipReason(n.order, lain); reason != "" {
 		n.plan = n.plan.WithoutOnset()
-		p := &phase{n: n, name: dream.Onset, began: workflow.Now(ctx), tally: len(n.state.Tallies), stopped: reason}
-		n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: dream.Onset, State: "skipped", Reason: reason})
-		return p.mark(ctx, "skip", "skipped", nil)
+		n.skip(ctx, dream.Onset, reason)
+		return nil
 	}
+	way := hypnagogia.Descent(n.order.Knobs.Cycles, n.order.Tier)
+	gathered := n.gathered
 	n.state.Stage = dream.Shallow
-	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, &activities.Opening{Gathered: n.gathered, Depth: dream.Shallow})
+	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, activities.Mark{
+		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.order.Knobs.InductionHeat),
+	})
 	if err != nil {
 		return err
 	}
-	if err := p.fallAsleep(ctx); err != nil && !errors.Is(err, errSpent) {
+	if err := p.fallAsleep(ctx, way); err != nil && !errors.Is(err, errSpent) {
 		return err
 	}
 	return p.leaveOnset(ctx)
 }
 
-func (p *phase) fallAsleep(ctx workflow.Context) error {
+func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	n := p.n
 	if err := p.place(ctx); err != nil {
 		return err
 	}
-	stages := hypnagogia.Descent(n.order.Knobs.Cycles, n.order.Tier)
 	heat := n.order.Knobs.InductionHeat
-	if err := n.deepen(ctx, stages, dream.Transitional, heat); err != nil {
-		return err
-	}
 	r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, fmt.Sprintf("induction, T %.2f", heat)), "Onset.Induce", p.step(0, 0, heat)))
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (p *phase) fallAsleep(ctx workflow.Context) error {
 	}
 	captured := false
 	for cycle := 1; cycle <= n.order.Knobs.Cycles; cycle++ {
-		if captured, err = p.dali(ctx, stages, cycle, captured); err != nil {
+		if captured, err = p.dali(ctx, way, cycle, captured); err != nil {
 			return err
 		}
 		if err := n.watchClock(ctx); err != nil {
@@ -80,9 +80,9 @@ func (p *phase) place(ctx workflow.Context) error {
 	return nil
 }
 
-// gather chooses the memories of a cycle, anew when the agent's affect has moved (H4).
-func (n *night) gather(ctx workflow.Context, cycle int) error {
-	request := activities.GatherRequest{Sitting: n.sitting, Cycle: cycle}
+// gather chooses the memories of a cycle, anew when the agent's affect has moved (H4), and announces a change of depth.
+func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deeper) error {
+	request := activities.GatherRequest{Sitting: n.sitting, Cycle: cycle, Deeper: deeper}
 	if cycle > 0 {
 		since := n.gathered.Affect
 		request.Since = &since
@@ -95,49 +95,26 @@ func (n *night) gather(ctx workflow.Context, cycle int) error {
 	return err
 }
 
-// deepen announces every stage on the way down to one.
-func (n *night) deepen(ctx workflow.Context, way []dream.Stage, to dream.Stage, heat float64) error {
-	for _, next := range way {
-		if n.state.Stage == to {
-			return nil
-		}
-		if depth(next) <= depth(n.state.Stage) {
-			continue
-		}
-		request := activities.DepthRequest{Sitting: n.sitting, Mark: string(next), From: n.state.Stage, To: next, Heat: heat}
-		if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "deeper"), "Chronicle.Deepen", request).Get(ctx, nil); err != nil {
-			return err
-		}
-		if n.state.Stage = next; next == dream.Peak {
-			n.find(ctx, AttrDepth.ValueSet(string(next))) // the stages above last for one call; each write costs an event
-		}
+// deeper moves to a stage if the way down leads there, and says so; nil when the dream is that deep already.
+func (n *night) deeper(way []dream.Stage, to dream.Stage, heat float64) *activities.Deeper {
+	if n.state.Stage == to || !slices.Contains(way, to) {
+		return nil
 	}
-	return nil
-}
-
-func depth(s dream.Stage) int {
-	switch s {
-	case dream.Shallow:
-		return 1
-	case dream.Transitional:
-		return 2
-	case dream.Peak:
-		return 3
-	case dream.TooDeep:
-		return 4
-	}
-	return 0
+	from := n.state.Stage
+	n.state.Stage = to
+	return &activities.Deeper{From: from, To: to, Heat: heat}
 }
 
 // dali is one cycle: partials in parallel, each halted, each judged (H5). At least one of them must succeed (H22).
 func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
 	n, k := p.n, p.n.order.Knobs
 	n.state.Cycle = cycle
-	if err := n.gather(ctx, cycle); err != nil {
-		return false, err
-	}
 	partialHeat, judgeHeat := hypnagogia.Heats(cycle, k.Partials, k.Partials, k, captured)
-	if err := n.deepen(ctx, way, dream.Peak, partialHeat[0]); err != nil {
+	deeper := n.deeper(way, dream.Peak, partialHeat[0])
+	if deeper != nil {
+		n.find(ctx, AttrDepth.ValueSet(string(dream.Peak))) // the stages above last for one call; each write costs an event
+	}
+	if err := n.gather(ctx, cycle, deeper); err != nil {
 		return false, err
 	}
 	drifted := make([]workflow.Future, k.Partials)
@@ -164,11 +141,10 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		return false, stop
 	}
 	p.cycles = cycle
-	request := activities.HaltRequest{Sitting: n.sitting, Cycle: cycle, Partials: len(caught), Captured: kept, Heat: partialHeat[0]}
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "Dali interrupt"), "Onset.Halt", request).Get(ctx, nil); err != nil {
-		return false, err
-	}
-	if err := p.mark(ctx, fmt.Sprintf("cycle-%d", cycle), "running", nil); err != nil {
+	p.note(activities.Mark{Name: fmt.Sprintf("cycle-%d", cycle), State: "running", Dali: &activities.Dali{
+		Cycle: cycle, Partials: len(caught), Captured: kept, Heat: partialHeat[0],
+	}})
+	if err := n.announce(ctx); err != nil {
 		return false, err
 	}
 	return kept > 0, stop
@@ -217,7 +193,7 @@ func (p *phase) leaveOnset(ctx workflow.Context) error {
 		}
 		n.selected = keptOf(r.Made)
 	}
-	return p.leave(ctx)
+	return p.leave()
 }
 
 // worse keeps the graver of two reasons to stop: a verdict before a spent phase before nothing.

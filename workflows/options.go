@@ -14,6 +14,10 @@ import (
 // seconds that a killed worker's task waits at least.
 const heartbeat = 10 * time.Second
 
+// TaskTimeout is how long a workflow task may be out before another worker gets it: the stall of a story whose worker was
+// killed in the middle of one. The server's default of 10 s would be a 10 s wake; deeds that write the store extend it.
+const TaskTimeout = 3 * time.Second
+
 // finally are failures that no other attempt mends.
 var finally = []string{activities.FailRefused, activities.FailFenced, activities.FailMissing}
 

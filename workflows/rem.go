@@ -12,17 +12,17 @@ import (
 
 // imagine is REM: branch, score, keep (H13).
 func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error {
-	if skipped, err := n.skipForCore(ctx, dream.REM); skipped || err != nil {
-		return err
+	if n.skipForCore(ctx, dream.REM) {
+		return nil
 	}
-	p, err := n.enter(ctx, dream.REM, n.plan.REM, nil)
+	p, err := n.enter(ctx, dream.REM, n.plan.REM, activities.Mark{})
 	if err != nil {
 		return err
 	}
 	if err := p.imagine(ctx); err != nil && !errors.Is(err, errSpent) {
 		return err
 	}
-	return p.leave(ctx)
+	return p.leave()
 }
 
 func (p *phase) imagine(ctx workflow.Context) error {
