@@ -62,7 +62,8 @@ func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
 		}
 	}
 	for _, scope := range scopes(a.Accounts) {
-		if err := d.book(scope, a.Amount, 0); err != nil {
+		if _, err := d.exec(`INSERT INTO accounts (scope, reserved, spent) VALUES (?, ?, 0)
+			ON CONFLICT (scope) DO UPDATE SET reserved = reserved + excluded.reserved`, scope, int64(a.Amount)); err != nil {
 			return 0, err
 		}
 	}
@@ -208,15 +209,13 @@ func (d deal) end(t attempt, counted budget.Micros, state purse.State, at time.T
 	return err
 }
 
-// book moves the sums of an account.
+// book moves the sums of an account, which exists since the attempt was reserved.
 func (d deal) book(scope string, reserved, spent budget.Micros) error {
 	b, err := d.balance(scope)
 	if err != nil {
 		return err
 	}
-	_, err = d.exec(`INSERT INTO accounts (scope, reserved, spent) VALUES (?, ?, ?)
-		ON CONFLICT (scope) DO UPDATE SET reserved = excluded.reserved, spent = excluded.spent`,
-		scope, int64(plus(b.Reserved, reserved)), int64(plus(b.Spent, spent)))
+	_, err = d.exec("UPDATE accounts SET reserved = ?, spent = ? WHERE scope = ?", int64(plus(b.Reserved, reserved)), int64(plus(b.Spent, spent)), scope)
 	return err
 }
 
