@@ -114,7 +114,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	if err != nil {
 		return nil, Done{}, err
 	}
-	known, err := o.playbook(ctx, r.Agent)
+	known, err := o.playbook(ctx, r.Sitting)
 	if err != nil {
 		return nil, Done{}, err
 	}

@@ -42,7 +42,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	rules, err := m.playbook(ctx, r.Agent)
+	rules, err := m.playbook(ctx, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}

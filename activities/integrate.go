@@ -93,7 +93,7 @@ func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (pr
 	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}
-	known, err := p.playbook(ctx, r.Agent)
+	known, err := p.playbook(ctx, r.Sitting)
 	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}

@@ -63,9 +63,13 @@ func (p Ports) texts(ctx context.Context, agent string, ids []string) ([]string,
 // rules is how many playbook entries a prompt shows.
 const rules = 12
 
-// playbook reads the entries that an agent acts by, surest first, as lines p1, p2, ….
-func (p Ports) playbook(ctx context.Context, agent string) ([]prompt.Line, error) {
-	items, err := p.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore, Limit: rules})
+// playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a dream lasts.
+func (p Ports) playbook(ctx context.Context, s Sitting) ([]prompt.Line, error) {
+	var known *[]prompt.Line
+	if p.shelf.read(s.Dream, func(v *volume) { known = v.rules }); known != nil {
+		return *known, nil
+	}
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: s.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore, Limit: rules})
 	if err != nil {
 		return nil, fmt.Errorf("read the playbook: %w", err)
 	}
@@ -73,7 +77,9 @@ func (p Ports) playbook(ctx context.Context, agent string) ([]prompt.Line, error
 	for i, item := range items {
 		texts[i] = item.Text()
 	}
-	return prompt.Lines("p", texts...), nil
+	lines := prompt.Lines("p", texts...)
+	p.shelf.put(s.Dream, func(v *volume) { v.rules = &lines })
+	return lines, nil
 }
 
 // sourcesOf turns the references of an answer into the items behind them, each once, leaving out references that were

@@ -23,6 +23,7 @@ type volume struct {
 	order    *Order
 	self     *prompt.Self
 	theme    string
+	rules    *[]prompt.Line
 	episodes []*dream.Episode
 	shown    map[int]*remembered
 }

@@ -58,7 +58,10 @@ func serve(text string) error {
 	if err := json.Unmarshal([]byte(text), &play); err != nil {
 		return err
 	}
-	c, err := client.Dial(client.Options{HostPort: play.Address, Namespace: play.Namespace, Logger: silent{}})
+	c, err := client.Dial(client.Options{
+		HostPort: play.Address, Namespace: play.Namespace, Logger: silent{},
+		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}, // as the door does on loopback
+	})
 	if err != nil {
 		return err
 	}
