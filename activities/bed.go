@@ -61,6 +61,13 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
+	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	if err != nil {
+		return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: r.Run})))
+	}
+	if night.Outcome != dream.Dreaming && night.Run != r.Run {
+		return b.over(ctx, night, r.Run)
+	}
 	body, err := json.Marshal(o)
 	if err != nil {
 		return LieDownResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
@@ -77,10 +84,6 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 			return LieDownResult{}, tell(err)
 		}
 	}
-	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
-	if err != nil {
-		return LieDownResult{}, tell(err)
-	}
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
 		return LieDownResult{}, tell(err)
@@ -95,6 +98,15 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	}
 	left, err := b.remaining(ctx, o)
 	return LieDownResult{Remaining: left}, tell(err)
+}
+
+// over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
+func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDownResult, error) {
+	result := LieDownResult{Refused: night.Outcome, Reason: night.Reason}
+	if night.Run != "" {
+		result = LieDownResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
+	}
+	return result, tell(b.Memory.FreeSlot(ctx, night.Agent, memory.Fence{Dream: night.ID, Run: run}))
 }
 
 // takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open.
@@ -131,7 +143,8 @@ func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
 	return err
 }
 
-// Reconcile frees the slots and closes the open reservations of dreams whose workflows have closed. It answers how many.
+// Reconcile frees the slots of dreams whose workflows have closed, and closes whatever such dreams left open in the
+// ledger. It answers how many dreams it put in order.
 func (b *Bed) Reconcile(ctx context.Context) (int, error) {
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
@@ -154,21 +167,55 @@ func (b *Bed) Reconcile(ctx context.Context) (int, error) {
 		}
 		buried++
 	}
-	return buried, nil
+	closed, err := b.closeLeftovers(ctx)
+	return buried + closed, err
 }
 
-// refuse closes the record of a dream that never began. It is written without a fence: the slot is another's.
+// closeLeftovers counts as spent what a deed reserved after its dream was buried, and died with: the slot is gone by then.
+func (b *Bed) closeLeftovers(ctx context.Context) (int, error) {
+	open, err := b.Purse.Ledger.OpenDreams(ctx)
+	if err != nil {
+		return 0, err
+	}
+	closed := 0
+	for _, id := range open {
+		rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: id, Limit: 1})
+		if err != nil {
+			return closed, err
+		}
+		for _, row := range rows {
+			night, err := memory.One[*dream.Night](ctx, b.Memory, row.Agent, id)
+			if err != nil && !errors.Is(err, memory.ErrNotFound) {
+				return closed, err
+			}
+			if err == nil && night.Outcome == dream.Dreaming {
+				continue
+			}
+			if _, _, err := b.Purse.Ledger.Close(ctx, id, b.Now()); err != nil {
+				return closed, err
+			}
+			closed++
+		}
+	}
+	return closed, nil
+}
+
+// refuse closes the record of a dream that never began. It is written without a fence: the slot is another's. The record
+// of a dream that has begun is its own sitting's, whoever was started under the same id.
 func (b *Bed) refuse(ctx context.Context, o Order, run string, outcome dream.Outcome, reason string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return tell(err)
 	}
-	night.Outcome, night.Reason, night.Ended = outcome, reason, b.Now().UTC()
-	s := Sitting{Agent: o.Agent, Dream: o.Dream}
-	_, err = b.Memory.Commit(ctx, memory.Write{
-		Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night},
-		Events: []event.Event{b.event(s, "refused/"+run, event.DreamEnded{Outcome: outcome, Reason: reason})},
-	})
+	if night.Run == "" && night.Outcome == dream.Dreaming {
+		night.Outcome, night.Reason, night.Ended = outcome, reason, b.Now().UTC()
+		s := Sitting{Agent: o.Agent, Dream: o.Dream}
+		_, err = b.Memory.Commit(ctx, memory.Write{
+			Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night},
+			Events: []event.Event{b.event(s, "refused/"+run, event.DreamEnded{Outcome: outcome, Reason: reason})},
+		})
+		err = errors.Join(err, b.Memory.DropNotes(ctx, o.Agent, o.Dream))
+	}
 	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: run})))
 }
 
@@ -203,8 +250,9 @@ type RiseRequest struct {
 
 // RiseResult is what the dream cost, all caps and phases together.
 type RiseResult struct {
-	Spent budget.Micros `json:"spent"`
-	Lost  int           `json:"lost"` // attempts whose end nobody knows; they count in full
+	Spent   budget.Micros `json:"spent"`
+	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
+	Tallies []dream.Tally `json:"tallies,omitempty"`
 }
 
 // Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
@@ -227,7 +275,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if err != nil {
 		return RiseResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
 	}
-	balance, err := ledger.Balance(ctx, DreamScope(s.Dream))
+	rows, err := ledger.Rows(ctx, purse.Query{Dream: s.Dream})
 	if err != nil {
 		return RiseResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
 	}
@@ -236,71 +284,90 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 			return RiseResult{}, fmt.Errorf("give back the allowance of %s: %w", s.Dream, err)
 		}
 	}
-	unjudged, err := b.unjudged(ctx, s)
+	unjudged, told, err := b.unjudged(ctx, s, night, rows)
 	if err != nil {
 		return RiseResult{}, err
 	}
 	if night.Outcome == dream.Dreaming {
 		night.Outcome, night.Reason, night.Ended = e.Outcome, e.Reason, b.Now().UTC()
 	}
-	night.Spent, night.Phases = balance.Reserved+balance.Spent, e.Tallies
-	events := make([]event.Event, 0, 2)
+	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
+	for _, row := range rows {
+		night.Spent += row.Counted
+	}
+	events := told
 	if e.Outcome == dream.Aborted {
 		events = append(events, b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason}))
 	}
 	events = append(events, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept}))
-	err = b.write(ctx, s, memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: events})
-	if errors.Is(err, memory.ErrFenced) && night.Ended.IsZero() {
-		return RiseResult{}, err
+	w := memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: events}
+	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
+		err = b.closeUnfenced(ctx, s, w)
 	}
-	if err != nil && !errors.Is(err, memory.ErrFenced) {
+	if err != nil {
 		return RiseResult{}, err
 	}
 	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
 		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
 	}
-	return RiseResult{Spent: night.Spent, Lost: lost}, nil
+	return RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}, nil
+}
+
+// closeUnfenced closes the record of a dream that holds no slot: one that never came to lie down. Whoever took a slot over
+// has closed the record of the dream that held it.
+func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
+	if err != nil || night.Outcome != dream.Dreaming {
+		return err
+	}
+	w.Agent, w.Cause = s.Agent, s.Dream
+	if _, err := b.Memory.Commit(ctx, w); err != nil {
+		return fmt.Errorf("close the record of %s: %w", s.Dream, err)
+	}
+	return nil
 }
 
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
 // that every answer that was bought can be found (H5).
-func (b *Bed) unjudged(ctx context.Context, s Sitting) ([]dream.Item, error) {
-	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: s.Dream, Phase: string(dream.Onset)})
-	if err != nil {
-		return nil, fmt.Errorf("list the calls of %s: %w", s.Dream, err)
-	}
-	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
-	if err != nil {
-		return nil, err
-	}
-	o := Order{Dream: s.Dream, Agent: s.Agent, AsOf: night.AsOf}
+func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
+	o := Order{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
 	var found []dream.Item
+	var told []event.Event
+	seen := map[string]bool{}
 	for _, row := range rows {
 		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
-		if !ok || !strings.Contains(step, "/partial-") {
+		if !ok || !strings.Contains(step, "/partial-") || seen[row.Step] {
 			continue
 		}
+		seen[row.Step] = true
 		said, err := bought(ctx, b.Purse.Ledger, row.Step)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if said.Text == "" {
+		if said.Attempt == 0 {
 			continue
 		}
 		var cycle, turn int
 		if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err != nil {
-			return nil, fmt.Errorf("read step %s: %w", row.Step, err)
+			return nil, nil, fmt.Errorf("read step %s: %w", row.Step, err)
 		}
-		found = append(found, &dream.Fragment{
+		f := &dream.Fragment{
 			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
 			Content: said.Text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
 			Reason: "the dream ended before it was judged",
-		})
+		}
+		if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
+			return nil, nil, err
+		} else if len(known) > 0 {
+			continue
+		}
+		found = append(found, f)
+		told = append(told, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
 	}
-	return found, nil // ids that exist already are left as they are
+	return found, told, nil
 }
 
-// bought is the finished answer of a step; its text is empty when there is none.
+// bought is the finished answer of a step; its attempt is 0 when there is none.
 func bought(ctx context.Context, ledger purse.Ledger, step string) (purse.Paid, error) {
 	var paid purse.Paid
 	body, ok, err := ledger.Answer(ctx, step)

@@ -84,16 +84,7 @@ func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tal
 	if err != nil {
 		return t, fmt.Errorf("sum up %s of %s: %w", m.Phase, r.Dream, err)
 	}
-	for _, row := range rows {
-		t.Spent += row.Counted
-		t.In += row.Tokens.In
-		t.Cached += row.Tokens.Cached
-		t.Out += row.Tokens.Out
-		if row.State == purse.Settled || row.State == purse.Partial {
-			t.Calls++
-		}
-	}
-	return t, nil
+	return sumUp(t, rows), nil
 }
 
 // edge are the announcements that belong to the beginning, a cycle or the end of a phase.

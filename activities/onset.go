@@ -197,6 +197,10 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 		order: order, phase: dream.Onset, limit: r.Limit, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,
 		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, 100+r.Turn), tokens: order.Knobs.ObserverTokens,
 	}
+	if f.Content == "" { // nothing to measure, and no provider embeds nothing
+		o.decide(order, f, dream.Verdict{})
+		return o.judged(ctx, r, f, nil)
+	}
 	vectors, done, err := o.place(ctx, c, c.step+"/embed", []dream.Item{f})
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
@@ -214,14 +218,19 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if f.Reason == "" {
 		f.Reason = reason
 	}
-	err = o.write(ctx, r.Sitting, memory.Write{Add: []dream.Item{f}, Vectors: vectors, Events: []event.Event{o.verdictEvent(r.Sitting, f)}})
+	return o.judged(ctx, r, f, vectors)
+}
+
+// judged writes a fragment with its verdict.
+func (o *Onset) judged(ctx context.Context, r StepRequest, f *dream.Fragment, vectors []memory.Vector) (StepResult, error) {
+	err := o.write(ctx, r.Sitting, memory.Write{Add: []dream.Item{f}, Vectors: vectors, Events: []event.Event{o.verdictEvent(r.Sitting, f)}})
 	return StepResult{Made: []Made{{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded}}}, tell(err)
 }
 
 func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fragment, near hypnagogia.Near) (dream.Verdict, string, Done, error) {
 	measured := hypnagogia.Judge(f.Content, near)
 	spec, err := o.Catalog.Lookup(c.order.Models[dream.Observer])
-	if err != nil || !spec.Judges || f.Content == "" {
+	if err != nil || !spec.Judges {
 		return measured, "", Done{}, err
 	}
 	self, theme, err := o.self(ctx, r.Sitting)
@@ -232,7 +241,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fra
 	if err != nil {
 		return measured, "", Done{}, err
 	}
-	rules, err := o.playbook(ctx, r.Agent)
+	rules, err := o.playbook(ctx, r.Sitting)
 	if err != nil {
 		return measured, "", Done{}, err
 	}

@@ -126,6 +126,9 @@ func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, strin
 		if n.gathered.Shown == 0 {
 			return dream.Empty, "there were no memories to dream over"
 		}
+		if reason, ok := n.ended[dream.Onset]; ok { // a spent onset alone is no end, but here nothing followed it
+			return dream.Exhausted, reason
+		}
 		return dream.Empty, "nothing was worth keeping"
 	}
 	return dream.Completed, ""
@@ -152,6 +155,9 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
 	}
 	n.state.Spent = risen.Spent
+	if len(risen.Tallies) > 0 {
+		n.state.Tallies = risen.Tallies
+	}
 	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
 	n.show(free)
 	n.tellOwner(free, outcome)
