@@ -12,14 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/temporalchild"
-	"github.com/seed-56a03226/oneiros/workers"
-	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // checks are what the doctor looks at, cheapest first. None of them spends money.
@@ -137,73 +133,6 @@ func (d *door) checkStore(ctx context.Context) console.Finding {
 		nights += n
 	}
 	return well("%s: agents %d, dreams %d", d.told.StorePath(), len(agents), nights)
-}
-
-func (d *door) checkTemporal(ctx context.Context) console.Finding {
-	cluster, err := d.told.Cluster()
-	if err != nil {
-		return ill("Correct the temporal section or the standard Temporal client environment.", "%v", err)
-	}
-	if !cluster.Known {
-		if _, running, _ := temporalchild.Look(d.told.DataDir); !running {
-			return d.checkChild()
-		}
-	}
-	e := newEngine(&house{told: d.told})
-	defer func() { _ = e.Stop() }()
-	if err := e.dial(ctx); err != nil {
-		return ill("Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.", "%v", err)
-	}
-	found, err := workers.Look(ctx, e.client, clusterNamespace(cluster))
-	if err != nil {
-		return ill("Check the namespace and the rights of the key.", "%v", err)
-	}
-	text := fmt.Sprintf("%s, server %s", e.places[0].Where, found.Server)
-	var missing, advice []string
-	if !found.WorkerCommands {
-		missing = append(missing, "no worker commands")
-		advice = append(advice, "Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.")
-	}
-	if !found.Searchable {
-		missing = append(missing, "without the search attributes "+strings.Join(found.Missing, ", "))
-		advice = append(advice, "Dreams run without them, but cannot be searched by agent, phase or spend. Add them: "+createCommand(found.Missing))
-	}
-	if len(missing) > 0 {
-		return warn(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
-	}
-	return well("%s, worker commands on, search attributes there", text)
-}
-
-// createCommand is the line that adds search attributes to a cluster.
-func createCommand(missing []string) string {
-	line := "temporal operator search-attribute create"
-	for _, name := range missing {
-		kind := "Keyword"
-		if name == workflows.AttrSpend.GetName() {
-			kind = "Int"
-		}
-		line += " --name " + name + " --type " + kind
-	}
-	return line
-}
-
-func clusterNamespace(c config.Cluster) string {
-	if c.Options.Namespace == "" {
-		return config.DefaultNamespace
-	}
-	return c.Options.Namespace
-}
-
-// checkChild says what `oneiros up` would start.
-func (d *door) checkChild() console.Finding {
-	if d.told.Temporal.Child == "never" {
-		return ill("Set temporal.address.", "no cluster is configured, and temporal.child is never")
-	}
-	binary, err := temporalchild.Find(d.getenv("ONEIROS_TEMPORALD"), self(), lookPath)
-	if err != nil {
-		return ill("make build builds one.", "%v", err)
-	}
-	return well("no cluster is configured and none of ours runs; oneiros up will start %s", binary.Path)
 }
 
 // checkModels says what each role uses and what it costs.

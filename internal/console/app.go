@@ -26,6 +26,8 @@ type App struct {
 	Terminal bool // somebody watches Out and can answer on In
 	Colour   bool
 
+	Patience time.Duration // silence after which Temporal is asked whether a watched dream still lives; 0 is 5 s
+
 	Version       Version
 	Zone          string // the machine's IANA time zone, for new agents
 	Flags         *pflag.FlagSet
@@ -105,7 +107,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: house, Title: "The house:"})
 	root.AddCommand(
 		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.journal(), app.dreams(),
-		app.spend(), app.config(), app.doctor(), app.version(),
+		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(),
 	)
 	app.addNights(root)
 	root.SetHelpCommandGroupID(house)

@@ -32,6 +32,10 @@ type desk struct {
 	store *sqlitestore.Store
 	out   bytes.Buffer
 	err   bytes.Buffer
+
+	in       string
+	terminal bool
+	night    console.NightDoor
 }
 
 func newDesk(t *testing.T) *desk {
@@ -54,7 +58,7 @@ func (d *desk) run(width int, args ...string) int {
 	d.out.Reset()
 	d.err.Reset()
 	d.app = &console.App{
-		In: strings.NewReader(""), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
+		Patience: 20 * time.Millisecond, Night: d.night, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
 		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Open: func(context.Context) (*console.House, error) {
 			return &console.House{

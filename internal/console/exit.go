@@ -26,6 +26,21 @@ const (
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 )
 
+// exitCodes is a topic of the help.
+func exitCodes() *cobra.Command {
+	return &cobra.Command{Use: "exit-codes", Short: "What each exit code means", Long: `Exit codes, which scripts may rely on:
+
+  0  it worked
+  1  something went wrong
+  2  the command line or the configuration is wrong
+  3  there is no such agent, memory or dream
+  4  a cap or a missing consent forbids it
+  5  Temporal or a provider does not answer
+  6  the dream ended empty, exhausted, aborted, canceled or interrupted
+
+With --json an error is one JSON object on standard error: {"code": 3, "error": "..."}.`}
+}
+
 // Exit is an error that knows its exit code.
 type Exit struct {
 	Code int
@@ -103,6 +118,9 @@ func mindArguments(cmd *cobra.Command) {
 		mindArguments(sub)
 	}
 	check := cmd.Args
+	if !cmd.Runnable() && !cmd.HasSubCommands() {
+		return // a topic of the help
+	}
 	if !cmd.Runnable() {
 		cmd.RunE = func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -44,8 +44,8 @@ func (app *App) watch() *cobra.Command {
 	return cmd
 }
 
-// patience is how long the log may be silent before Temporal is asked whether the dream still lives.
-const patience = 5 * time.Second
+// usualPatience is how long the log may be silent before Temporal is asked whether the dream still lives.
+const usualPatience = 5 * time.Second
 
 // page is how many events are read at once.
 const page = 500
@@ -87,6 +87,10 @@ func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engi
 
 // await returns when there may be more events; when it was silent for long, it asks whether the dream still lives.
 func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engine, id string, after int64) error {
+	patience := app.Patience
+	if patience <= 0 {
+		patience = usualPatience
+	}
 	quiet, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	heard := make(chan error, 1)

@@ -1,0 +1,184 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// sleeper is an engine whose dreams are over as soon as they have begun: it writes what a dream writes.
+type sleeper struct {
+	desk    *desk
+	outcome dream.Outcome
+	dead    bool // the dream stops without an end
+	gone    chan error
+	begun   []console.Wish
+	ended   []string
+	stopped int
+}
+
+func (s *sleeper) Nights() console.Nights { return s }
+func (s *sleeper) Places() []console.Place {
+	return []console.Place{{Name: "temporal", Where: "127.0.0.1:7233"}, {Name: "worker", Where: "task queue oneiros"}}
+}
+func (s *sleeper) Gone() <-chan error { return s.gone }
+func (s *sleeper) Stop() error        { s.stopped++; return nil }
+
+func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
+	s.begun = append(s.begun, w)
+	id := fmt.Sprintf("dream/echo/%04d", 1+len(s.begun))
+	night := &dream.Night{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
+		Tier: dream.Hardened, Budget: budget.Dollar / 2, Outcome: s.outcome, Ended: now.Add(2 * time.Second), Models: []string{"generator=builtin/associative"},
+	}
+	announce := func(n int, p event.Payload) event.Event {
+		return event.New(fmt.Sprintf("%s/%d", id, n), "echo", id, now.Add(time.Duration(n)*time.Second), p)
+	}
+	events := []event.Event{
+		announce(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
+		announce(2, event.DaliInterrupt{Cycle: 1, Captured: 3, Partials: 4, Heat: 1.5}),
+		announce(3, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
+	}
+	if s.dead {
+		night.Outcome = dream.Dreaming
+	} else {
+		events = append(events, announce(4, event.DreamEnded{Outcome: s.outcome, Kept: 3}))
+	}
+	_, err := s.desk.store.Commit(ctx, memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{night}, Events: events})
+	return id, err
+}
+
+func (s *sleeper) Cancel(_ context.Context, id string) error {
+	s.ended = append(s.ended, id)
+	return nil
+}
+func (s *sleeper) Running(context.Context, string) (bool, error) { return !s.dead, nil }
+
+// asleep gives a desk a way to Temporal.
+func (d *desk) asleep(s *sleeper, expected budget.Micros) *desk {
+	s.desk, s.gone = d, make(chan error, 1)
+	reach := func(context.Context, *console.House) (console.Engine, error) { return s, nil }
+	up := func(context.Context, *console.House, func(string, ...any)) (console.Engine, error) { return s, nil }
+	d.night = console.NightDoor{
+		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up,
+		Estimate: func(_ context.Context, _ *console.House, w console.Wish) (console.Estimate, error) {
+			return console.Estimate{
+				Agent: w.Agent, Tier: dream.Hardened, Free: expected == 0, Calls: 27, Expected: expected, Worst: 3 * expected, Cap: budget.Dollar / 2,
+				Models: map[dream.Role]string{dream.Generator: "builtin/associative", dream.Embedder: "builtin/lexical"},
+				Phases: []console.PhaseEstimate{{Phase: dream.Onset, Calls: 26, Expected: expected, Worst: 2 * expected, Cap: budget.Dollar / 20}, {Phase: dream.NREM, Calls: 1, Cap: budget.Dollar / 4}},
+			}, nil
+		},
+	}
+	return d
+}
+
+func TestADreamIsWatchedToItsReportAndItsOutcomeIsTheExitCode(t *testing.T) {
+	t.Parallel()
+	for outcome, code := range map[dream.Outcome]int{
+		dream.Completed: console.OK, dream.Empty: console.Unfinished, dream.Exhausted: console.Unfinished, dream.Aborted: console.Unfinished, dream.Canceled: console.Unfinished,
+	} {
+		s := &sleeper{outcome: outcome}
+		d := newDesk(t).furnish().asleep(s, 0)
+		require.Equal(t, code, d.run(0, "dream", "-a", "echo", "--watch", "--theme", "rope", "--tier", "core", "--budget", "$0.10", "--seed", "0x10"), d.err.String())
+		require.Contains(t, d.out.String(), "Dali 1")
+		require.Contains(t, d.out.String(), "dream/echo/0002")
+		require.NotContains(t, d.out.String(), "A rope remembers", "the night before is not this one")
+		require.Equal(t, 1, s.stopped)
+		require.Equal(t, "rope", s.begun[0].Theme)
+		require.Equal(t, dream.Core, s.begun[0].Tier)
+		require.EqualValues(t, 100_000, *s.begun[0].Budget)
+		require.EqualValues(t, 16, *s.begun[0].Seed)
+	}
+}
+
+func TestWatchingAsJSONGivesALineAnEventAndThenTheReport(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().asleep(&sleeper{outcome: dream.Completed}, 0)
+	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--watch", "--json"), d.err.String())
+	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
+	require.Len(t, lines, 5)
+	for i, line := range lines {
+		var object map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &object))
+		require.Equal(t, i == 4, object["report"] != nil)
+	}
+	require.Empty(t, d.err.String())
+}
+
+func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{dead: true}
+	d := newDesk(t).furnish().asleep(s, 0)
+	d.terminal = true
+	require.Equal(t, console.Unfinished, d.run(80, "dream", "-a", "echo", "--watch"))
+	require.Contains(t, d.out.String(), "ONSET")
+	require.Contains(t, d.out.String(), "$0.012 / $0.05")
+	require.Contains(t, d.out.String(), "\x1b[4A\x1b[J", "what was drawn is taken off again")
+	require.Contains(t, d.err.String(), "stopped without an end: its workflow was terminated or timed out")
+}
+
+func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{outcome: dream.Completed}
+	d := newDesk(t).furnish().asleep(s, 40_000)
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"), "nobody is there to ask")
+	require.Contains(t, d.err.String(), "may cost about $0.04 and never more than $0.50; add --yes to agree")
+	d.terminal = true
+	for answer, begun := range map[string]int{"\n": 0, "no\n": 0, "": 0, "y\n": 1} {
+		d.in = answer
+		d.run(80, "dream", "-a", "echo")
+		require.Len(t, s.begun, begun, "%q: %s", answer, d.err.String())
+		s.begun = nil
+	}
+	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--yes", "--json"))
+	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0002"}`, d.out.String())
+}
+
+func TestThePriceIsToldBeforeAnythingIsSpent(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 40_000)
+	for _, width := range []int{80, 200} {
+		require.Equal(t, console.OK, d.run(width, "dream", "-a", "echo", "--estimate"))
+		d.golden(fmt.Sprintf("estimate-%d", width))
+	}
+	d.asleep(s, 0)
+	require.Equal(t, console.OK, d.run(80, "dream", "-a", "echo", "--estimate"))
+	d.golden("estimate-free-80")
+	require.Empty(t, s.begun)
+}
+
+func TestWhatRunsIsToldAndStoppedWhenAPartOfItEnds(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	s.gone <- errors.New("the server fell over")
+	require.Equal(t, console.Failure, d.run(80, "up"))
+	require.Contains(t, d.out.String(), "temporal  127.0.0.1:7233\nworker    task queue oneiros\n")
+	require.Contains(t, d.err.String(), "a part of it did: the server fell over")
+	require.Equal(t, 1, s.stopped)
+}
+
+func TestADreamIsCancelledByItsNumber(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	require.Equal(t, console.OK, d.run(80, "dreams", "cancel", "1", "-a", "echo"), d.err.String())
+	require.Equal(t, []string{nightID}, s.ended)
+	require.Equal(t, console.OK, d.run(80, "watch", "1", "-a", "echo"), "a dream that is over is reported")
+	require.Contains(t, d.out.String(), "A rope remembers")
+	require.Equal(t, console.OK, d.run(80, "help", "exit-codes"))
+	require.Contains(t, d.out.String(), "6  the dream ended empty")
+}
