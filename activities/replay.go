@@ -145,7 +145,7 @@ func (p Ports) draw(ctx context.Context, o Order, purpose string, n int) ([]*dre
 	return episodes, nil
 }
 
-// tellEpisodes makes one line of each episode: when, what, and how it came out.
+// tellEpisodes makes one line of each episode: what, how it came out, and when.
 func tellEpisodes(episodes []*dream.Episode) ([]prompt.Line, []string) {
 	lines := make([]prompt.Line, len(episodes))
 	behind := make([]string, len(episodes))
@@ -154,7 +154,7 @@ func tellEpisodes(episodes []*dream.Episode) ([]prompt.Line, []string) {
 		if e.Outcome != "" && !strings.Contains(e.Content, e.Outcome) {
 			text += " Then: " + e.Outcome
 		}
-		lines[i] = prompt.Line{Ref: fmt.Sprintf("r%d", i+1), Text: e.At.Format("2 Jan 15:04") + " " + text}
+		lines[i] = prompt.Line{Ref: fmt.Sprintf("r%d", i+1), Text: text + " (" + e.At.Format("2 Jan, 15:04") + ")"}
 		behind[i] = e.ID
 	}
 	return lines, behind
