@@ -252,3 +252,15 @@ func sampleFile(t *testing.T) string {
 	require.NoError(t, err)
 	return path
 }
+
+func TestAnAgentThatMayDreamsByItselfWhenIdle(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "echo", "--persona", "A companion.", "--auto")
+	h.must("memory", "import", sampleFile(t))
+	h.env = append(h.env, "ONEIROS_AGENT_IDLE_TIMEOUT=10s", "ONEIROS_AGENT_MIN_GAP=1h")
+	h.up()
+	require.Eventually(t, func() bool {
+		return strings.Contains(h.must("dreams", "list"), "completed")
+	}, 2*time.Minute, 500*time.Millisecond)
+}

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // hire starts a worker in this process and tends the agents' lives.
@@ -30,7 +32,7 @@ func (e *engine) hire(ctx context.Context) error {
 // tendEvery is how often the books of dead dreams are closed and new agents are given their lives.
 const tendEvery = time.Minute
 
-// tend closes the books of dreams that died without doing so, and starts the lives of agents that dream by themselves.
+// tend closes the books of dreams that died without doing so, and tells the lives of agents whether they dream by themselves.
 func (e *engine) tend(ctx context.Context) {
 	defer close(e.tending)
 	ctx, cancel := context.WithCancel(ctx)
@@ -40,25 +42,26 @@ func (e *engine) tend(ctx context.Context) {
 	}()
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
-	log := e.log
-	alive := map[string]bool{}
+	told := map[string]bool{} // by agent, whether it dreams by itself
 	for {
 		if _, err := workers.Reconcile(ctx, e.house.ports(), starter.Lives{Client: e.client}); err != nil && ctx.Err() == nil {
-			log.Warn("the books of ended dreams could not be closed", "error", err)
+			e.log.Warn("the books of ended dreams could not be closed", "error", err)
 		}
 		agents, err := e.house.store.Agents(ctx)
 		if err != nil && ctx.Err() == nil {
-			log.Warn("the agents could not be read", "error", err)
+			e.log.Warn("the agents could not be read", "error", err)
 		}
 		for _, a := range agents {
-			if !a.Auto || alive[a.ID] {
+			if auto, known := told[a.ID]; known && auto == a.Auto {
 				continue
 			}
-			if err := e.starter.Live(ctx, a); err != nil && ctx.Err() == nil {
-				log.Warn("an agent's life could not be started", "agent", a.Handle, "error", err)
+			if err := e.enliven(ctx, a); err != nil {
+				if ctx.Err() == nil {
+					e.log.Warn("the life of an agent could not be told whether it dreams by itself", "agent", a.Handle, "error", err)
+				}
 				continue
 			}
-			alive[a.ID] = true
+			told[a.ID] = a.Auto
 		}
 		select {
 		case <-tick.C:
@@ -66,4 +69,16 @@ func (e *engine) tend(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// enliven starts the life of an agent that dreams by itself, and tells a life that already goes on what holds now. An
+// agent that neither dreams by itself nor has a life needs none yet.
+func (e *engine) enliven(ctx context.Context, a dream.Agent) error {
+	if !a.Auto {
+		lives, err := starter.Lives{Client: e.client}.Running(ctx, workflows.AgentID(a.Handle), "")
+		if err != nil || !lives {
+			return err
+		}
+	}
+	return e.starter.Live(ctx, a)
 }
