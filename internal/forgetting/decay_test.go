@@ -22,8 +22,15 @@ func TestVolatilityIsHowFarSurprisesScatter(t *testing.T) {
 		surprises []float64
 		want      float64
 	}{
-		{nil, 0}, {[]float64{.9}, 0}, {[]float64{.5, .5, .5}, 0}, {[]float64{0, 1}, 1}, {[]float64{0, 1, 0, 1}, 1},
-		{[]float64{.2, .4}, .2}, {[]float64{.2, math.NaN(), .4}, .2}, {[]float64{-3, 7}, 1}, {[]float64{math.NaN(), math.NaN()}, 0},
+		{nil, 0},
+		{[]float64{.9}, 0},
+		{[]float64{.5, .5, .5}, 0},
+		{[]float64{0, 1}, 1},
+		{[]float64{0, 1, 0, 1}, 1},
+		{[]float64{.2, .4}, .2},
+		{[]float64{.2, math.NaN(), .4}, .2},
+		{[]float64{-3, 7}, 1},
+		{[]float64{math.NaN(), math.NaN()}, 0},
 	} {
 		require.InDelta(t, c.want, forgetting.Volatility(c.surprises), 1e-12, "%v", c.surprises)
 	}

@@ -89,8 +89,13 @@ func TestFitFillsTheWindowInOrderWithoutRepeatingItself(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 30)
 	pieces := []hypnagogia.Piece{
-		{Text: "The pool drained before noon on Friday."}, {Text: "the pool drained before noon, on FRIDAY"},
-		{Text: "So the pool drained before noon on Friday."}, {Text: long}, {Text: "Salt."}, {Text: "Salt!"}, {Text: "Rain fell."},
+		{Text: "The pool drained before noon on Friday."},
+		{Text: "the pool drained before noon, on FRIDAY"},
+		{Text: "So the pool drained before noon on Friday."},
+		{Text: long},
+		{Text: "Salt."},
+		{Text: "Salt!"},
+		{Text: "Rain fell."},
 	}
 	require.Equal(t, []string{"The pool drained before noon on Friday.", "Salt.", "Rain fell."}, texts(hypnagogia.Fit(pieces, 70)))
 	require.Equal(t, []string{"Salt."}, texts(hypnagogia.Fit(pieces, 10)))

@@ -22,9 +22,18 @@ func TestAMoodHasItsBias(t *testing.T) {
 		pleasure, arousal float64
 		want              mood.Bias
 	}{
-		{-.21, .31, mood.Threat}, {-.2, .31, mood.Broad}, {-.21, .3, mood.Broad}, {-1, 1, mood.Threat},
-		{.21, .31, mood.Opportunity}, {.2, .31, mood.Broad}, {.21, .3, mood.Broad}, {1, 1, mood.Opportunity},
-		{0, 1, mood.Broad}, {0, 0, mood.Broad}, {-1, -1, mood.Broad}, {1, -1, mood.Broad},
+		{-.21, .31, mood.Threat},
+		{-.2, .31, mood.Broad},
+		{-.21, .3, mood.Broad},
+		{-1, 1, mood.Threat},
+		{.21, .31, mood.Opportunity},
+		{.2, .31, mood.Broad},
+		{.21, .3, mood.Broad},
+		{1, 1, mood.Opportunity},
+		{0, 1, mood.Broad},
+		{0, 0, mood.Broad},
+		{-1, -1, mood.Broad},
+		{1, -1, mood.Broad},
 	} {
 		require.Equal(t, c.want, mood.PAD{Pleasure: c.pleasure, Arousal: c.arousal}.Bias(), "%+v", c)
 	}

@@ -49,8 +49,10 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 	if ctx.Err() != nil {
 		return inference.Vectors{}, &interrupted{context.Cause(ctx)}
 	}
-	res, err := g.send(ctx, inference.RelayRequest{Method: http.MethodPost, Path: "/embeddings", Body: body, Key: key,
-		Header: map[string][]string{"Content-Type": {"application/json"}, "Accept": {"application/json"}}}, false)
+	res, err := g.send(ctx, inference.RelayRequest{
+		Method: http.MethodPost, Path: "/embeddings", Body: body, Key: key,
+		Header: map[string][]string{"Content-Type": {"application/json"}, "Accept": {"application/json"}},
+	}, false)
 	if err != nil {
 		return inference.Vectors{}, err
 	}
@@ -83,8 +85,10 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 }
 
 func (g *Gateway) unreadable(err error) error {
-	return &inference.Failure{Kind: inference.Malformed, Billed: true, Err: err,
-		Message: g.clean(fmt.Sprintf("the vectors of %s cannot be read: %v", g, err))}
+	return &inference.Failure{
+		Kind: inference.Malformed, Billed: true, Err: err,
+		Message: g.clean(fmt.Sprintf("the vectors of %s cannot be read: %v", g, err)),
+	}
 }
 
 // vectors puts n vectors in the order of their texts. Servers that give no index give them in order.

@@ -56,6 +56,8 @@ func (l *listener) plain(body []byte) error {
 }
 
 func (l *listener) malformed(err error) error {
-	return &inference.Failure{Kind: inference.Malformed, Billed: true, Err: err,
-		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err))}
+	return &inference.Failure{
+		Kind: inference.Malformed, Billed: true, Err: err,
+		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err)),
+	}
 }

@@ -18,8 +18,10 @@ import (
 const talk = `{"model":"script","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"the harbour in winter"}],"unknown_field":{"kept":true}}`
 
 func relayed(body string) inference.RelayRequest {
-	return inference.RelayRequest{Method: http.MethodPost, Path: "/chat/completions", Body: []byte(body), Model: "p/script", Key: "turn#1",
-		Header: map[string][]string{"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"}, "Cookie": {"a=b"}, "X-Session": {"s"}, "Connection": {"close"}}}
+	return inference.RelayRequest{
+		Method: http.MethodPost, Path: "/chat/completions", Body: []byte(body), Model: "p/script", Key: "turn#1",
+		Header: map[string][]string{"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"}, "Cookie": {"a=b"}, "X-Session": {"s"}, "Connection": {"close"}},
+	}
 }
 
 func TestARelayAltersNoByteAndOverhearsTheUsage(t *testing.T) {

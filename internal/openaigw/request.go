@@ -26,8 +26,10 @@ func (g *Gateway) known(model string) (inference.Spec, error) {
 		return spec, err
 	}
 	if spec.Provider != g.name {
-		return spec, &inference.Failure{Kind: inference.Unknown,
-			Message: fmt.Sprintf("model %q belongs to provider %q, not to %q", model, spec.Provider, g.name)}
+		return spec, &inference.Failure{
+			Kind:    inference.Unknown,
+			Message: fmt.Sprintf("model %q belongs to provider %q, not to %q", model, spec.Provider, g.name),
+		}
 	}
 	if spec.Price == nil {
 		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(

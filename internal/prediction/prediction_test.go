@@ -18,8 +18,11 @@ func TestAPhaseHasItsConfidenceAndItsExpectation(t *testing.T) {
 		phase               dream.Phase
 		low, high, expected float64
 	}{
-		{dream.Onset, .10, .20, .15}, {dream.NREM, .25, .40, .30}, {dream.REM, .20, .35, .25},
-		{dream.Integration, .2, .3, 0}, {dream.Return, .10, .40, 0},
+		{dream.Onset, .10, .20, .15},
+		{dream.NREM, .25, .40, .30},
+		{dream.REM, .20, .35, .25},
+		{dream.Integration, .2, .3, 0},
+		{dream.Return, .10, .40, 0},
 	} {
 		low, high := prediction.Range(c.phase)
 		require.Equal(t, []float64{c.low, c.high, c.expected}, []float64{low, high, prediction.Expected(c.phase)}, c.phase)

@@ -100,8 +100,10 @@ type answer struct {
 }
 
 func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
-	a := answer{number: number, id: "till-" + strconv.Itoa(number), model: m.Name, prompt: q.promptTokens(),
-		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop"}
+	a := answer{
+		number: number, id: "till-" + strconv.Itoa(number), model: m.Name, prompt: q.promptTokens(),
+		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop",
+	}
 	most := q.most()
 	if m.Thinks > 0 {
 		a.thought = Pieces(strings.TrimSpace(strings.Repeat("Let me look at this again. ", 1+m.Thinks/6)))
