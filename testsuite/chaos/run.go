@@ -260,40 +260,50 @@ const (
 
 // caps of an agent: roomy, but for the one its lane is there to meet.
 func (p *performance) caps(lane int) dream.Caps {
-	roomy := dream.Caps{Dream: 64 * p.fair, Day: 5000 * p.fair, Month: 5000 * p.fair}
+	roomy := dream.Caps{Dream: 64 * p.fair, Day: 20_000 * p.fair, Month: 20_000 * p.fair}
 	switch lane % sorts {
 	case tightMonth:
-		return dream.Caps{Dream: 3 * p.fair, Day: 3 * p.fair, Month: 3 * p.fair}
+		tight := p.fair * 6 / 5
+		return dream.Caps{Dream: tight, Day: tight, Month: tight}
 	case tightDay:
-		roomy.Dream, roomy.Day = 4*p.fair, 6*p.fair
+		roomy.Dream, roomy.Day = 2*p.fair, 3*p.fair
 	}
 	return roomy
 }
 
-// crowded is the day on which the fleet's cap is tight.
-const crowded = 20
+// budget draws what a dream may cost: two of five a quarter to twice of what an undisturbed night costs, too little for
+// the reservations of its last phases, the others up to 64 times as much.
+func (p *performance) budget(dice *rand.Rand) budget.Micros {
+	doublings := 1 + 5*dice.Float64()
+	if dice.IntN(5) < 2 {
+		doublings = 3*dice.Float64() - 2
+	}
+	return budget.Micros(float64(p.fair) * math.Exp2(doublings))
+}
+
+// crowded is the day on which the fleet's cap is tight, and on which nobody else dreams.
+var crowded = stage.Night.AddDate(0, 1, 0)
 
 // one dreams the i-th dream of the run: tier, model, cycles, budget and day drawn from the seed.
 func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) error {
 	dice := rand.New(rand.NewPCG(p.run.Seed, uint64(i)+2))
 	s, w := *p.company.Starter, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened}
-	if dice.IntN(6) == 0 {
+	if dice.IntN(8) == 0 {
 		w.Tier = dream.Core
 	}
-	amount := min(agent.Caps.Dream, budget.Micros(float64(p.fair)*math.Exp2(dice.Float64()*7-2)))
-	seed := dice.Uint64() >> 1
-	w.Budget, w.Seed = &amount, &seed
-	day := i / p.run.AtOnce % 10
-	switch lane % sorts {
-	case tightDay:
-		day = 0
-	case tightFleet:
-		day = crowded - stage.Night.Day() + 11 // a day of the next month, on which nobody else dreams
-		s.Options.FleetDay = 5 * p.fair
-	}
-	w.AsOf = stage.Night.AddDate(0, 0, day)
+	amount, seed := min(agent.Caps.Dream, p.budget(dice)), dice.Uint64()>>1
+	w.Budget, w.Seed, w.AsOf = &amount, &seed, stage.Night.AddDate(0, 0, i/p.run.AtOnce%10)
 	k := p.company.Play.Knobs
 	k.Cycles, k.Partials = 1+dice.IntN(3), 3+dice.IntN(3)
+	if sort := lane % sorts; sort != tightDream || dice.IntN(2) == 0 { // shares that let an onset have what it wants
+		k.Shares, k.BudgetFraction = budget.Shares{Onset: 60, NREM: 15, REM: 15, Integration: 5, Return: 5}, .65
+	}
+	switch lane % sorts {
+	case tightDay:
+		w.AsOf = stage.Night
+	case tightFleet:
+		w.AsOf, s.Options.FleetDay = crowded, p.fair*3/2
+	}
 	s.Options.Knobs = k
 	s.Options.Models = map[dream.Role]string{}
 	model := []string{"script", "script", "script-object", "script-prompt", "strict", "thinker"}[dice.IntN(6)]
