@@ -25,9 +25,10 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "ready":
-		fmt.Printf("{\"ready\":true,\"address\":\"127.0.0.1:7\",\"ui\":\"http://127.0.0.1:8\",\"pid\":%d}\n", os.Getpid())
 		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "))
-		untilTold()
+		untilTold(func() {
+			fmt.Printf("{\"ready\":true,\"address\":\"127.0.0.1:7\",\"ui\":\"http://127.0.0.1:8\",\"pid\":%d}\n", os.Getpid())
+		})
 	case "broken":
 		fmt.Fprintln(os.Stderr, "{\"level\":\"info\"}\ntemporald: the file is locked\n{\"level\":\"info\"}")
 		os.Exit(1)
@@ -55,13 +56,15 @@ func listen() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	untilTold()
+	untilTold(func() {})
 	_ = l.Close()
 }
 
-func untilTold() {
+// untilTold says that it is ready once it can hear, and waits to be told to stop.
+func untilTold(ready func()) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
+	ready()
 	<-told
 }
 
