@@ -129,9 +129,23 @@ func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, strin
 		if reason, ok := n.ended[dream.Onset]; ok { // a spent onset alone is no end, but here nothing followed it
 			return dream.Exhausted, reason
 		}
-		return dream.Empty, "nothing was worth keeping"
+		return n.nothing()
 	}
 	return dream.Completed, ""
+}
+
+// nothing says why a night in which no cap ended a phase has nothing to show.
+func (n *night) nothing() (dream.Outcome, string) {
+	for _, t := range n.state.Tallies {
+		switch {
+		case n.order.Tier != dream.Core || t.Phase != dream.Onset || t.State != "skipped":
+		case t.Reason == hypnagogia.SkipBudget:
+			return dream.Exhausted, "too little of the budget remained for the onset, and the core tier does nothing else"
+		default:
+			return dream.Empty, fmt.Sprintf("the onset was skipped (%s), and the core tier does nothing else", t.Reason)
+		}
+	}
+	return dream.Empty, "nothing was worth keeping"
 }
 
 // kept counts what will outlast the night.
