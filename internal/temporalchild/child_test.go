@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("PLAY") {
 	case "":
-		os.Exit(m.Run())
+		os.Exit(played(m))
 	case "ready":
 		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "))
 		untilTold(func() {
@@ -68,14 +68,32 @@ func untilTold(ready func()) {
 	<-told
 }
 
+// parts are the folder of a server for every part. They are written before the first test runs: a program that is
+// written while another test starts a process can be "text file busy".
+var parts string
+
+func played(m *testing.M) int {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	if parts, err = os.MkdirTemp("", "parts"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(parts)
+	for _, part := range []string{"ready", "broken", "guarded", "listen"} {
+		script := "#!/bin/sh\nPLAY=" + part + " exec " + self + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(parts, part), []byte(script), 0o700); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
+}
+
 // player is a server that plays a part.
 func player(t *testing.T, part string, cli bool) temporalchild.Binary {
 	t.Helper()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "server")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nPLAY="+part+" exec "+self+" \"$@\"\n"), 0o700))
-	return temporalchild.Binary{Path: path, CLI: cli}
+	return temporalchild.Binary{Path: filepath.Join(parts, part), CLI: cli}
 }
 
 func TestAServerIsStartedReadAndStopped(t *testing.T) {
