@@ -17,6 +17,7 @@ const (
 	perEpisode = 4   // episodes for one entry, in large imports
 	keptTraces = 8   // newest source episodes that an entry names
 	roomTopics = 60_000
+	roomQuotes = 4000 // weightiest statements from which entries are made
 )
 
 // trace is what is remembered of something that keeps coming up.
@@ -92,9 +93,12 @@ func (k *knowledge) hear(ep *dream.Episode, d *draft) {
 	forgetOnce(k.statements, func(s *statement) int { return s.count })
 }
 
-// forgetOnce makes room. Which entries go depends on their counts alone.
+// forgetOnce halves a map that is full, so that making room stays rare. Which entries go depends on their counts alone.
 func forgetOnce[T any](m map[uint64]*T, count func(*T) int) {
-	for least := 1; len(m) > roomTopics; least *= 2 {
+	if len(m) <= roomTopics {
+		return
+	}
+	for least := 1; len(m) > roomTopics/2; least *= 2 {
 		for key, entry := range m {
 			if count(entry) <= least {
 				delete(m, key)
@@ -118,6 +122,7 @@ type lore struct {
 func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	room := min(mostLore, max(k.episodes/perEpisode, min(k.episodes/2, enough+4)))
 	topics, statements := k.topicLore(), k.statementLore()
+	topics, statements = topics[:min(len(topics), 3*mostLore)], statements[:min(len(statements), roomQuotes)]
 	used := map[string]bool{}
 	shown, bare := illustrate(topics, statements, used, room/2)
 	chosen := shown
@@ -142,6 +147,10 @@ func (k *knowledge) entries(opts Options) []*dream.Semantic {
 // illustrate adds to each subject the weightiest statement of the same speaker about it, each statement once, until it
 // has n subjects. Names and pairs of words say something without; other subjects that nothing illustrates come last.
 func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, bare []lore) {
+	lower := make([]string, len(statements))
+	for i, s := range statements {
+		lower[i] = strings.ToLower(s.words)
+	}
 	for _, t := range topics {
 		if len(shown) == n {
 			t.content = sentence(t.content)
@@ -149,8 +158,8 @@ func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, 
 			continue
 		}
 		said := ""
-		for _, s := range statements {
-			if s.speaker == t.speaker && !used[s.words] && strings.Contains(strings.ToLower(s.words), t.about) {
+		for i, s := range statements {
+			if s.speaker == t.speaker && strings.Contains(lower[i], t.about) && !used[s.words] {
 				said = s.words
 				break
 			}
