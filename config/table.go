@@ -83,14 +83,14 @@ func workerKnobs() []Knob {
 	return []Knob{
 		{
 			Key: "worker.concurrent", Sort: Whole, Default: 32, Unit: "activities", Low: 1, High: 10_000,
-			Reason: "Deeds under way at once in one process. A deed mostly waits for its model; sixteen dreams with parallel partials fit in 32 most of the time.",
+			Reason: "Deeds under way at once in one process: eight dreams whose four partials run side by side. A deed mostly waits for its model.",
 		},
 		{
-			Key: "worker.cache", Sort: Whole, Default: 500, Unit: "workflows", Low: 0, High: 100_000,
+			Key: "worker.cache", Sort: Whole, Default: 500, Unit: "workflows", Low: 1, High: 100_000,
 			Reason: "Workflows kept in memory. 500 cost about 53 MiB; an idle agent beyond that is replayed when it stirs.",
 		},
 		{
-			Key: "worker.stop_within", Sort: Span, Default: "20s", Low: 0, High: 600,
+			Key: "worker.stop_within", Sort: Span, Default: "20s", Low: 1, High: 600,
 			Reason: "How long a stopping worker lets its deeds reach a token boundary. The SDK's own default is none at all.",
 		},
 	}
