@@ -97,7 +97,7 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 	@git ls-files --cached --others --exclude-standard '*_test.go' | xargs grep -n '^func Fuzz' /dev/null | \
 	sed 's/^\([^:]*\)\/[^/:]*:[0-9]*:func \(Fuzz[A-Za-z0-9_]*\).*/\1 \2/' | sort -u | while read -r dir name; do \
 	echo "fuzz $$dir $$name for $(FUZZTIME)"; \
-	$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) "./$$dir" </dev/null || exit 1; done
+	$(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$dir" </dev/null || exit 1; done
 
 # --- prove and measure ---
 

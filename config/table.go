@@ -115,7 +115,7 @@ func moneyKnobs() []Knob {
 		{Key: "money.month", Sort: Dollars, Default: "15.00", Unit: "USD", Reason: "Hard cap of one agent in one month (Z13)."},
 		{
 			Key: "money.fleet_day", Sort: Dollars, Default: "unlimited", Unit: "USD", Unlimited: true,
-			Reason: "Hard cap of all agents together in one day (UTC). Unlimited, because the caps of the agents already bound it.",
+			Reason: "Hard cap of all agents together in one day; each pays on the day of its own zone. Unlimited, because the caps of the agents already bound it.",
 		},
 	}
 }

@@ -97,13 +97,13 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	return d, nil
 }
 
-// accounts are the caps above the phases' (decision 3).
-func (s *Starter) accounts(o activities.Order, caps dream.Caps) []budget.Account {
+// DayAccounts are the caps of an agent's day: its own, its month's and the fleet's, each on the day of the agent's zone
+// (decision 3). Whoever pays for an agent outside of a dream checks the same accounts.
+func DayAccounts(agent dream.Agent, day string, fleet budget.Micros) []budget.Account {
 	return []budget.Account{
-		{Scope: activities.DreamScope(o.Dream), Limit: o.Budget},
-		{Scope: "day:" + o.Agent + "/" + o.Day, Limit: caps.Day},
-		{Scope: "month:" + o.Agent + "/" + o.Day[:7], Limit: caps.Month},
-		{Scope: "fleet:" + o.Day, Limit: s.Options.FleetDay},
+		{Scope: "day:" + agent.ID + "/" + day, Limit: agent.Caps.Day},
+		{Scope: "month:" + agent.ID + "/" + day[:7], Limit: agent.Caps.Month},
+		{Scope: "fleet:" + day, Limit: fleet},
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error)
 		return o, fmt.Errorf("number the dream: %w", err)
 	}
 	o.Dream = workflows.DreamID(o.Handle, number)
-	o.Accounts = s.accounts(o, d.agent.Caps)
+	o.Accounts = append([]budget.Account{{Scope: activities.DreamScope(o.Dream), Limit: o.Budget}}, DayAccounts(d.agent, o.Day, s.Options.FleetDay)...)
 	if err := o.Validate(); err != nil {
 		return o, fmt.Errorf("order of %s: %w", o.Dream, err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/config"
-	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
@@ -113,11 +112,7 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, texts []string) ([
 	sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
 	v, err := h.purse.Embed(ctx, purse.Charge{
 		Step: "embed/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "import", Day: today,
-		Accounts: []budget.Account{
-			{Scope: "day:" + agent.ID + "/" + today, Limit: agent.Caps.Day},
-			{Scope: "month:" + agent.ID + "/" + today[:7], Limit: agent.Caps.Month},
-			{Scope: "fleet:" + today, Limit: h.told.Money.FleetDay},
-		},
+		Accounts: starter.DayAccounts(agent, today, h.told.Money.FleetDay),
 	}, model, texts)
 	return v.V, v.Space, err
 }
