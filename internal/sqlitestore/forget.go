@@ -44,7 +44,7 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 		return d.afterErasure(agent, gone)
 	})
 	if err == nil && len(ids) > 0 && !s.private {
-		err = s.emptyLog(ctx)
+		err = s.emptyLog(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
 	}
 	if err != nil {
 		return erased, fmt.Errorf("forget memories of %s: %w", agent, err)

@@ -1,8 +1,10 @@
 package sqlitestore
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,4 +109,21 @@ func FuzzScrubBody(f *testing.F) {
 			require.True(t, json.Valid([]byte(scrubbed)))
 		}
 	})
+}
+
+func TestAPanicLeavesNoTransaction(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for _, transact := range []func(context.Context, func(deal) error) error{s.write, s.read} {
+		require.Panics(t, func() { _ = transact(t.Context(), func(deal) error { panic("a defect") }) })
+	}
+	for want := range s.set.readers {
+		n, err := s.NextDream(t.Context(), "a")
+		require.NoError(t, err)
+		require.EqualValues(t, want+1, n)
+		_, err = s.Affect(t.Context(), "a")
+		require.NoError(t, err)
+	}
 }

@@ -104,8 +104,9 @@ func (d deal) each(query string, args []any, row func(scan func(...any) error) e
 	return rows.Err()
 }
 
-// write runs do as one durable transaction that holds the file's write lock from its first statement. Once the lock is
-// held the transaction runs to its end: it is short, and half of it must never be a question of timing.
+// write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the lock
+// ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be a
+// question of timing.
 func (s *Store) write(ctx context.Context, do func(deal) error) error {
 	l, err := s.take(ctx, s.writer)
 	if err != nil {
@@ -116,20 +117,11 @@ func (s *Store) write(ctx context.Context, do func(deal) error) error {
 		s.gate.Lock()
 		defer s.gate.Unlock()
 	}
-	if _, err := (deal{l, ctx}).exec("BEGIN IMMEDIATE"); err != nil {
-		if busy(err) {
-			return fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)
-		}
-		return err
+	err = l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(deal{l, context.WithoutCancel(ctx)}) })
+	if busy(err) {
+		return fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)
 	}
-	d := deal{l, context.WithoutCancel(ctx)}
-	if err := do(d); err != nil {
-		return errors.Join(err, d.rollback())
-	}
-	if _, err := d.exec("COMMIT"); err != nil {
-		return errors.Join(err, d.rollback())
-	}
-	return nil
+	return err
 }
 
 // read runs do over one snapshot of the file.
@@ -143,16 +135,31 @@ func (s *Store) read(ctx context.Context, do func(deal) error) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
 	}
-	d := deal{l, ctx}
-	if _, err := d.exec("BEGIN"); err != nil {
+	return l.within(ctx, "BEGIN", func() error { return do(deal{l, ctx}) })
+}
+
+// within runs do between the statement begin and COMMIT, and leaves no transaction on the line, whatever happened. The
+// driver may answer that ctx has ended after it has carried the statement out, so every failure is rolled back, that of
+// begin too, and so is a panic.
+func (l *line) within(ctx context.Context, begin string, do func() error) (err error) {
+	end := deal{l, context.WithoutCancel(ctx)}
+	committed := false
+	defer func() {
+		if !committed {
+			err = errors.Join(err, end.rollback())
+		}
+	}()
+	if _, err := (deal{l, ctx}).exec(begin); err != nil {
 		return err
 	}
-	end := deal{l, context.WithoutCancel(ctx)}
-	if err := do(d); err != nil {
-		return errors.Join(err, end.rollback())
+	if err := do(); err != nil {
+		return err
 	}
-	_, err = end.exec("COMMIT")
-	return err
+	if _, err := end.exec("COMMIT"); err != nil {
+		return err
+	}
+	committed = true
+	return nil
 }
 
 // rollback ends a transaction that SQLite may have ended by itself, as it does on a full disk.
