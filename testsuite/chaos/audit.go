@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -204,9 +205,12 @@ var stated = []dream.Outcome{dream.Completed, dream.Empty, dream.Exhausted, drea
 // outcomes checks that workflow, record and log agree on how every dream ended.
 func (e *Evidence) outcomes() []error {
 	var faults []error
-	spent := map[string]budget.Micros{}
+	spent, last := map[string]budget.Micros{}, map[string]time.Time{}
 	for _, row := range e.Rows {
 		spent[row.Dream] += row.Counted
+		if row.Ended.After(last[row.Dream]) {
+			last[row.Dream] = row.Ended
+		}
 	}
 	for _, d := range e.Dreams {
 		n := d.Night
@@ -216,7 +220,7 @@ func (e *Evidence) outcomes() []error {
 		if !slices.Contains(stated, n.Outcome) || n.Ended.IsZero() || n.Outcome != dream.Completed && n.Reason == "" {
 			fault("its record says outcome %q, reason %q, ended %s", n.Outcome, n.Reason, n.Ended)
 		}
-		if n.Spent != spent[n.ID] {
+		if late := last[n.ID].After(n.Ended); n.Spent < spent[n.ID] || n.Spent > spent[n.ID] && !late { // a late bill is at most what was reserved
 			fault("its record says %s were spent and the ledger counts %s", n.Spent, spent[n.ID])
 		}
 		if d.Begun && !d.Closed {

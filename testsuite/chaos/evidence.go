@@ -31,6 +31,8 @@ type Evidence struct {
 	Open       []string                 // dreams with open attempts
 	Balances   map[string]purse.Balance // of every scope that an order or a row names
 	Allowances map[string]budget.Micros // by "agent/day"
+	Answers    map[string]int           // by step: the attempt whose answer is stored
+	Fragments  map[string]*dream.Fragment
 }
 
 // Dream is one dream as the store and the server tell it.
@@ -44,7 +46,10 @@ type Dream struct {
 
 // Gather asks for all of it. It waits for the till to fall silent first.
 func Gather(ctx context.Context, c *stage.Company, till *provider.Till) (Evidence, error) {
-	e := Evidence{Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{}, Allowances: map[string]budget.Micros{}}
+	e := Evidence{
+		Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{}, Allowances: map[string]budget.Micros{},
+		Fragments: map[string]*dream.Fragment{},
+	}
 	if err := till.Quiet(ctx); err != nil {
 		return e, err
 	}
@@ -73,8 +78,10 @@ func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agen
 		}
 		e.Dreams = append(e.Dreams, d)
 	}
-	e.Events[agent.ID], err = c.Store.Events(ctx, agent.ID, 0, 0)
-	return err
+	if e.Events[agent.ID], err = c.Store.Events(ctx, agent.ID, 0, 0); err != nil {
+		return err
+	}
+	return e.fragments(ctx, c, agent)
 }
 
 // look asks the server after the workflow of a night.
@@ -112,6 +119,9 @@ func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
 	var err error
 	ledger := c.Store.Ledger()
 	if e.Rows, err = ledger.Rows(ctx, purse.Query{}); err != nil {
+		return err
+	}
+	if err := e.answers(ctx, c); err != nil {
 		return err
 	}
 	if e.Slots, err = c.Store.Slots(ctx); err != nil {

@@ -1,0 +1,118 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// Caught says what became of every answer that was bought for a partial completion.
+type Caught struct {
+	Captured, Discarded int // fragments
+	Cuts                int // attempts whose answer never arrived, in the ledger
+}
+
+// answers maps each step to the attempt whose answer is stored.
+func (e *Evidence) answers(ctx context.Context, c *stage.Company) error {
+	e.Answers = map[string]int{}
+	for _, row := range e.Rows {
+		if _, known := e.Answers[row.Step]; known {
+			continue
+		}
+		body, found, err := c.Store.Ledger().Answer(ctx, row.Step)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		var paid struct {
+			Attempt int `json:"attempt"` // 0 for vectors, which do not tell
+		}
+		if err := json.Unmarshal(body, &paid); err != nil {
+			return fmt.Errorf("read the answer of %s: %w", row.Step, err)
+		}
+		e.Answers[row.Step] = paid.Attempt
+	}
+	return nil
+}
+
+func (e *Evidence) fragments(ctx context.Context, c *stage.Company, agent dream.Agent) error {
+	items, err := c.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.Oldest})
+	for _, f := range memory.As[*dream.Fragment](items) {
+		e.Fragments[f.ID] = f
+	}
+	return err
+}
+
+// fragmentOf is the id of what a partial becomes: "dream/echo/0001/onset/2/partial-1" is "dream/echo/0001/onset/2.1".
+func fragmentOf(c Call) string {
+	return c.Dream + "/" + string(c.Phase) + "/" + strings.Replace(c.Deed, "/partial-", ".", 1)
+}
+
+// Partials checks that the till's completed answers of partial completions are exactly and disjointly the fragments,
+// captured or discarded, and the cuts of the ledger.
+func (e *Evidence) Partials() (Caught, error) {
+	var caught Caught
+	var faults []error
+	byKey, paid := keyed(e.Rows), map[string]bool{}
+	for _, call := range e.Book.Calls {
+		c, ok := ReadKey(call.Key)
+		if !ok || !c.IsPartial() {
+			continue
+		}
+		f, row := e.Fragments[fragmentOf(c)], byKey[call.Key]
+		stored := e.Answers[c.Step] == c.Attempt
+		if stored {
+			paid[fragmentOf(c)] = true
+		}
+		switch {
+		case stored && f == nil:
+			faults = append(faults, fmt.Errorf("the answer %s is kept and no fragment tells of it", call.Key))
+		case stored && f.Status == dream.FragmentDiscarded:
+			caught.Discarded++
+		case stored:
+			caught.Captured++
+		case call.Completed && !slices.Contains([]purse.State{purse.Lost, purse.Partial}, row.State):
+			faults = append(faults, fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key, row.State))
+		case call.Completed:
+			caught.Cuts++
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.Fragments)) {
+		if f := e.Fragments[id]; f.Cycle > 0 && !paid[id] {
+			faults = append(faults, fmt.Errorf("fragment %s has no answer at the till", id))
+		}
+	}
+	return caught, errors.Join(faults...)
+}
+
+// Once checks that no step was asked for again after its answer had been stored, and that none was answered twice.
+func (e *Evidence) Once() error {
+	var faults []error
+	settled := map[string]int{}
+	for _, row := range e.Rows {
+		stored, answered := e.Answers[row.Step]
+		if answered && stored != 0 && row.Attempt > stored {
+			faults = append(faults, fmt.Errorf("%s has the answer of attempt %d and was bought again as attempt %d", row.Step, stored, row.Attempt))
+		}
+		if row.State == purse.Settled {
+			settled[row.Step]++
+		}
+	}
+	for step, times := range settled {
+		if times > 1 {
+			faults = append(faults, fmt.Errorf("%s was settled %d times over", step, times))
+		}
+	}
+	return errors.Join(faults...)
+}

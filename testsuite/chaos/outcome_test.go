@@ -1,0 +1,116 @@
+package chaos_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// oneAttempt lets every failure be final.
+func oneAttempt(p *stage.Play) { p.Knobs.Attempts = 1 }
+
+// failing lets partials of the first Dali cycle fail on the provider's side, but for those that are spared.
+func failing(spared string) provider.Plan {
+	return func(a provider.Arrival) provider.Fault {
+		if c, ok := chaos.ReadKey(a.Key); ok && c.IsPartial() && c.Deed[:2] == "1/" && c.Deed != spared {
+			return provider.ServerError
+		}
+		return provider.None
+	}
+}
+
+func TestADreamIsAbortedWhenAllPartialsFailAndGivesItsAllowanceBack(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, failing(""), oneAttempt)
+	agent := s.hire()
+	id := s.begin(agent).Dream
+	result := s.result(id)
+	require.Equal(t, dream.Aborted, result.Outcome)
+	require.Contains(t, result.Reason, "all 4 partials of Dali cycle 1 failed")
+	require.Equal(t, "stopped", result.Tallies[len(result.Tallies)-1].State)
+	e := s.sound()
+	order := e.Dreams[0].Order
+	require.Zero(t, e.Allowances[agent.ID+"/"+order.Day], "an aborted dream gives its allowance back")
+	day := e.Balances["day:"+agent.ID+"/"+order.Day]
+	require.Equal(t, result.Spent, day.Spent, "what it spent still counts")
+	require.Greater(t, day.Spent, e.Book.Total, "a failure on the provider's side may have been billed")
+	require.Positive(t, e.Book.Total)
+}
+
+func TestOnePartialOfFourIsEnoughToGoOn(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, failing("1/partial-2"), oneAttempt)
+	result := s.result(s.begin(s.hire()).Dream)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Equal(t, 3, result.Tallies[0].Failed)
+	s.sound()
+}
+
+func TestASpentOnsetFallsThroughToReplay(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	n, small := seed, budget.Dollar*3/100
+	begun, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night, Budget: &small})
+	require.NoError(t, err)
+	result := s.result(begun.Dream)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Equal(t, "exhausted", result.Tallies[0].State)
+	require.Contains(t, result.Tallies[0].Reason, activities.PhaseScope(begun.Dream, dream.Onset))
+	require.Equal(t, "ran", result.Tallies[1].State)
+	require.Positive(t, result.Tallies[1].Made)
+	s.sound()
+}
+
+func TestAnAgentWithoutMemoriesDreamsEmptyAndPaysNothing(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := dream.Agent{ID: "id-blank", Handle: "blank", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+	result := s.result(s.begin(agent).Dream)
+	require.Equal(t, dream.Empty, result.Outcome)
+	require.Equal(t, "there were no memories to dream over", result.Reason)
+	require.Empty(t, s.sound().Book.Calls)
+}
+
+func TestACanceledDreamKeepsWhatWasBoughtAndFreesItsSlot(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	id := "dream/" + agent.Handle + "/0001"
+	s.moments.Await(provider.ServerError, key(id+"/onset/2/partial-3#1"))
+	hung := s.moments.Await(provider.HangMiddle, key(id+"/onset/2/partial-3#2")) // a second later: the others have come back
+	require.Equal(t, id, s.begin(agent).Dream)
+	s.come(hung)
+	require.NoError(t, s.company.Starter.Cancel(s.ctx, id))
+	require.Equal(t, dream.Canceled, s.result(id).Outcome)
+	e := s.sound()
+	caught, err := e.Partials()
+	require.NoError(t, err)
+	require.Positive(t, caught.Discarded, "what came back and was not judged is kept as discarded")
+	cut := 0
+	for _, row := range e.Rows {
+		if row.Step == id+"/onset/2/partial-3" && row.Attempt == 2 {
+			require.Equal(t, purse.Partial, row.State)
+			require.Equal(t, "cut", row.Finish)
+			require.Equal(t, row.Reserved, row.Counted, "nobody knows what a cut call will be billed at: it counts in full")
+			cut++
+		}
+	}
+	require.Equal(t, 1, cut)
+	require.Equal(t, dream.Completed, s.result(s.begin(agent).Dream).Outcome, "the slot is free for the next dream")
+}
+
+// key is true of one attempt.
+func key(k string) func(int, provider.Arrival) bool {
+	return func(_ int, a provider.Arrival) bool { return a.Key == k }
+}

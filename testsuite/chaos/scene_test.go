@@ -1,0 +1,121 @@
+package chaos_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// scene is a company whose worker and server a test may kill.
+type scene struct {
+	t       *testing.T
+	ctx     context.Context
+	server  *temporal.Server
+	till    *provider.Server
+	moments *chaos.Moments
+	company *stage.Company
+	crew    *chaos.Crew
+}
+
+// set opens a scene with one worker process. The server is the test's own when it may be killed.
+func set(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play)) *scene {
+	t.Helper()
+	s := &scene{t: t, moments: new(chaos.Moments)}
+	var cancel context.CancelFunc
+	s.ctx, cancel = context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	if own {
+		s.server = temporal.Start(t)
+	} else {
+		s.server = temporal.Shared(t)
+	}
+	var err error
+	s.till, err = provider.Start(provider.Options{
+		Seed: seed, First: 5 * time.Millisecond, Each: 2 * time.Millisecond, RetryAfter: 100 * time.Millisecond, Plan: s.moments.Plan(plan),
+	})
+	require.NoError(t, err)
+	t.Cleanup(s.till.Close)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: s.server.Address, Namespace: s.server.Namespace, Queue: s.server.TaskQueue,
+		Provider: s.till.URL, Model: "script", Knobs: dream.DefaultKnobs(),
+	}
+	if edit != nil {
+		edit(&play)
+	}
+	s.company, err = stage.Open(s.ctx, play, s.server.Dial(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.company.Close()) })
+	s.crew, err = chaos.Muster(s.company.Play, 1)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		s.crew.End()
+		if t.Failed() {
+			t.Logf("the workers said: %s", s.crew.Said())
+		}
+	})
+	return s
+}
+
+func (s *scene) hire() dream.Agent {
+	s.t.Helper()
+	agent, err := s.company.Hire(s.ctx, 0, "")
+	require.NoError(s.t, err)
+	return agent
+}
+
+func (s *scene) begin(agent dream.Agent) workflows.Begun {
+	s.t.Helper()
+	n := seed
+	begun, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night})
+	require.NoError(s.t, err)
+	return begun
+}
+
+// come waits for a moment.
+func (s *scene) come(moment <-chan provider.Arrival) {
+	s.t.Helper()
+	select {
+	case <-moment:
+	case <-s.ctx.Done():
+		require.FailNow(s.t, "the awaited call never came", "%v", s.ctx.Err())
+	}
+}
+
+func (s *scene) result(id string) workflows.Result {
+	s.t.Helper()
+	result, err := s.company.Result(s.ctx, id)
+	require.NoError(s.t, err)
+	return result
+}
+
+// sound gathers the evidence and checks what must hold after any story.
+func (s *scene) sound() chaos.Evidence {
+	s.t.Helper()
+	e, err := chaos.Gather(s.ctx, s.company, s.till.Till)
+	require.NoError(s.t, err)
+	require.NoError(s.t, e.Audit())
+	require.NoError(s.t, e.Once())
+	caught, err := e.Partials()
+	require.NoError(s.t, err)
+	s.t.Logf("%d captured, %d discarded, %d cuts; %d attempts, till %s", caught.Captured, caught.Discarded, caught.Cuts, len(e.Rows), e.Book.Total)
+	return e
+}
+
+// deed is true of the calls of one step, in any attempt.
+func deed(dreamID string, phase dream.Phase, name string) func(int, provider.Arrival) bool {
+	return func(_ int, a provider.Arrival) bool {
+		c, ok := chaos.ReadKey(a.Key)
+		return ok && c.Dream == dreamID && c.Phase == phase && c.Deed == name
+	}
+}

@@ -1,0 +1,171 @@
+package chaos_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// order freezes one more order for an agent, as another program of the deployment could.
+func (s *scene) order(agent dream.Agent) activities.Order {
+	s.t.Helper()
+	other := *s.company.Starter
+	other.Options.AutoPaid = true
+	o, reason, err := other.Plan(s.ctx, agent.ID)
+	require.NoError(s.t, err)
+	require.Empty(s.t, reason)
+	return o
+}
+
+// byHand starts a dream as somebody with a Temporal client would, past the agent's life.
+func (s *scene) byHand(o activities.Order, id string) workflows.Result {
+	s.t.Helper()
+	run, err := s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: s.company.Play.Queue, WorkflowTaskTimeout: workflows.TaskTimeout,
+	}, workflows.DreamType, o)
+	require.NoError(s.t, err)
+	var result workflows.Result
+	require.NoError(s.t, run.Get(s.ctx, &result))
+	return result
+}
+
+func TestOneSlotHoldsWhenTheLifeIsTerminatedInMidDreamAndBegunAgain(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	first := "dream/" + agent.Handle + "/0001"
+	caught := s.moments.Await(provider.None, deed(first, dream.Onset, "1/partial-1"))
+	held := s.moments.Await(provider.HangMiddle, deed(first, dream.NREM, "forward"))
+	require.Equal(t, first, s.begin(agent).Dream)
+	s.come(caught)
+	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, workflows.AgentID(agent.Handle), "", "chaos"))
+	n := seed
+	_, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Seed: &n, AsOf: stage.Night})
+	require.ErrorIs(t, err, starter.ErrDreaming)
+
+	second := s.order(agent) // a life of its own that knows nothing of the first dream begins it
+	life := s.company.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: workflows.AgentID(agent.Handle), TaskQueue: s.company.Play.Queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle})
+	_, err = s.company.Client.UpdateWithStartWorkflow(s.ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: life,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateName: workflows.UpdateDream, Args: []any{second}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	require.NoError(t, err)
+	refused := s.result(second.Dream)
+	require.Equal(t, dream.Canceled, refused.Outcome)
+	require.Contains(t, refused.Reason, first)
+
+	third := s.order(agent)
+	refused = s.byHand(third, third.Dream)
+	require.Equal(t, dream.Canceled, refused.Outcome)
+	require.Contains(t, refused.Reason, first)
+
+	s.come(held) // the first has gone on all the while; let its worker die too
+	s.crew.Kill(0)
+	require.NoError(t, s.crew.Replace(0))
+	require.Equal(t, dream.Completed, s.result(first).Outcome)
+	e := s.sound()
+	for _, call := range e.Book.Calls {
+		require.Contains(t, call.Key, first, "no other dream made a call")
+	}
+}
+
+func TestAnEndedOrRunningDreamIsNotDreamtAgainByHand(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	first := s.order(agent)
+	caught := s.moments.Await(provider.None, deed(first.Dream, dream.Onset, "1/partial-1"))
+	run, err := s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: first.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, first)
+	require.NoError(t, err)
+	s.come(caught)
+	twin := s.byHand(first, "twin")
+	require.Equal(t, dream.Canceled, twin.Outcome)
+	var result workflows.Result
+	require.NoError(t, run.Get(s.ctx, &result))
+	require.Equal(t, dream.Completed, result.Outcome, "a twin that is refused leaves the record of the first alone")
+	spent := s.till.Till.Total()
+	twin = s.byHand(first, "late-twin")
+	require.Equal(t, dream.Canceled, twin.Outcome)
+	require.Equal(t, spent, s.till.Till.Total())
+	s.sound()
+}
+
+func TestATerminatedDreamIsBuriedByTheNextOrByTheReconciler(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(*scene, dream.Agent){
+		"next dream": func(s *scene, agent dream.Agent) {
+			require.Equal(t, dream.Completed, s.result(s.begin(agent).Dream).Outcome)
+		},
+		"reconciler": func(s *scene, _ dream.Agent) {
+			buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Lives{Client: s.company.Client})
+			require.NoError(t, err)
+			require.Equal(t, 1, buried)
+			buried, err = workers.Reconcile(s.ctx, s.company.Ports, starter.Lives{Client: s.company.Client})
+			require.NoError(t, err)
+			require.Zero(t, buried, "what is in order is left alone")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := set(t, false, nil, nil)
+			agent := s.hire()
+			id := "dream/" + agent.Handle + "/0001"
+			hung := s.moments.Await(provider.HangMiddle, deed(id, dream.Onset, "2/partial-2"))
+			require.Equal(t, id, s.begin(agent).Dream)
+			s.come(hung)
+			s.crew.Kill(0)
+			require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
+			require.NoError(t, s.crew.Replace(0))
+			next(s, agent)
+			night, err := memory.One[*dream.Night](s.ctx, s.company.Store, agent.ID, id)
+			require.NoError(t, err)
+			require.Equal(t, dream.Canceled, night.Outcome)
+			require.Equal(t, dream.Onset, night.Phases[0].Phase)
+			require.Equal(t, "stopped", night.Phases[0].State)
+			require.Equal(t, night.Spent, night.Phases[0].Spent)
+			s.sound()
+		})
+	}
+}
+
+func TestWhatADeedReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	id := "dream/" + agent.Handle + "/0001"
+	hung := s.moments.Await(provider.HangMiddle, deed(id, dream.NREM, "forward"))
+	require.Equal(t, id, s.begin(agent).Dream)
+	s.come(hung)
+	s.crew.Kill(0)
+	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
+	lives := starter.Lives{Client: s.company.Client}
+	buried, err := workers.Reconcile(s.ctx, s.company.Ports, lives)
+	require.NoError(t, err)
+	require.Equal(t, 1, buried)
+
+	ledger := s.company.Store.Ledger()
+	_, err = ledger.Reserve(s.ctx, purse.Ask{Step: id + "/nrem/backward", Agent: agent.ID, Dream: id, Phase: "nrem", Amount: 7})
+	require.NoError(t, err, "a deed that outlived its workflow asks, and dies")
+	buried, err = workers.Reconcile(s.ctx, s.company.Ports, lives)
+	require.NoError(t, err)
+	require.Equal(t, 1, buried)
+	open, err := ledger.OpenDreams(s.ctx)
+	require.NoError(t, err)
+	require.Empty(t, open)
+}
