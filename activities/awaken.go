@@ -36,7 +36,6 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	if err != nil || len(view.Lines) == 0 {
 		return StepResult{}, tell(err)
 	}
-	begin := a.event(r.Sitting, "return/begin", event.HypnopompicStarted{Insights: len(view.Lines)})
 	c := call{
 		order: order, phase: dream.Return, limit: r.Limit, step: "surface", role: dream.Integrator, heat: r.Heat,
 		text: prompt.Surface(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
@@ -49,24 +48,59 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		}
 	}
 	var items []dream.Item
+	add := func(n int, text string, sources []string) error {
+		entry, err := a.entry(ctx, order, r, n, text, sources)
+		if err == nil && entry.Significance >= journal.Threshold && len(items) < insights {
+			items = append(items, entry) // what is less significant is not written down at all (W4, W5)
+		}
+		return err
+	}
 	for i, said := range answer.Insights {
-		if text := strings.TrimSpace(said.Insight); text != "" && len(items) < insights {
-			items = append(items, a.entry(order, r, i+1, text, sourcesOf(said.Sources, view.Lines, behind)))
+		if text := strings.TrimSpace(said.Insight); text != "" {
+			if err := add(i+1, text, sourcesOf(said.Sources, view.Lines, behind)); err != nil {
+				return StepResult{}, tell(err)
+			}
 		}
 	}
 	if order.Tier == dream.Core { // no call: what was caught speaks for itself
-		for i, line := range view.Lines[:min(insights, len(view.Lines))] {
-			items = append(items, a.entry(order, r, i+1, line.Text, []string{behind[i]}))
+		for i, line := range view.Lines {
+			if err := add(i+1, line.Text, []string{behind[i]}); err != nil {
+				return StepResult{}, tell(err)
+			}
 		}
 	}
-	return a.keep(ctx, r.Sitting, c, items, memory.Write{Events: []event.Event{begin}})
+	return a.keep(ctx, r.Sitting, c, items, memory.Write{})
 }
 
-func (a *Awakening) entry(o Order, r ConsolidateRequest, n int, text string, sources []string) *dream.Journal {
+// entry is a journal entry, its significance counted over the distinct lived memories it goes back to (Z1).
+func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
+	roots := map[string]bool{}
+	if err := a.roots(ctx, o.Agent, sources, 4, roots); err != nil {
+		return nil, err
+	}
 	return &dream.Journal{
 		Head:    head(o, dream.Return, dream.KindJournal, fmt.Sprintf("%d", n), sources),
-		Content: text, Significance: journal.Significance(text, len(sources), r.Tone), Affect: r.Tone, Topics: journal.Topics(text, 3),
+		Content: text, Significance: journal.Significance(text, len(roots), r.Tone), Affect: r.Tone, Topics: journal.Topics(text, 3),
+	}, nil
+}
+
+// roots collects the lived memories that items go back to, at most depth steps away.
+func (a *Awakening) roots(ctx context.Context, agent string, ids []string, depth int, found map[string]bool) error {
+	if depth == 0 || len(ids) == 0 {
+		return nil
 	}
+	items, err := a.Memory.Get(ctx, agent, ids...)
+	if err != nil {
+		return fmt.Errorf("follow sources: %w", err)
+	}
+	for _, item := range items {
+		if h := item.Header(); h.Dream == "" {
+			found[h.ID] = true
+		} else if err := a.roots(ctx, agent, h.Sources, depth-1, found); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SettleRequest ends the return.

@@ -67,12 +67,12 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		case discard:
 			f.Status, f.Reason = dream.FragmentDiscarded, "lucid capture: "+verdict.Reason
 			w.Events = append(w.Events, o.event(r.Sitting, "capture/"+strings.TrimPrefix(f.ID, r.Dream+"/"),
-				event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite}))
+				event.FragmentDiscarded{Fragment: f.ID, Reason: "discarded at lucid capture", Composite: f.Verdict.Composite}))
 		default:
 			f.Reason = verdict.Reason
 		}
 		w.Change = append(w.Change, f)
-		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status == dream.FragmentSelected})
+		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded, Chosen: f.Status == dream.FragmentSelected})
 		predictions = append(predictions, fragmentPrediction(order, f, verdict))
 	}
 	w.Add = predictions

@@ -37,6 +37,8 @@ type Mark struct {
 	Onset   *GatherResult `json:"onset,omitempty"` // when an onset opens: what it begins with
 	Deeper  *Deeper       `json:"deeper,omitempty"`
 	Dali    *Dali         `json:"dali,omitempty"` // when a Dali cycle is over
+
+	Surfacing int `json:"surfacing,omitempty"` // when the return opens: what may surface
 }
 
 // Deeper is a move between Hori stages.
@@ -97,7 +99,9 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		payloads = append(payloads, event.OnsetStarted{
 			Depth: dream.Shallow, Budget: m.Cap, Affect: m.Onset.Affect, Bias: m.Onset.Bias, Selected: m.Onset.Selected, Shown: m.Onset.Shown,
 		})
-	case m.Name == "open" && m.Phase != dream.Return:
+	case m.Name == "open" && m.Phase == dream.Return:
+		payloads = append(payloads, event.HypnopompicStarted{Insights: m.Surfacing})
+	case m.Name == "open":
 		payloads = append(payloads, event.PhaseStarted{Phase: m.Phase, Budget: m.Cap})
 	case m.Name == "close" && m.Phase == dream.Onset:
 		payloads = append(payloads, event.OnsetCompleted{

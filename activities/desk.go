@@ -2,8 +2,11 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -29,6 +32,9 @@ type Ports struct {
 
 // beat is how often a paid deed tells Temporal that it lives; the heartbeat timeout is in workflows/options.go.
 const beat = 3 * time.Second
+
+// writing is how long the store may take for one write.
+const writing = 15 * time.Second
 
 const orderNote = "order"
 
@@ -126,6 +132,9 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	return paid, d, err
 }
 
+// unreadable is why an answer came to nothing; what it said stays out of the history.
+const unreadable = "the answer could not be read, nor its repair"
+
 // askFor buys an answer that must be one JSON value, with one attempt at repair (issue: a tolerant reader and one repair).
 func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, error) {
 	paid, done, err := p.ask(ctx, c)
@@ -143,7 +152,7 @@ func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, 
 		return paid, done, err
 	}
 	if problem := inference.ReadJSON(again.Text, into); problem != nil {
-		return again, Done{End: EndUnreadable, Reason: problem.Error()}, nil
+		return again, Done{End: EndUnreadable, Reason: unreadable}, nil
 	}
 	return again, done, nil
 }
@@ -152,8 +161,12 @@ func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, 
 func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (inference.Vectors, Done, error) {
 	ctx, done := attended(ctx)
 	defer done()
-	key := c.order.Dream + "/" + string(c.phase) + "/" + step
+	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00"))) // vectors bought for other texts are no use
+	key := c.order.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
 	vectors, err := p.Purse.Embed(ctx, c.charge(key), c.order.Models[dream.Embedder], texts)
+	if err == nil && len(vectors.V) != len(texts) {
+		err = &inference.Failure{Kind: inference.Malformed, Billed: true, Message: fmt.Sprintf("%d vectors for %d texts", len(vectors.V), len(texts))}
+	}
 	if err == nil {
 		return vectors, Done{}, nil
 	}
@@ -168,6 +181,9 @@ func (p Ports) ended(ctx context.Context, err error) (Done, error) {
 	}
 	if canceled(ctx) {
 		return Done{End: EndCut, Reason: "cancelled"}, nil
+	}
+	if activity.IsActivity(ctx) {
+		activity.GetLogger(ctx).Warn("a call failed", "error", err) // in full: histories get the kind and status only
 	}
 	return Done{}, err
 }
@@ -204,6 +220,8 @@ func attended(ctx context.Context) (context.Context, func()) {
 func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
 	w.Agent, w.Cause = s.Agent, s.Dream
 	w.Fence = memory.Fence{Dream: s.Dream, Run: s.Run}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing) // what was paid for is kept, though nobody waits
+	defer cancel()
 	if _, err := p.Memory.Commit(ctx, w); err != nil {
 		return fmt.Errorf("write what %s made: %w", s.Dream, err)
 	}

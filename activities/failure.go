@@ -28,9 +28,9 @@ func tell(err error) error {
 	}
 	if failure, ok := inference.AsFailure(err); ok {
 		if !failure.Again() {
-			return temporal.NewNonRetryableApplicationError(failure.Error(), FailRefused, nil)
+			return temporal.NewNonRetryableApplicationError(brief(failure), FailRefused, nil)
 		}
-		return temporal.NewApplicationErrorWithOptions(failure.Error(), FailProvider,
+		return temporal.NewApplicationErrorWithOptions(brief(failure), FailProvider,
 			temporal.ApplicationErrorOptions{NextRetryDelay: failure.RetryAfter})
 	}
 	switch {
@@ -42,6 +42,17 @@ func tell(err error) error {
 		return temporal.NewApplicationError(err.Error(), FailStopping)
 	}
 	return err
+}
+
+// brief is a failure as it may stand in a history: a provider's own words can quote the prompt, so only our own cross.
+func brief(f *inference.Failure) string {
+	switch f.Kind {
+	case inference.Unpriced, inference.Unknown:
+		return f.Error()
+	case inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable,
+		inference.Broken, inference.Malformed:
+	}
+	return (&inference.Failure{Kind: f.Kind, Status: f.Status}).Error()
 }
 
 // canceled says whether ctx ended because the workflow asked for it, and not because a worker stops or a clock ran out.

@@ -69,17 +69,23 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
+	if err := o.sameSpace(ctx, order); err != nil {
+		return GatherResult{}, tell(err)
+	}
 	items, err := o.choose(ctx, order)
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
-	o.shelf.put(r.Dream, func(v *volume) { v.episodes = memory.As[*dream.Episode](items) })
+	pooled := func() ([]string, error) { return idsOf(memory.As[*dream.Episode](items)), nil }
+	if _, err := o.frozen(ctx, r.Sitting, poolNote, pooled); err != nil {
+		return GatherResult{}, tell(err)
+	}
 	var pieces []hypnagogia.Piece
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
 	ranked := hypnagogia.Rank(pieces, affect.PAD, order.AsOf)
-	fitting := hypnagogia.Fit(ranked, order.Knobs.ShownCharacters)
+	fitting := hypnagogia.Fit(ranked, o.window(order))
 	shuffled := hypnagogia.Shuffle(fitting, order.Knobs.Shuffle, hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
 		Cycle: r.Cycle, Bias: affect.PAD.Bias(), Affect: affect.PAD, Selected: len(pieces), Shown: len(shuffled),
@@ -96,6 +102,43 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	}
 	_, err = o.Memory.PutNote(ctx, r.Agent, memory.Fence{Dream: r.Dream, Run: r.Run}, gatherNote(r.Cycle), body)
 	return g.Result, tell(err)
+}
+
+// sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be measured.
+func (o *Onset) sameSpace(ctx context.Context, order Order) error {
+	space, err := o.Memory.Space(ctx, order.Agent)
+	if err != nil || space == "" {
+		return err
+	}
+	spec, err := o.Catalog.Lookup(order.Models[dream.Embedder])
+	if err != nil {
+		return err
+	}
+	if !spec.Makes(space) {
+		return fmt.Errorf("the vectors of %s are of %s and the embedder is %s; run oneiros memory embed --agent %s first: %w",
+			order.Handle, space, spec.Name, order.Handle, memory.ErrSpace)
+	}
+	return nil
+}
+
+// Prompts beside the memories they show, in tokens; and the least bytes a token of memories takes.
+const (
+	besideMemories = 1000
+	bytesPerToken  = 3
+)
+
+// window is how many characters of memory the generator can be shown: the knob, or what its context leaves (H4).
+func (o *Onset) window(order Order) int {
+	most := order.Knobs.ShownCharacters
+	spec, err := o.Catalog.Lookup(order.Models[dream.Generator])
+	if err != nil || spec.Context == 0 {
+		return most
+	}
+	out := order.Knobs.AnswerTokens
+	if spec.Reasoning {
+		out += order.Knobs.ReasoningTokens
+	}
+	return max(500, min(most, bytesPerToken*(spec.Context-out-besideMemories)))
 }
 
 // choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's now.

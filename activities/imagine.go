@@ -55,7 +55,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 		}
 		view.Seed, sources = f.Content, append(sources, f.ID)
 	}
-	what, err := m.recombine(ctx, order, r.Turn)
+	what, err := m.recombine(ctx, order, r.Sitting, r.Turn)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -93,8 +93,8 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 }
 
 // recombine draws the what-if of one branch; nil when memory holds too few episodes to make one.
-func (m *Imagination) recombine(ctx context.Context, o Order, turn int) (*hypnagogia.Recombined, error) {
-	episodes, err := m.pool(ctx, o)
+func (m *Imagination) recombine(ctx context.Context, o Order, s Sitting, turn int) (*hypnagogia.Recombined, error) {
+	episodes, err := m.pool(ctx, o, s)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,13 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 	}
 	imagined := memory.As[*dream.Scenario](items)
 	done, err := m.score(ctx, r, order, imagined)
-	if err != nil || done.End == EndCap || done.End == EndCut {
-		return StepResult{Done: done}, tell(err)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	if done.End == EndCap || done.End == EndCut { // paid for, and let go with its reason
+		for _, s := range imagined {
+			s.Score, s.Reason = 0, "nobody weighed it: "+map[End]string{EndCap: "the money was spent", EndCut: "the dream was ended"}[done.End]
+		}
 	}
 	ranked := append([]*dream.Scenario(nil), imagined...)
 	sort.SliceStable(ranked, func(i, j int) bool {

@@ -14,10 +14,10 @@ import (
 const related = .12
 
 // near measures a text against memory and playbook. Sources that the text names are kept; one that names none draws on
-// the lived memories nearest to it, at most three.
+// the lived memories nearest to it, at most three: nothing dreamt, nothing from after the night's now (Z8, decision 2).
 func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
-	lived, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, 8, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
+	known, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, 8, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
 	if err != nil {
 		return n, nil, fmt.Errorf("measure the distance to memory: %w", err)
 	}
@@ -28,21 +28,32 @@ func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []str
 	if len(rules) > 0 {
 		n.Playbook, n.PlaybookEmpty = rules[0].Cosine, false
 	}
-	named := len(sources) > 0
-	sum := 0.0
-	for i, hit := range lived {
+	ids := make([]string, len(known))
+	cosines := map[string]float64{}
+	for i, hit := range known {
+		ids[i], cosines[hit.Item] = hit.Item, hit.Cosine
 		if i == 0 {
 			n.Memory = hit.Cosine
 		}
-		if i < 3 && hit.Cosine >= related {
-			sum += hit.Cosine
-			if !named {
-				sources = append(sources, hit.Item)
-			}
+	}
+	items, err := p.Memory.Get(ctx, o.Agent, ids...)
+	if err != nil {
+		return n, nil, fmt.Errorf("read what is near: %w", err)
+	}
+	named, lived, sum := len(sources) > 0, 0, 0.0
+	for _, item := range items {
+		h := item.Header()
+		if h.Taint == dream.FromDream || h.At.After(o.AsOf) || lived == 3 {
+			continue
+		}
+		lived++
+		sum += cosines[h.ID]
+		if !named && cosines[h.ID] >= related {
+			sources = append(sources, h.ID)
 		}
 	}
-	if len(lived) > 0 {
-		n.Source = sum / float64(min(3, len(lived)))
+	if lived > 0 {
+		n.Source = max(0, sum/float64(lived))
 	}
 	return n, sources, nil
 }
@@ -69,7 +80,13 @@ func (p Ports) playbook(ctx context.Context, s Sitting) ([]prompt.Line, error) {
 	if p.shelf.read(s.Dream, func(v *volume) { known = v.rules }); known != nil {
 		return *known, nil
 	}
-	items, err := p.Memory.Find(ctx, memory.Query{Agent: s.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore, Limit: rules})
+	o, err := p.order(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	items, err := p.Memory.Find(ctx, memory.Query{
+		Agent: s.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore, Limit: rules, Until: o.AsOf.Add(1),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the playbook: %w", err)
 	}

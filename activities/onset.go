@@ -126,10 +126,17 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragme
 		items[i] = f
 	}
 	vectors, done, err := o.place(ctx, c, c.step+"/embed", items)
-	if err != nil || done.End != EndDone {
-		return StepResult{Done: done}, tell(err)
+	if err != nil {
+		return StepResult{}, tell(err)
 	}
 	w := memory.Write{Add: items, Vectors: vectors}
+	if done.End != EndDone { // bought, and kept as what it is
+		for _, f := range fragments {
+			f.Status, f.Reason = dream.FragmentDiscarded, notJudged
+			w.Events = append(w.Events, o.verdictEvent(r.Sitting, f))
+		}
+		return StepResult{Done: done}, tell(o.write(ctx, r.Sitting, w))
+	}
 	var made []Made
 	for i, f := range fragments {
 		near, sources, err := o.near(ctx, c.order, vectors[i], f.Sources)
@@ -264,6 +271,9 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fra
 	v.Judge = spec.Name
 	return v, said.Reason, Done{}, nil
 }
+
+// notJudged is why a thought that was paid for comes to nothing when money or time ran out before the observer saw it.
+const notJudged = "the dream ended before it was judged"
 
 // belowFloor is why most fragments are discarded; their composite is stored beside it.
 const belowFloor = "below the floor"

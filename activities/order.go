@@ -100,6 +100,8 @@ type Made struct {
 	ID    string  `json:"id"`
 	Score float64 `json:"score"`
 	Kept  bool    `json:"kept"`
+
+	Chosen bool `json:"chosen,omitempty"` // rated promote at lucid capture: to be developed tonight
 }
 
 // Kept counts the kept ones.

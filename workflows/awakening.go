@@ -11,11 +11,11 @@ import (
 
 // awaken is the hypnopompic return: insights surface, and the mood of the dream moves the waking mood a little (H15).
 func (n *night) awaken(ctx workflow.Context, _ activities.LieDownResult) error {
-	p, err := n.enter(ctx, dream.Return, n.plan.Return, activities.Mark{})
+	items := ids(n.staged, n.selected, n.patterns, n.scenarios)
+	p, err := n.enter(ctx, dream.Return, n.plan.Return, activities.Mark{Surfacing: len(items)})
 	if err != nil {
 		return err
 	}
-	items := ids(n.staged, n.selected, n.patterns, n.scenarios)
 	if len(items) > 0 {
 		request := activities.ConsolidateRequest{StepRequest: p.step(0, 0, n.order.Knobs.ReturnHeat), Items: items}
 		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, "surface insights"), "Awakening.Surface", request))

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -42,6 +43,7 @@ type night struct {
 	staged    []activities.Made
 	insights  []activities.Made
 
+	broken []string          // phases whose every call failed
 	marks  []activities.Mark // not announced yet
 	marked []int             // the tallies they belong to
 }
@@ -130,6 +132,9 @@ func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, strin
 			return dream.Exhausted, reason
 		}
 		return n.nothing()
+	}
+	if len(n.broken) > 0 {
+		return dream.Completed, "every call of " + strings.Join(n.broken, " and ") + " failed"
 	}
 	return dream.Completed, ""
 }
@@ -283,15 +288,21 @@ func (n *night) announce(ctx workflow.Context) error {
 	return nil
 }
 
-// leave closes a phase. A phase in which every call failed aborts the dream.
+// leave closes a phase. When every call of it failed, what the phases before it made is kept; a night that has made
+// nothing by then is aborted.
 func (p *phase) leave() error {
 	state := "ran"
-	if p.stopped != "" {
+	failed := p.failed > 0 && p.bought == 0
+	switch {
+	case p.stopped != "":
 		state = "exhausted"
 		p.n.ended[p.name] = p.stopped
+	case failed:
+		state = "failed"
+		p.n.broken = append(p.n.broken, string(p.name))
 	}
 	p.note(activities.Mark{Name: "close", State: state})
-	if p.failed > 0 && p.bought == 0 {
+	if failed && p.n.kept() == 0 {
 		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed", p.name)}
 	}
 	return nil

@@ -191,7 +191,15 @@ func (p *phase) leaveOnset(ctx workflow.Context) error {
 		if err != nil && !errors.Is(err, errSpent) {
 			return err
 		}
-		n.selected = keptOf(r.Made)
+		if len(r.Made) > 0 { // every fragment is rated; without an answer they stay as they are
+			n.fragments, n.selected = keptOf(r.Made), nil
+			for _, f := range n.fragments {
+				if f.Chosen {
+					n.selected = append(n.selected, f)
+				}
+			}
+			n.state.Fragments, p.kept = len(n.fragments), len(n.fragments)
+		}
 	}
 	return p.leave()
 }

@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
@@ -31,10 +32,19 @@ type Spec struct {
 	Seed      bool          `json:"seed"`
 	Stop      bool          `json:"stop"`
 	JSON      JSONMode      `json:"json"`
-	Reasoning bool          `json:"reasoning"` // thinks before it answers; wants max_completion_tokens
-	Embeds    bool          `json:"embeds"`    // an embedding model
-	Judges    bool          `json:"judges"`    // its scores in JSON mean something; false: measure with the embedder
-	BuiltIn   bool          `json:"built_in"`  // announced on every screen
+	Reasoning bool          `json:"reasoning"`       // thinks before it answers; wants max_completion_tokens
+	Embeds    bool          `json:"embeds"`          // an embedding model
+	Judges    bool          `json:"judges"`          // its scores in JSON mean something; false: measure with the embedder
+	BuiltIn   bool          `json:"built_in"`        // announced on every screen
+	Space     string        `json:"space,omitempty"` // of its vectors; empty: "<provider>/<wire>/<dimensions>"
+}
+
+// Makes says whether the vectors of a space come from this embedder.
+func (s Spec) Makes(space string) bool {
+	if s.Space != "" {
+		return space == s.Space
+	}
+	return strings.HasPrefix(space, s.Provider+"/"+s.Wire+"/")
 }
 
 // Catalog knows every model of a deployment.

@@ -36,7 +36,7 @@ func Specs() []inference.Spec {
 	}
 	embedder := inference.Spec{
 		Name: Lexical, Provider: Provider, Wire: "lexical", Price: &budget.Price{}, Context: window,
-		JSON: inference.JSONPrompt, Embeds: true, BuiltIn: true,
+		JSON: inference.JSONPrompt, Embeds: true, BuiltIn: true, Space: EmbedSpace,
 	}
 	return []inference.Spec{generator, embedder}
 }

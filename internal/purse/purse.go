@@ -72,7 +72,13 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
 		}
 	}
-	return paid, errors.Join(callErr, p.settle(ctx, hold, bill))
+	if err := errors.Join(callErr, p.settle(ctx, hold, bill)); err != nil {
+		return paid, err
+	}
+	if kept, ok, err := p.bought(context.WithoutCancel(ctx), c.Step); err == nil && ok && kept.Attempt != paid.Attempt {
+		return kept, nil // another attempt finished first: its answer is the step's
+	}
+	return paid, nil
 }
 
 // Embed buys the vectors of a step, or returns the ones already bought. Errors as for Generate.
