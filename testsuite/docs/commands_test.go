@@ -1,0 +1,218 @@
+package docs_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/testsuite/docs"
+)
+
+// elsewhere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
+var elsewhere = map[string]string{
+	"make dream": "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
+	"make test":  "runs this test",
+	"temporal operator search-attribute create --name OneirosAgent --type Keyword --name OneirosPhase --type Keyword --name OneirosDepth --type Keyword --name OneirosOutcome --type Keyword --name OneirosSpendMicros --type Int --name OneirosLife --type Keyword": "needs a foreign cluster; TestTheSearchAttributesToCreateAreOurs compares its names and types with the code's",
+	"temporal workflow cancel --workflow-id dream/iris/0002":    "Temporal's own; cmd/oneiros and testsuite/histories cancel dreams in the same way",
+	"temporal workflow terminate --workflow-id dream/iris/0002": "Temporal's own; the tests of workflows terminate dreams on a real server",
+}
+
+var (
+	asked   = regexp.MustCompile(`^temporal workflow list --query '([^']+)'$`)
+	queried = regexp.MustCompile(`^temporal workflow query --workflow-id (\S+) --type (\S+)$`)
+	address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+)
+
+// runs says whether the test below runs a command.
+func runs(text string) bool {
+	return strings.HasPrefix(text, "bin/oneiros ") || asked.MatchString(text) || queried.MatchString(text)
+}
+
+func commands(t *testing.T) []docs.Command {
+	t.Helper()
+	var list []docs.Command
+	for _, path := range handbook {
+		d, err := docs.Read(root, path)
+		require.NoError(t, err)
+		list = append(list, d.Commands()...)
+	}
+	require.Greater(t, len(list), 30)
+	return list
+}
+
+func TestEveryCommandOfTheDocumentsIsRunOrHasAReason(t *testing.T) {
+	t.Parallel()
+	unknown, idle := docs.Uncovered(commands(t), runs, elsewhere)
+	require.Empty(t, unknown)
+	require.Empty(t, idle, "reasons for commands that no document shows")
+	for _, d := range every(t) {
+		for _, shown := range handbook {
+			if d.Path == shown {
+				d.Blocks = nil
+			}
+		}
+		require.Empty(t, d.Commands(), "%s shows commands and is not in the handbook of this test", d.Path)
+	}
+}
+
+func TestACommandThatNobodyRunsIsFound(t *testing.T) {
+	t.Parallel()
+	made := docs.Parse("made-up.md", "# Up\n\n```sh\nmake party   # twice\nbin/oneiros doctor\n```\n\n```go\nmake nothing\n```\n")
+	unknown, idle := docs.Uncovered(made.Commands(), runs, map[string]string{"make dream": "no longer shown"})
+	require.Equal(t, []docs.Command{{Document: "made-up.md", Line: 4, Text: "make party"}}, unknown)
+	require.Equal(t, []string{"make dream"}, idle)
+	require.Error(t, known(program(t), "frobnicate --agent iris"))
+	require.Error(t, known(program(t), "memory frobnicate"))
+	require.Error(t, known(program(t), "memory import --frobnicate docs/examples/diary.md"))
+}
+
+func TestEveryCommandThatIsNamedExists(t *testing.T) {
+	t.Parallel()
+	for _, c := range commands(t) {
+		if line, ours := strings.CutPrefix(c.Text, "bin/oneiros "); ours {
+			require.NoError(t, known(program(t), line), "%s:%d", c.Document, c.Line)
+		}
+	}
+	for _, d := range every(t) {
+		for _, line := range d.Inline {
+			require.NoError(t, known(program(t), strings.TrimPrefix(line, "oneiros ")), "%s: %s", d.Path, line)
+		}
+	}
+}
+
+// program is the binary, built once for all tests.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	require.NoError(t, err)
+	return path
+}
+
+var built = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "oneiros")
+	build := exec.Command("go", "build", "-o", path, "./cmd/oneiros")
+	build.Dir, build.Stderr = root, os.Stderr
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return path, build.Run()
+})
+
+var scratch string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if scratch, err = os.MkdirTemp("", "oneiros-docs-*"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(scratch)
+		return m.Run()
+	}())
+}
+
+// home is a machine on which nothing but a checkout lies.
+type home struct {
+	*testing.T
+	dir    string
+	env    []string
+	server string // of an `up` that runs
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	top, err := filepath.Abs(root)
+	require.NoError(t, err)
+	server := os.Getenv("ONEIROS_TEMPORALD")
+	if server == "" {
+		server = filepath.Join(top, "bin", "temporald")
+	}
+	require.FileExists(t, server, "make build builds it")
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
+	require.NoError(t, os.Symlink(program(t), filepath.Join(dir, "bin", "oneiros")))
+	require.NoError(t, os.Symlink(filepath.Join(top, "docs"), filepath.Join(dir, "docs")))
+	return &home{T: t, dir: dir, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}}
+}
+
+func (h *home) command(line string) *exec.Cmd {
+	cmd := exec.Command("sh", "-c", "exec "+line)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = h.dir, h.env, 10*time.Second
+	return cmd
+}
+
+// TestTheHandbookDoesWhatItSays reads the handbook as a reader would, on one machine, from its first command to its last.
+func TestTheHandbookDoesWhatItSays(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	for _, c := range commands(t) {
+		switch {
+		case elsewhere[c.Text] != "":
+		case c.Text == "bin/oneiros up", c.Text == "bin/oneiros worker":
+			h.serve(c)
+		case strings.HasPrefix(c.Text, "temporal "):
+			h.ask(c)
+		default:
+			out, err := h.command(c.Text).CombinedOutput()
+			require.NoError(t, err, "%s:%d: %s\n%s", c.Document, c.Line, c.Text, out)
+		}
+	}
+	require.NotEmpty(t, h.server, "the handbook shows how to keep it running")
+}
+
+// serve starts what runs until it is told to stop, and stops it when the test is over.
+func (h *home) serve(c docs.Command) {
+	h.Helper()
+	cmd, said := h.command(c.Text), &heard{}
+	cmd.Stdout, cmd.Stderr = said, said
+	require.NoError(h, cmd.Start())
+	h.Cleanup(func() {
+		require.NoError(h, cmd.Process.Signal(os.Interrupt))
+		require.NoError(h, cmd.Wait(), "%s: %s", c.Text, said)
+	})
+	require.Eventually(h, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, said)
+	h.server = address.FindString(said.String())
+}
+
+// ask puts to the server what the temporal command would.
+func (h *home) ask(c docs.Command) {
+	h.Helper()
+	temporal, err := client.DialContext(h.Context(), client.Options{HostPort: h.server})
+	require.NoError(h, err)
+	defer temporal.Close()
+	if m := asked.FindStringSubmatch(c.Text); m != nil {
+		_, err = temporal.ListWorkflow(h.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: m[1]})
+	} else if m := queried.FindStringSubmatch(c.Text); m != nil {
+		_, err = temporal.QueryWorkflow(h.Context(), m[1], "", m[2])
+	}
+	require.NoError(h, err, "%s:%d: %s", c.Document, c.Line, c.Text)
+}
+
+// heard is what a process says, for two goroutines.
+type heard struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *heard) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *heard) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

@@ -1,0 +1,80 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/docs"
+)
+
+var used = regexp.MustCompile(`(?m)^  oneiros ?(.*)$`)
+
+// known asks the program's help whether a command line names a command that there is, with flags that it has.
+func known(program, line string) error {
+	if strings.HasPrefix(line, "help ") {
+		return nil // what it prints is run
+	}
+	out, err := exec.Command("sh", "-c", program+" "+line+" --help").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", line, err, out)
+	}
+	var path []string
+	parent := false
+	for _, m := range used.FindAllStringSubmatch(string(out), -1) {
+		words, at := strings.Fields(m[1]), 0
+		for at < len(words) && strings.ToLower(words[at]) == words[at] && words[at][0] != '[' {
+			at++
+		}
+		if path == nil {
+			path = words[:at]
+		}
+		parent = parent || strings.HasSuffix(m[1], "[command]")
+	}
+	said := strings.Fields(line)
+	for i, word := range path {
+		if i >= len(said) || said[i] != word {
+			return fmt.Errorf("%q is not %q", line, strings.Join(path, " "))
+		}
+	}
+	if len(path) == 0 || parent && len(said) > len(path) && !strings.HasPrefix(said[len(path)], "-") {
+		return fmt.Errorf("there is no command %q", line)
+	}
+	return nil
+}
+
+// Each format's example must be told for what it is and go in whole.
+func TestTheExamplesOfImportsAreImported(t *testing.T) {
+	t.Parallel()
+	d, err := docs.Read(root, "docs/memory.md")
+	require.NoError(t, err)
+	formats := map[string]bool{}
+	for _, b := range d.Blocks {
+		if b.Language == "sh" || b.Language == "" {
+			continue
+		}
+		dir := t.TempDir()
+		run := func(args ...string) string {
+			cmd := exec.Command(program(t), append(args, "--data-dir", dir)...)
+			cmd.Env = []string{"HOME=" + dir}
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "docs/memory.md:%d: %s", b.Line, out)
+			return string(out)
+		}
+		file := filepath.Join(dir, "example."+b.Language)
+		require.NoError(t, os.WriteFile(file, []byte(strings.Join(b.Lines, "\n")+"\n"), 0o600))
+		run("agents", "add", "reader", "--persona", "reads")
+		found := run("memory", "import", "--strict", "--no-vectors", file)
+		require.NotContains(t, found, "remembers 0 new", "docs/memory.md:%d", b.Line)
+		again := run("memory", "import", "--strict", "--no-vectors", "--format", b.Under, file)
+		require.Contains(t, again, "remembers 0 new", "docs/memory.md:%d is found to be %s", b.Line, b.Under)
+		formats[b.Under] = true
+	}
+	require.Len(t, formats, 5, "%v", formats)
+}
