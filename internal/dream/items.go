@@ -21,6 +21,8 @@ type Head struct {
 	Sources []string  `json:"sources,omitempty"` // ids of the items it was made from
 	Derived []string  `json:"derived,omitempty"` // names of fields that a local rule filled in
 	NewerID string    `json:"newer,omitempty"`   // the item that superseded it
+
+	Revision int `json:"-"` // which revision this is, set by the store that read it; 0 when no store did
 }
 
 // Header gives the common part; with it every noun that embeds Head is half an Item.

@@ -17,6 +17,7 @@ var (
 	ErrTaken    = errors.New("taken")       // handle or dreaming slot held by somebody else
 	ErrFenced   = errors.New("fenced")      // the writer no longer holds the agent's dreaming slot
 	ErrSpace    = errors.New("other space") // vectors of two embedders may not be mixed
+	ErrStale    = errors.New("stale")       // the item has changed since it was read; read it again
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
@@ -39,7 +40,7 @@ type Write struct {
 	Fence   Fence
 	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision; empty means Fence.Dream
 	Add     []dream.Item  // an id that already exists is left as it is and counted as known
-	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision; equal content adds no revision
+	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision, if it was read at the newest (ErrStale) or at none (Revision 0); equal content adds no revision
 	Vectors []Vector      // an item's vector in a space, one space per agent (ErrSpace); the newest wins; the item must exist (ErrNotFound)
 	Affect  *dream.Affect // sets the agent's affect
 	Events  []event.Event // appended in order; an id already in the agent's log is ignored
@@ -109,10 +110,12 @@ type Store interface {
 	// Agents lists all, by handle.
 	Agents(ctx context.Context) ([]dream.Agent, error)
 
-	// Commit does a Write. ErrFenced, ErrNotFound, ErrSpace.
+	// Commit does a Write. ErrFenced, ErrNotFound, ErrSpace, ErrStale. The items keep the Revision they were read at: to change
+	// one again, read it again.
 	Commit(ctx context.Context, w Write) (Receipt, error)
 	// Get returns the newest revisions in the order of ids, leaving out what does not exist.
 	Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
+	// Find answers a query with newest revisions. Whatever returns items tells their Revision.
 	Find(ctx context.Context, q Query) ([]dream.Item, error)
 	Count(ctx context.Context, q Query) (int, error)
 	// Revisions returns every revision of an item, oldest first, each with its cause. ErrNotFound.

@@ -94,7 +94,12 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 			r.Known++
 		}
 	}
+	written := map[string]bool{}
 	for _, row := range p.change {
+		if written[row.id] {
+			row.read = 0 // the revision it was read at was the newest when this write began
+		}
+		written[row.id] = true
 		changed, moved, err := d.revise(row, p.Cause, now, next)
 		if err != nil {
 			return r, fmt.Errorf("change %s: %w", row.id, err)

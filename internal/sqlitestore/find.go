@@ -17,14 +17,15 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 		for _, id := range ids {
 			var kind string
 			var body []byte
-			found, err := d.one("SELECT kind, body FROM items WHERE agent = ? AND id = ?", []any{agent, id}, &kind, &body)
+			var revision int
+			found, err := d.one("SELECT kind, body, revision FROM items WHERE agent = ? AND id = ?", []any{agent, id}, &kind, &body, &revision)
 			if err != nil {
 				return err
 			}
 			if !found {
 				continue
 			}
-			item, err := dream.Decode(dream.Kind(kind), body)
+			item, err := decode(kind, body, revision)
 			if err != nil {
 				return err
 			}
@@ -71,15 +72,16 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	return n, nil
 }
 
-// items scans rows of kind and body.
+// items scans rows of kind, body and revision.
 func (d deal) items(query string, args []any, out *[]dream.Item) error {
 	return d.each(query, args, func(scan func(...any) error) error {
 		var kind string
 		var body []byte
-		if err := scan(&kind, &body); err != nil {
+		var revision int
+		if err := scan(&kind, &body, &revision); err != nil {
 			return err
 		}
-		item, err := dream.Decode(dream.Kind(kind), body)
+		item, err := decode(kind, body, revision)
 		if err != nil {
 			return err
 		}
@@ -110,7 +112,7 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 	if q.Dream != "" || q.Session != "" {
 		w := where{}
 		w.filter(q)
-		return "SELECT kind, body FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
+		return "SELECT kind, body, revision FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
 	}
 	var parts []string
 	var args []any
@@ -123,12 +125,12 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 			if sort.only != "" {
 				w.and(sort.only)
 			}
-			parts = append(parts, "SELECT * FROM (SELECT kind, body, id, text, at, salience, score, due FROM items"+
+			parts = append(parts, "SELECT * FROM (SELECT kind, body, revision, id, text, at, salience, score, due FROM items"+
 				w.index(q, sort.index)+w.String()+" ORDER BY "+sort.by+" LIMIT ?)")
 			args = append(append(args, w.args...), limit)
 		}
 	}
-	return "SELECT kind, body FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by + " LIMIT ?", append(args, limit)
+	return "SELECT kind, body, revision FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by + " LIMIT ?", append(args, limit)
 }
 
 func kindsOf(q memory.Query) []dream.Kind {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
@@ -38,7 +37,7 @@ func (d deal) revisions(agent, id string) ([]memory.Revision, error) {
 			if err := scan(&r.Number, &kind, &r.Cause, &at, &body); err != nil {
 				return err
 			}
-			item, err := dream.Decode(dream.Kind(kind), body)
+			item, err := decode(kind, body, r.Number)
 			if err != nil {
 				return err
 			}

@@ -19,6 +19,7 @@ type row struct {
 	id    string
 	text  string
 	body  string
+	read  int // the revision it was read at; 0 for none
 }
 
 // rows encodes items of one agent.
@@ -68,7 +69,17 @@ func encode(agent string, item dream.Item) (row, error) {
 	if err != nil {
 		return row{}, fmt.Errorf("%s: %w", h.ID, err)
 	}
-	return row{head: h, marks: item.Marks(), id: h.ID, text: item.Text(), body: string(body)}, nil
+	return row{head: h, marks: item.Marks(), id: h.ID, text: item.Text(), body: string(body), read: h.Revision}, nil
+}
+
+// decode reads an item from its row.
+func decode(kind string, body []byte, revision int) (dream.Item, error) {
+	item, err := dream.Decode(dream.Kind(kind), body)
+	if err != nil {
+		return nil, err
+	}
+	item.Header().Revision = revision
+	return item, nil
 }
 
 func (r row) due() any {
@@ -93,8 +104,9 @@ func (d deal) insert(r row, cause string, now int64) (bool, error) {
 func (d deal) revise(r row, cause string, now, tide int64) (changed, moved bool, err error) {
 	var key, bare int64
 	var kind, state, body string
-	found, err := d.one("SELECT key, kind, state, bare, body FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
-		&key, &kind, &state, &bare, &body)
+	var newest int
+	found, err := d.one("SELECT key, kind, state, bare, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
+		&key, &kind, &state, &bare, &body, &newest)
 	if err != nil {
 		return false, false, err
 	}
@@ -103,6 +115,9 @@ func (d deal) revise(r row, cause string, now, tide int64) (changed, moved bool,
 	}
 	if kind != string(r.head.Kind) {
 		return false, false, fmt.Errorf("it is a %s and cannot become a %s", kind, r.head.Kind)
+	}
+	if r.read != 0 && r.read != newest {
+		return false, false, fmt.Errorf("it was read at revision %d and the newest is %d: %w", r.read, newest, memory.ErrStale)
 	}
 	if body == r.body {
 		return false, false, nil

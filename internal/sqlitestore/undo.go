@@ -123,6 +123,7 @@ func (u *undoing) put(item dream.Item, tide int64) (changed, moved bool, err err
 	if err != nil {
 		return false, false, err
 	}
+	r.read = 0 // the newest was read in this transaction
 	return u.revise(r, undoCause+u.dream, u.now, tide)
 }
 

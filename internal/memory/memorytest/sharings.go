@@ -2,6 +2,7 @@ package memorytest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ var sharings = []struct {
 	{"TheSlotIsOneForBoth", oneSlotForBoth},
 	{"BothNumberDreamsTogether", bothNumber},
 	{"BothWriteAtOnce", bothWrite},
+	{"NeitherOverwritesWhatItHasNotRead", neitherOverwrites},
 }
 
 func otherReads(t *testing.T, one, other memory.Store) {
@@ -85,6 +87,38 @@ func bothNumber(t *testing.T, one, other memory.Store) {
 	slices.Sort(given)
 	require.Len(t, slices.Compact(given), 30)
 	require.EqualValues(t, 30, given[29])
+}
+
+// neitherOverwrites strengthens one memory by small steps from both sides: no step may be lost.
+func neitherOverwrites(t *testing.T, one, other memory.Store) {
+	add(t, one, semantic("s", "tides"))
+	const hands, steps = 4, 6
+	together(t, hands, func(ctx context.Context, i int) error {
+		s := []memory.Store{one, other}[i%2]
+		for done := 0; done < steps; {
+			known, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
+			if err != nil {
+				return err
+			}
+			known.Strength += 1. / 64
+			switch _, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{known}}); {
+			case err == nil:
+				done++
+			case !errors.Is(err, memory.ErrStale):
+				return err
+			}
+		}
+		return nil
+	})
+	for _, s := range []memory.Store{one, other} {
+		require.Equal(t, .5+hands*steps/64., get(t, s, "s")[0].Marks().Score)
+	}
+	read, err := memory.One[*dream.Semantic](t.Context(), other, echo, "s")
+	require.NoError(t, err)
+	commit(t, one, memory.Write{Cause: "operator", Change: []dream.Item{faded(read)}})
+	read.Content = "told by one that slept through it"
+	_, err = other.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{read}})
+	require.ErrorIs(t, err, memory.ErrStale)
 }
 
 func bothWrite(t *testing.T, one, other memory.Store) {
