@@ -23,8 +23,8 @@ var elsewhere = map[string]string{
 	"make dream": "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
 	"make test":  "runs this test",
 	"temporal operator search-attribute create --name OneirosAgent --type Keyword --name OneirosPhase --type Keyword --name OneirosDepth --type Keyword --name OneirosOutcome --type Keyword --name OneirosSpendMicros --type Int --name OneirosLife --type Keyword": "needs a foreign cluster; TestTheSearchAttributesToCreateAreOurs compares its names and types with the code's",
-	"temporal workflow cancel --workflow-id dream/iris/0002":    "Temporal's own; cmd/oneiros and testsuite/histories cancel dreams in the same way",
-	"temporal workflow terminate --workflow-id dream/iris/0002": "Temporal's own; the tests of workflows terminate dreams on a real server",
+	"temporal workflow cancel --workflow-id dream/iris/0002":    "Temporal's own; the tests of cmd/oneiros cancel a dream in the same way",
+	"temporal workflow terminate --workflow-id dream/iris/0002": "Temporal's own; the tests of workflows and testsuite/chaos terminate on a real server",
 }
 
 var (
