@@ -25,6 +25,8 @@ type Lives interface {
 type Planner interface {
 	// Plan answers with an empty order and a reason when the agent should not dream now.
 	Plan(ctx context.Context, agent string) (Order, string, error)
+	// FleetDay is the deployment's cap of all agents together in one day.
+	FleetDay() budget.Micros
 }
 
 // Bed is where a dream begins and ends: slot, allowance, record.
@@ -43,13 +45,14 @@ type LieDownRequest struct {
 
 // LieDownResult says whether the dream may go on.
 type LieDownResult struct {
-	Refused   dream.Outcome `json:"refused,omitempty"` // canceled or exhausted; empty: go on
+	Refused   dream.Outcome `json:"refused,omitempty"` // canceled, exhausted or aborted; empty: go on
 	Reason    string        `json:"reason,omitempty"`
 	Remaining budget.Micros `json:"remaining"` // what every cap above the phases still allows
 }
 
-// LieDown takes the agent's dreaming slot (O2) and the day's allowance, and opens the record of the night. It is the
-// first deed of every dream; done twice it changes nothing.
+// LieDown takes the agent's dreaming slot (O2) and the day's allowance, and writes the beginning of the night. An order
+// that would spend more than its agent may is refused as aborted. It is the first deed of every dream; done twice it
+// changes nothing.
 func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
 	o := r.Order
 	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run}
@@ -63,16 +66,25 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	}
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
-		return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: r.Run})))
+		return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 	}
 	if night.Outcome != dream.Dreaming && night.Run != r.Run {
 		return b.over(ctx, night, r.Run)
+	}
+	if night.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
+		faults, err := b.beyond(ctx, o)
+		if err != nil {
+			return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+		}
+		if faults != "" {
+			return LieDownResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.Run, dream.Aborted, faults)
+		}
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
 		return LieDownResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
 	}
-	if _, err := b.Memory.PutNote(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: r.Run}, orderNote, body); err != nil {
+	if _, err := b.Memory.PutNote(ctx, o.Agent, s.fence(), orderNote, body); err != nil {
 		return LieDownResult{}, tell(err)
 	}
 	if !o.Free {
@@ -98,6 +110,18 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	}
 	left, err := b.remaining(ctx, o)
 	return LieDownResult{Remaining: left}, tell(err)
+}
+
+// beyond says what an order wants that its agent, the fleet or the catalogue does not allow; empty when nothing.
+func (b *Bed) beyond(ctx context.Context, o Order) (string, error) {
+	agent, err := b.Memory.Agent(ctx, o.Agent)
+	if err != nil {
+		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
+	}
+	if err := o.Within(agent, b.Planner.FleetDay(), b.Catalog); err != nil {
+		return "the order is not within its limits: " + strings.ReplaceAll(err.Error(), "\n", "; "), nil
+	}
+	return "", nil
 }
 
 // over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
@@ -210,10 +234,11 @@ func (b *Bed) refuse(ctx context.Context, o Order, run string, outcome dream.Out
 	if night.Run == "" && night.Outcome == dream.Dreaming {
 		night.Outcome, night.Reason, night.Ended = outcome, reason, b.Now().UTC()
 		s := Sitting{Agent: o.Agent, Dream: o.Dream}
-		_, err = b.Memory.Commit(ctx, memory.Write{
-			Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night},
-			Events: []event.Event{b.event(s, "refused/"+run, event.DreamEnded{Outcome: outcome, Reason: reason})},
-		})
+		events := []event.Event{b.event(s, "refused/"+run, event.DreamEnded{Outcome: outcome, Reason: reason})}
+		if outcome == dream.Aborted {
+			events = append([]event.Event{b.event(s, "refused/"+run, event.DreamAborted{Reason: reason})}, events...)
+		}
+		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night}, Events: events})
 		err = errors.Join(err, b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
 	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: run})))
@@ -265,8 +290,7 @@ func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
 	if err != nil {
 		return result, tell(err)
 	}
-	fence := memory.Fence{Dream: r.Dream, Run: r.Run}
-	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, fence))
+	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
 }
 
 func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
@@ -354,7 +378,7 @@ func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows 
 		f := &dream.Fragment{
 			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
 			Content: said.Text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
-			Reason: "the dream ended before it was judged",
+			Reason: notJudged,
 		}
 		if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
 			return nil, nil, err
@@ -402,9 +426,6 @@ func (b *Bed) Plan(ctx context.Context, agent string) (PlanResult, error) {
 	order, reason, err := b.Planner.Plan(ctx, agent)
 	return PlanResult{Order: order, Reason: reason}, tell(err)
 }
-
-// DreamScope names the account of a whole dream.
-func DreamScope(dreamID string) string { return "dream:" + dreamID }
 
 func lastPhase(tallies []dream.Tally) dream.Phase {
 	if len(tallies) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // OrderVersion is the version of Order. Fields are only added.
@@ -58,15 +59,10 @@ func (o Order) Validate() error {
 			fault("no model for the role %s", role)
 		}
 	}
-	if o.Budget < 0 {
-		fault("budget is %s; it must not be negative", o.Budget)
+	if o.Budget < 0 || o.DayLimit < 0 {
+		fault("budget is %s and day_limit %s; they must not be negative", o.Budget, o.DayLimit)
 	}
 	return errors.Join(append(faults, o.Knobs.Validate())...)
-}
-
-// PhaseScope names the account of one phase of a dream.
-func PhaseScope(dreamID string, phase dream.Phase) string {
-	return "phase:" + dreamID + "/" + string(phase)
 }
 
 // Sitting names the dream run that acts; every deed carries it, and the store fences by it.
@@ -75,6 +71,8 @@ type Sitting struct {
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
 }
+
+func (s Sitting) fence() memory.Fence { return memory.Fence{Dream: s.Dream, Run: s.Run} }
 
 // End is a way for a paid deed to end that is no error.
 type End string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -97,16 +98,6 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	return d, nil
 }
 
-// DayAccounts are the caps of an agent's day: its own, its month's and the fleet's, each on the day of the agent's zone
-// (decision 3). Whoever pays for an agent outside of a dream checks the same accounts.
-func DayAccounts(agent dream.Agent, day string, fleet budget.Micros) []budget.Account {
-	return []budget.Account{
-		{Scope: "day:" + agent.ID + "/" + day, Limit: agent.Caps.Day},
-		{Scope: "month:" + agent.ID + "/" + day[:7], Limit: agent.Caps.Month},
-		{Scope: "fleet:" + day, Limit: fleet},
-	}
-}
-
 // freeze gives a draft its id, opens the record of the night and answers the order.
 func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error) {
 	o := d.order
@@ -115,8 +106,8 @@ func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error)
 		return o, fmt.Errorf("number the dream: %w", err)
 	}
 	o.Dream = workflows.DreamID(o.Handle, number)
-	o.Accounts = append([]budget.Account{{Scope: activities.DreamScope(o.Dream), Limit: o.Budget}}, DayAccounts(d.agent, o.Day, s.Options.FleetDay)...)
-	if err := o.Validate(); err != nil {
+	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, d.agent, o.Day, s.Options.FleetDay)
+	if err := errors.Join(o.Validate(), o.Within(d.agent, s.Options.FleetDay, s.Catalog)); err != nil {
 		return o, fmt.Errorf("order of %s: %w", o.Dream, err)
 	}
 	affect, err := s.Memory.Affect(ctx, o.Agent)

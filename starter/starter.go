@@ -194,6 +194,9 @@ func (s *Starter) Plan(ctx context.Context, agent string) (activities.Order, str
 	return order, "", err
 }
 
+// FleetDay is the cap of all agents together in one day.
+func (s *Starter) FleetDay() budget.Micros { return s.Options.FleetDay }
+
 // Lives looks at workflows on the server.
 type Lives struct{ Client client.Client }
 

@@ -112,7 +112,7 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, texts []string) ([
 	sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
 	v, err := h.purse.Embed(ctx, purse.Charge{
 		Step: "embed/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "import", Day: today,
-		Accounts: starter.DayAccounts(agent, today, h.told.Money.FleetDay),
+		Accounts: activities.DayAccounts(agent, today, h.told.Money.FleetDay),
 	}, model, texts)
 	return v.V, v.Space, err
 }

@@ -1,0 +1,196 @@
+package activities_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// house is a store, a bed over it, and the workflows that run by the test's word.
+type house struct {
+	t       *testing.T
+	ctx     context.Context
+	store   *sqlitestore.Store
+	bed     *activities.Bed
+	agent   dream.Agent
+	now     time.Time
+	fleet   budget.Micros
+	running map[string]bool // by workflow
+}
+
+const paidModel, freeModel = "house/paid", "house/free"
+
+var night = time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
+
+func build(t *testing.T) *house {
+	t.Helper()
+	ctx := context.Background()
+	store, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "memory.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	h := &house{
+		t: t, ctx: ctx, store: store, now: night, fleet: budget.Dollar, running: map[string]bool{},
+		agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "Asia/Tokyo", Tier: dream.Hardened, Caps: dream.Caps{Dream: 300, Day: 400, Month: 500}},
+	}
+	require.NoError(t, store.PutAgent(ctx, h.agent))
+	table := inference.Table{
+		paidModel: {Name: paidModel, Price: &budget.Price{In: 1, Out: 2}}, freeModel: {Name: freeModel, Price: &budget.Price{}},
+	}
+	now := func() time.Time { return h.now }
+	h.bed = &activities.Bed{
+		Ports: activities.Ports{Memory: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
+		Lives: h, Planner: h,
+	}
+	return h
+}
+
+func (h *house) Running(_ context.Context, workflow, _ string) (bool, error) {
+	return h.running[workflow], nil
+}
+
+func (h *house) Plan(context.Context, string) (activities.Order, string, error) {
+	return activities.Order{}, "nobody plans here", nil
+}
+
+func (h *house) FleetDay() budget.Micros { return h.fleet }
+
+// order is one that the agent may dream, its night on record.
+func (h *house) order(id string) activities.Order {
+	h.t.Helper()
+	o := activities.Order{
+		Version: activities.OrderVersion, Dream: id, Agent: h.agent.ID, Handle: h.agent.Handle, Tier: dream.Hardened, AsOf: night,
+		Day: "2026-10-20", Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(), Budget: 300, DayLimit: 400,
+	}
+	for _, role := range dream.Roles {
+		o.Models[role] = paidModel
+	}
+	o.Accounts = activities.DreamAccounts(id, o.Budget, h.agent, o.Day, h.fleet)
+	h.record(id, h.now)
+	return o
+}
+
+func (h *house) record(id string, at time.Time) {
+	h.t.Helper()
+	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: id, Add: []dream.Item{&dream.Night{
+		Head:     dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+		Workflow: id, Budget: 300,
+	}}})
+	require.NoError(h.t, err)
+}
+
+func (h *house) night(id string) *dream.Night {
+	h.t.Helper()
+	n, err := memory.One[*dream.Night](h.ctx, h.store, h.agent.ID, id)
+	require.NoError(h.t, err)
+	return n
+}
+
+func (h *house) lieDown(o activities.Order, run string) activities.LieDownResult {
+	h.t.Helper()
+	h.running[o.Dream] = true
+	lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: run})
+	require.NoError(h.t, err)
+	return lain
+}
+
+func (h *house) told(id string) []string {
+	h.t.Helper()
+	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)
+	require.NoError(h.t, err)
+	var types []string
+	for _, e := range events {
+		if e.Dream == id {
+			types = append(types, e.Type)
+		}
+	}
+	return types
+}
+
+func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	for range 2 {
+		require.Equal(t, activities.LieDownResult{Remaining: 300}, h.lieDown(o, "r1"))
+	}
+	h.agent.Caps.Dream = 1
+	require.NoError(t, h.store.PutAgent(h.ctx, h.agent))
+	require.Empty(t, h.lieDown(o, "r1").Refused, "caps that are lowered later do not reach into a running dream")
+	require.Equal(t, []string{event.DreamStarted{}.EventType()}, h.told(o.Dream))
+}
+
+func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
+	t.Parallel()
+	account := func(scope string, limit budget.Micros) func(*activities.Order) {
+		return func(o *activities.Order) {
+			for i, a := range o.Accounts {
+				if a.Scope == scope {
+					o.Accounts[i].Limit = limit
+				}
+			}
+		}
+	}
+	for reason, change := range map[string]func(*activities.Order){
+		"account dream:dream/echo/0001 is missing":             func(o *activities.Order) { o.Accounts = nil },
+		"account month:a1/2026-10 is missing":                  func(o *activities.Order) { o.Accounts = append(o.Accounts[:2], o.Accounts[3:]...) },
+		"account day:a1/2026-10-20 has the limit $0.000401":    account("day:a1/2026-10-20", 401),
+		"account month:a1/2026-10 has the limit unlimited":     account("month:a1/2026-10", budget.Unlimited),
+		"account fleet:2026-10-20 has the limit $1.000001":     account("fleet:2026-10-20", budget.Dollar+1),
+		"account dream:dream/echo/0001 has the limit $0.00035": account("dream:dream/echo/0001", 350),
+		"account fleet:2026-10-20 is named twice": func(o *activities.Order) {
+			o.Accounts = append(o.Accounts, budget.Account{Scope: "fleet:2026-10-20", Limit: 1})
+		},
+		"budget is $0.000301; one dream of the agent may cost $0.0003": func(o *activities.Order) { o.Budget = 301 },
+		"day_limit is unlimited": func(o *activities.Order) { o.DayLimit = budget.Unlimited },
+		`day is "2027-01-01", and as_of falls on 2026-10-20 in Asia/Tokyo`:  func(o *activities.Order) { o.Day = "2027-01-01" },
+		"it calls itself free, and its generator, house/paid, is not":       func(o *activities.Order) { o.Free = true },
+		"it calls itself free, and the price of its generator is not known": func(o *activities.Order) { o.Free, o.Models[dream.Generator] = true, "who/knows" },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			h := build(t)
+			o := h.order("dream/echo/0001")
+			change(&o)
+			lain := h.lieDown(o, "r1")
+			require.Equal(t, dream.Aborted, lain.Refused)
+			require.Contains(t, lain.Reason, reason)
+			require.NotContains(t, lain.Reason, "\n")
+			n := h.night(o.Dream)
+			require.Equal(t, dream.Aborted, n.Outcome)
+			require.Equal(t, lain.Reason, n.Reason)
+			require.Equal(t, []string{event.DreamAborted{}.EventType(), event.DreamEnded{}.EventType()}, h.told(o.Dream))
+			taken, err := h.store.Ledger().Allowance(h.ctx, h.agent.ID, o.Day)
+			require.NoError(t, err)
+			require.Zero(t, taken)
+			slots, err := h.store.Slots(h.ctx)
+			require.NoError(t, err)
+			require.Empty(t, slots)
+		})
+	}
+}
+
+func TestAnOrderMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	o.Budget, o.DayLimit, o.Free = 10, 20, true
+	for i := range o.Accounts {
+		o.Accounts[i].Limit = 10
+	}
+	for _, role := range dream.Roles {
+		o.Models[role] = freeModel
+	}
+	require.Equal(t, activities.LieDownResult{Remaining: 10}, h.lieDown(o, "r1"))
+}
