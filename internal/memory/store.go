@@ -90,6 +90,7 @@ type Hit struct {
 type Slot struct {
 	Fence
 	Workflow string
+	Cluster  string // id of the Temporal cluster and namespace that the holder runs on; empty when it is not known
 	Since    time.Time
 }
 
@@ -152,7 +153,8 @@ type Store interface {
 	// Undo archives what a dream made and restores what it changed, affect included, as revisions with the cause
 	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too.
 	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
-	// Forget erases items for good, revisions and vectors too, and scrubs them from sources (Z16). It answers how many.
+	// Forget erases items for good, revisions and vectors too, and scrubs them from sources (Z16). It answers how many. A store
+	// that keeps the ledger as well drops what the ledger kept of them: the answers of the dreams that made or changed them.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 
 	Close() error

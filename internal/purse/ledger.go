@@ -112,6 +112,9 @@ type Ledger interface {
 	Answer(ctx context.Context, step string) ([]byte, bool, error)
 	// Close turns the open attempts of a dream into Lost ones, and says how many and how much.
 	Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error)
+	// Forget drops the kept answers of a dream that has ended, and sees to it that attempts which still end leave none: text and
+	// vectors go, amounts stay (Z16). After an error, ask again.
+	Forget(ctx context.Context, dream string) error
 	// OpenDreams lists the dreams that have open attempts.
 	OpenDreams(ctx context.Context) ([]string, error)
 	Balance(ctx context.Context, scope string) (Balance, error)

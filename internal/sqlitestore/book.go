@@ -11,20 +11,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// Answer returns the finished answer of a step.
-func (s *Store) Answer(ctx context.Context, step string) ([]byte, bool, error) {
-	answer, found := []byte{}, false
-	err := s.read(ctx, func(d deal) error {
-		var err error
-		found, err = d.one("SELECT answer FROM answers WHERE step = ?", []any{step}, &answer)
-		return err
-	})
-	if err != nil || !found {
-		return nil, false, wrap(err, "answer of "+step)
-	}
-	return answer, true, nil
-}
-
 // OpenDreams lists the dreams that have open attempts, by id.
 func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 	var dreams []string

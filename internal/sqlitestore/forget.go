@@ -16,13 +16,16 @@ var errHeld = errors.New("the items are erased, but somebody reads an older stat
 // references are the fields in which items name other items.
 var references = []string{"sources", "newer", "scenario", "hypothesis", "parent", "fragment", "episodes", "insights"}
 
-// Forget erases items, their revisions and vectors, takes their ids out of what was made from them, and empties the
-// write-ahead log, so that their text is nowhere in the file.
+// Forget erases items, their revisions and vectors, takes their ids out of what was made from them, drops the answers that
+// dreams made or changed them from, and empties the write-ahead log, so that their text is nowhere in the file.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	erased := 0
 	err := s.write(ctx, func(d deal) error {
 		gone := map[string]bool{}
 		for _, id := range ids {
+			if err := d.forgetAnswers(agent, id); err != nil {
+				return err
+			}
 			n, err := d.exec("DELETE FROM items WHERE agent = ? AND id = ?", agent, id)
 			if err != nil {
 				return err
@@ -43,7 +46,7 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 		}
 		return d.afterErasure(agent, gone)
 	})
-	if err == nil && len(ids) > 0 && !s.private {
+	if err == nil && len(ids) > 0 {
 		err = s.emptyLog(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
 	}
 	if err != nil {
@@ -158,6 +161,9 @@ func scrubBody(kind dream.Kind, body []byte, gone map[string]bool) (string, bool
 
 // emptyLog moves the log into the file and cuts it to nothing.
 func (s *Store) emptyLog(ctx context.Context) error {
+	if s.private {
+		return nil
+	}
 	return s.peek(ctx, func(d deal) error {
 		var held, pages, moved int64
 		if _, err := d.one("PRAGMA wal_checkpoint(TRUNCATE)", nil, &held, &pages, &moved); err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
 const echo = "agent-echo"
@@ -67,6 +69,82 @@ func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 	for _, i := range forgotten {
 		require.NotContains(t, escaped(bytesOf), secret(i))
 	}
+}
+
+// TestNoAnswerOutlivesWhatIsForgotten has a night and its purchases quote a memory, and reads the file after each way to
+// forget: the ledger's at the end of the night, and the owner's in the midst of it.
+func TestNoAnswerOutlivesWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	const secret = "the lighthouse keeper's name"
+	for name, forget := range map[string]func(t *testing.T, s *sqlitestore.Store){
+		"TheNightCloses": func(t *testing.T, s *sqlitestore.Store) {
+			require.NoError(t, s.Ledger().Forget(t.Context(), "d1"))
+			require.NoError(t, s.Ledger().Forget(t.Context(), "d2"))
+		},
+		"TheOwnerForgetsWhatTheDreamMade": func(t *testing.T, s *sqlitestore.Store) {
+			n, err := s.Forget(t.Context(), echo, "made")
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "oneiros.db")
+			s := open(t, path)
+			made := &dream.Gist{Head: dream.Head{ID: "made", Agent: echo, Kind: dream.KindGist, At: dawn, State: dream.Live, Dream: "d1"}, Content: "plain"}
+			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d1", Add: []dream.Item{made}})
+			require.NoError(t, err)
+			retold := *made
+			retold.Content = "retold"
+			_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{&retold}})
+			require.NoError(t, err)
+			late := bought(t, s, "d1", "late")
+			for _, dreamID := range []string{"d1", "d2"} {
+				for i := range 20 {
+					answered(t, s, bought(t, s, dreamID, fmt.Sprint(i)), strings.Repeat(secret+" ", 1+i*i*i))
+				}
+			}
+			require.Contains(t, string(onDisk(t, path)), secret)
+			forget(t, s)
+			require.NotContains(t, string(onDisk(t, path)), secret)
+			answered(t, s, late, secret)
+			require.NotContains(t, string(onDisk(t, path)), secret)
+			rows, err := s.Ledger().Rows(t.Context(), purse.Query{States: []purse.State{purse.Settled}})
+			require.NoError(t, err)
+			require.Len(t, rows, 41)
+		})
+	}
+}
+
+// TestAVectorBoughtAwakeGoesWithItsMemory forgets a memory that was placed by an embedder that the ledger paid.
+func TestAVectorBoughtAwakeGoesWithItsMemory(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path)
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})
+	require.NoError(t, err)
+	answered(t, s, bought(t, s, "", "embed"), "[0.123456789]")
+	require.Contains(t, string(onDisk(t, path)), "0.123456789")
+	_, err = s.Forget(t.Context(), echo, "nobody")
+	require.NoError(t, err)
+	_, kept, err := s.Answer(t.Context(), "/embed")
+	require.NoError(t, err)
+	require.True(t, kept)
+	_, err = s.Forget(t.Context(), echo, "e")
+	require.NoError(t, err)
+	require.NotContains(t, string(onDisk(t, path)), "0.123456789")
+}
+
+func bought(t *testing.T, s *sqlitestore.Store, dreamID, step string) purse.Hold {
+	t.Helper()
+	hold, err := s.Ledger().Reserve(t.Context(), purse.Ask{Step: dreamID + "/" + step, Agent: echo, Dream: dreamID, Amount: 10, At: dawn})
+	require.NoError(t, err)
+	return hold
+}
+
+func answered(t *testing.T, s *sqlitestore.Store, hold purse.Hold, answer string) {
+	t.Helper()
+	require.NoError(t, s.Ledger().Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte(answer), At: dawn}))
 }
 
 // escaped undoes the one escape that JSON has for the markers.

@@ -120,11 +120,10 @@ func (d deal) settle(h purse.Hold, b purse.Bill, tokens string) error {
 	if _, err := d.exec("UPDATE attempts SET tokens = ?, finish = ? WHERE key = ?", tokens, b.Finish, t.key); err != nil {
 		return err
 	}
-	if b.Answer == nil {
+	if b.Answer == nil || t.forgotten {
 		return nil
 	}
-	_, err = d.exec("INSERT INTO answers (step, answer) VALUES (?, ?) ON CONFLICT DO NOTHING", h.Step, append([]byte{}, b.Answer...))
-	return err
+	return d.keepAnswer(h.Step, b.Answer)
 }
 
 // counts is what an ended attempt counts for. What nobody knows never counts less than was reserved.
@@ -165,11 +164,12 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 
 // attempt is what settling needs to know of one.
 type attempt struct {
-	key      int64
-	state    purse.State
-	reserved budget.Micros
-	counted  budget.Micros
-	accounts []budget.Account
+	key       int64
+	state     purse.State
+	reserved  budget.Micros
+	counted   budget.Micros
+	forgotten bool
+	accounts  []budget.Account
 }
 
 func (d deal) attempt(h purse.Hold) (attempt, bool, error) {
@@ -182,10 +182,10 @@ func (d deal) attempt(h purse.Hold) (attempt, bool, error) {
 
 func (d deal) attempts(where string, args ...any) ([]attempt, error) {
 	var out []attempt
-	err := d.each("SELECT key, state, reserved, counted, accounts FROM attempts"+where, args, func(scan func(...any) error) error {
+	err := d.each("SELECT key, state, reserved, counted, forgotten, accounts FROM attempts"+where, args, func(scan func(...any) error) error {
 		var t attempt
 		var accounts []byte
-		if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &accounts); err != nil {
+		if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &t.forgotten, &accounts); err != nil {
 			return err
 		}
 		out = append(out, t)

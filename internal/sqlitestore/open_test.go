@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -198,4 +199,24 @@ func TestAContextThatHasEndedWritesNothing(t *testing.T) {
 	n, err := s.Count(t.Context(), memory.Query{Agent: echo})
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	first, err := os.ReadFile("schema/0001.sql")
+	require.NoError(t, err)
+	db := raw(t, path)
+	do(t, db, string(first), "PRAGMA application_id = 0x6f6e6569", "PRAGMA user_version = 1",
+		`INSERT INTO slots VALUES ('agent-echo', 'd1', 'r1', 'w', '2026-03-01T06:00:00Z')`,
+		`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
+			VALUES ('d1/s', 1, 'echo', 'd1', 'onset', 'm', '2026-03-01', '[]', 5, 5, 'open', '2026-03-01T06:00:00Z')`)
+	s := open(t, path)
+	slots, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]memory.Slot{echo: {Fence: memory.Fence{Dream: "d1", Run: "r1"}, Workflow: "w", Since: dawn}}, slots)
+	answered(t, s, purse.Hold{Step: "d1/s", Attempt: 1}, "kept")
+	_, kept, err := s.Answer(t.Context(), "d1/s")
+	require.NoError(t, err)
+	require.True(t, kept)
 }

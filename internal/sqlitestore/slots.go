@@ -25,9 +25,10 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 			got = held
 			return nil
 		case memory.Fence{}, steal:
-			_, err := d.exec(`INSERT INTO slots (agent, dream, run, workflow, since) VALUES (?, ?, ?, ?, ?)
-				ON CONFLICT (agent) DO UPDATE SET dream = excluded.dream, run = excluded.run, workflow = excluded.workflow, since = excluded.since`,
-				agent, want.Dream, want.Run, want.Workflow, date(want.Since))
+			_, err := d.exec(`INSERT INTO slots (agent, dream, run, workflow, cluster, since) VALUES (?, ?, ?, ?, ?, ?)
+				ON CONFLICT (agent) DO UPDATE SET dream = excluded.dream, run = excluded.run, workflow = excluded.workflow,
+				cluster = excluded.cluster, since = excluded.since`,
+				agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since))
 			return err
 		default:
 			got = held
@@ -59,10 +60,10 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 	slots := map[string]memory.Slot{}
 	err := s.read(ctx, func(d deal) error {
-		return d.each("SELECT agent, dream, run, workflow, since FROM slots", nil, func(scan func(...any) error) error {
+		return d.each("SELECT agent, dream, run, workflow, cluster, since FROM slots", nil, func(scan func(...any) error) error {
 			var agent, since string
 			var slot memory.Slot
-			if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &since); err != nil {
+			if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since); err != nil {
 				return err
 			}
 			var err error
@@ -81,8 +82,8 @@ func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 func (d deal) slot(agent string) (memory.Slot, error) {
 	var slot memory.Slot
 	var since string
-	found, err := d.one("SELECT dream, run, workflow, since FROM slots WHERE agent = ?", []any{agent},
-		&slot.Dream, &slot.Run, &slot.Workflow, &since)
+	found, err := d.one("SELECT dream, run, workflow, cluster, since FROM slots WHERE agent = ?", []any{agent},
+		&slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since)
 	if err != nil || !found {
 		return memory.Slot{}, err
 	}

@@ -67,7 +67,7 @@ func dreamsAreNumbered(t *testing.T, s memory.Store) {
 }
 
 func slot(dreamID, run string) memory.Slot {
-	return memory.Slot{Fence: memory.Fence{Dream: dreamID, Run: run}, Workflow: "dream/" + dreamID, Since: dawn}
+	return memory.Slot{Fence: memory.Fence{Dream: dreamID, Run: run}, Workflow: "dream/" + dreamID, Cluster: "cluster of " + run, Since: dawn}
 }
 
 func oneHoldsTheSlot(t *testing.T, s memory.Store) {
@@ -106,6 +106,9 @@ func slotIsStolen(t *testing.T, s memory.Store) {
 	held, err := s.TakeSlot(t.Context(), echo, late, dead.Fence)
 	require.ErrorIs(t, err, memory.ErrTaken)
 	require.Equal(t, thief, held)
+	slots, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]memory.Slot{echo: thief}, slots)
 }
 
 func oneOfMany(t *testing.T, s memory.Store) {

@@ -23,6 +23,7 @@ func agreesWithModel(t *testing.T, l purse.Ledger) {
 			"reserve": m.reserve,
 			"settle":  m.settle,
 			"close":   m.close,
+			"forget":  m.forget,
 			"":        m.check,
 		})
 	})
@@ -34,6 +35,7 @@ type entry struct {
 	scopes  []string
 	state   purse.State
 	counted budget.Micros
+	mute    bool // forgotten before it ended
 }
 
 type model struct {
@@ -124,7 +126,7 @@ func (m *model) settle(t *rapid.T) {
 		e.counted = 0
 	case purse.Open:
 	}
-	if _, answered := m.answers[e.hold.Step]; !answered && b.Answer != nil {
+	if _, answered := m.answers[e.hold.Step]; !answered && b.Answer != nil && !e.mute {
 		m.answers[e.hold.Step] = string(b.Answer)
 	}
 }
@@ -142,6 +144,17 @@ func (m *model) close(t *rapid.T) {
 	require.NoError(t, err)
 	require.Equal(t, n, gotN)
 	require.Equal(t, sum, gotSum)
+}
+
+func (m *model) forget(t *rapid.T) {
+	dream := m.name("dream", rapid.IntRange(0, 2).Draw(t, "dream"))
+	require.NoError(t, m.ledger.Forget(t.Context(), dream))
+	for i, e := range m.entries {
+		if e.dream == dream {
+			delete(m.answers, e.hold.Step)
+			m.entries[i].mute = true
+		}
+	}
 }
 
 func (m *model) check(t *rapid.T) {

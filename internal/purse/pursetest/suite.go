@@ -31,6 +31,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 		{"ALostAttemptMayStillBeSettled", lostMaySettle},
 		{"TheFirstAnswerOfAStepStays", firstAnswerStays},
 		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
+		{"ADreamThatIsForgottenKeepsItsMoneyAndNoAnswer", forgettingKeepsMoney},
 		{"RowsTellWhatWasAskedAndWhatBecameOfIt", rowsTell},
 		{"AnAllowanceIsAPlanAndNotSpending", allowanceIsPlan},
 		{"TheLedgerAgreesWithAPlainModel", agreesWithModel},
@@ -229,6 +230,39 @@ func closingCounts(t *testing.T, l purse.Ledger) {
 	require.Equal(t, []string{"d0"}, dreams)
 	settle(t, l, late, purse.Bill{State: purse.Settled, Amount: 3})
 	require.Equal(t, purse.Balance{Reserved: 10, Spent: 15}, balance(t, l, "day"))
+}
+
+func forgettingKeepsMoney(t *testing.T, l purse.Ledger) {
+	said := func(step string) bool {
+		_, found, err := l.Answer(t.Context(), step)
+		require.NoError(t, err)
+		return found
+	}
+	end := func(h purse.Hold, state purse.State) {
+		settle(t, l, h, purse.Bill{State: state, Amount: 5, Answer: []byte("answer of " + h.Step)})
+	}
+	end(reserve(t, l, ask("s1", 20, "day")), purse.Settled)
+	other := ask("s2", 20, "day")
+	other.Dream = "d2"
+	end(reserve(t, l, other), purse.Settled)
+	open, lost := reserve(t, l, ask("s3", 10, "day")), reserve(t, l, ask("s4", 10, "day"))
+	settle(t, l, lost, purse.Bill{State: purse.Lost, Amount: 10})
+	before := rows(t, l, purse.Query{})
+	for range 2 {
+		require.NoError(t, l.Forget(t.Context(), "d1"))
+	}
+	require.NoError(t, l.Forget(t.Context(), "never dreamt"))
+	require.Error(t, l.Forget(t.Context(), ""))
+	require.Equal(t, before, rows(t, l, purse.Query{}))
+	require.False(t, said("s1"))
+	require.True(t, said("s2"), "another dream's stays")
+	end(open, purse.Settled) // they come home late
+	end(lost, purse.Settled)
+	require.False(t, said("s3"))
+	require.False(t, said("s4"))
+	require.Equal(t, purse.Balance{Spent: 20}, balance(t, l, "day"))
+	end(reserve(t, l, ask("s1", 20, "day")), purse.Settled) // asked anew, it is answered anew
+	require.True(t, said("s1"))
 }
 
 func rowsTell(t *testing.T, l purse.Ledger) {

@@ -1,0 +1,75 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+)
+
+// Answer returns the finished answer of a step.
+func (s *Store) Answer(ctx context.Context, step string) ([]byte, bool, error) {
+	answer, found := []byte{}, false
+	err := s.read(ctx, func(d deal) error {
+		var err error
+		found, err = d.one("SELECT answer FROM answers WHERE step = ?", []any{step}, &answer)
+		return err
+	})
+	if err != nil || !found {
+		return nil, false, wrap(err, "answer of "+step)
+	}
+	return answer, true, nil
+}
+
+func (d deal) keepAnswer(step string, answer []byte) error {
+	_, err := d.exec("INSERT INTO answers (step, answer) VALUES (?, ?) ON CONFLICT DO NOTHING", step, append([]byte{}, answer...))
+	return err
+}
+
+// Forget drops a dream's kept answers and empties the write-ahead log, so that they are nowhere in the file. On the Store,
+// Forget erases memories.
+func (s Ledger) Forget(ctx context.Context, dream string) error {
+	err := s.write(ctx, func(d deal) error {
+		if dream == "" {
+			return errors.New("the dream's id is empty")
+		}
+		return d.dropAnswers("dream = ?", dream)
+	})
+	if err == nil {
+		err = s.emptyLog(context.WithoutCancel(ctx))
+	}
+	return wrap(err, "forget the answers of dream "+dream)
+}
+
+// dropAnswers removes the answers of the steps whose attempts fit, and marks those of these attempts that may still bring one.
+func (d deal) dropAnswers(fit string, args ...any) error {
+	if _, err := d.exec("DELETE FROM answers WHERE step IN (SELECT step FROM attempts WHERE "+fit+")", args...); err != nil {
+		return err
+	}
+	_, err := d.exec("UPDATE attempts SET forgotten = 1 WHERE state IN ('open', 'unknown') AND "+fit, args...)
+	return err
+}
+
+// forgetAnswers drops what the ledger keeps of an item about to be erased: the answers of every dream that made or changed
+// it, and whatever was bought for the agent awake, such as its vector.
+func (d deal) forgetAnswers(agent, id string) error {
+	var dreams []string
+	err := d.each(`SELECT dream FROM items WHERE agent = ? AND id = ? UNION SELECT cause FROM items WHERE agent = ? AND id = ?
+		UNION SELECT cause FROM revisions WHERE agent = ? AND id = ?`, []any{agent, id, agent, id, agent, id},
+		func(scan func(...any) error) error {
+			var dream string
+			err := scan(&dream)
+			dreams = append(dreams, dream)
+			return err
+		})
+	if err != nil || len(dreams) == 0 {
+		return err
+	}
+	for _, dream := range dreams {
+		if dream == "" {
+			continue
+		}
+		if err := d.dropAnswers("dream = ?", dream); err != nil {
+			return err
+		}
+	}
+	return d.dropAnswers("agent = ? AND dream = ''", agent)
+}
