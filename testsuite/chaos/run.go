@@ -258,18 +258,21 @@ const (
 	sorts
 )
 
-// caps of an agent: roomy, but for the one its lane is there to meet.
+// caps of an agent: roomy, but for the one its lane is there to meet, which lets about the first half of its dreams pass.
 func (p *performance) caps(lane int) dream.Caps {
-	roomy := dream.Caps{Dream: 64 * p.fair, Day: 20_000 * p.fair, Month: 20_000 * p.fair}
+	all := p.fair * budget.Micros(p.each())
+	roomy := dream.Caps{Dream: 64 * p.fair, Day: 1000 * all, Month: 1000 * all}
 	switch lane % sorts {
 	case tightMonth:
-		tight := p.fair * 6 / 5
-		return dream.Caps{Dream: tight, Day: tight, Month: tight}
+		return dream.Caps{Dream: min(4*p.fair, all*2/5), Day: all * 2 / 5, Month: all * 2 / 5}
 	case tightDay:
-		roomy.Dream, roomy.Day = 2*p.fair, 3*p.fair
+		roomy.Dream, roomy.Day = 4*p.fair, max(4*p.fair, all*3/2)
 	}
 	return roomy
 }
+
+// each is how many dreams an agent has.
+func (p *performance) each() int { return (p.run.Dreams + p.run.AtOnce - 1) / p.run.AtOnce }
 
 // budget draws what a dream may cost: two of five a quarter to twice of what an undisturbed night costs, too little for
 // the reservations of its last phases, the others up to 64 times as much.
@@ -302,7 +305,8 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	case tightDay:
 		w.AsOf = stage.Night
 	case tightFleet:
-		w.AsOf, s.Options.FleetDay = crowded, p.fair*3/2
+		crowd := (p.run.AtOnce + sorts - 1 - tightFleet) / sorts * p.each()
+		w.AsOf, s.Options.FleetDay = crowded, p.fair*budget.Micros(crowd)*3/10
 	}
 	s.Options.Knobs = k
 	s.Options.Models = map[dream.Role]string{}

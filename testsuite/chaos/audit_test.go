@@ -1,0 +1,140 @@
+package chaos_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// flawless is the evidence of one dream in which nothing is wrong: a partial that became a fragment, and one whose answer
+// never arrived.
+func flawless() chaos.Evidence {
+	id, ended := "dream/echo/0001", time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
+	order := activities.Order{
+		Dream: id, Agent: "a", Handle: "echo", Day: "2026-10-19", Budget: 1000, Knobs: dream.DefaultKnobs(),
+		Accounts: []budget.Account{{Scope: "dream:" + id, Limit: 1000}, {Scope: "day:a/2026-10-19", Limit: 2000}},
+	}
+	accounts := append([]budget.Account{{Scope: "phase:" + id + "/onset", Limit: 100}}, order.Accounts...)
+	row := func(deed string, attempt int, state purse.State, counted budget.Micros) purse.Row {
+		return purse.Row{
+			Ask:     purse.Ask{Step: id + "/onset/" + deed, Agent: "a", Dream: id, Phase: "onset", Accounts: accounts},
+			Attempt: attempt, Reserved: 60, Counted: counted, State: state, Ended: ended,
+		}
+	}
+	call := func(n int, deed string, cost budget.Micros) provider.Call {
+		return provider.Call{Number: n, Key: id + "/onset/" + deed, Cost: cost, Charged: true, Completed: true}
+	}
+	night := &dream.Night{
+		Head: dream.Head{ID: id, Agent: "a", Dream: id}, Outcome: dream.Completed, Ended: ended, Spent: 70, Run: "r",
+	}
+	log := []event.Event{
+		{ID: "1", Seq: 1, Agent: "a", Dream: id, Type: "DreamStarted", Data: json.RawMessage("{}")},
+		{ID: "2", Seq: 2, Agent: "a", Dream: id, Type: "DreamEnded", Data: json.RawMessage("{}")},
+	}
+	e := chaos.Evidence{
+		Book: provider.Book{Calls: []provider.Call{call(1, "1/partial-1#1", 10), call(2, "1/partial-2#1", 12)}},
+		Rows: []purse.Row{row("1/partial-1", 1, purse.Settled, 10), row("1/partial-2", 1, purse.Lost, 60)},
+		Dreams: []chaos.Dream{{
+			Night: night, Begun: true, Closed: true, Order: order, Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
+		}},
+		Events:     map[string][]event.Event{"a": log},
+		Balances:   map[string]purse.Balance{},
+		Allowances: map[string]budget.Micros{"a/2026-10-19": 1000},
+		Answers:    map[string]int{id + "/onset/1/partial-1": 1},
+		Fragments:  map[string]*dream.Fragment{id + "/onset/1.1": {Head: dream.Head{ID: id + "/onset/1.1"}, Cycle: 1, Status: dream.FragmentRaw}},
+	}
+	for _, a := range accounts {
+		e.Balances[a.Scope] = purse.Balance{Spent: 70}
+	}
+	return e
+}
+
+func TestTheAuditFindsEveryFlaw(t *testing.T) {
+	t.Parallel()
+	e := flawless()
+	require.NoError(t, e.Audit())
+	for name, c := range map[string]struct {
+		flaw func(*chaos.Evidence)
+		says string
+	}{
+		"unreserved call":     {func(e *chaos.Evidence) { e.Book.Calls[1].Key = "dream/echo/0001/onset/1/partial-9#1" }, "nobody reserved"},
+		"key used twice":      {func(e *chaos.Evidence) { e.Book.Calls[1].Key = e.Book.Calls[0].Key }, "used for two calls"},
+		"ledger below till":   {func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 61 }, "the ledger counts"},
+		"cap exceeded":        {func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 91 }, "cap phase:dream/echo/0001/onset is $0.0001 and the till took $0.000101"},
+		"doubled settlement":  {func(e *chaos.Evidence) { e.Rows[0].Counted = 20 }, "truthfully billed"},
+		"account left out":    {func(e *chaos.Evidence) { e.Rows[0].Accounts = e.Rows[0].Accounts[:2] }, "was reserved under"},
+		"wrong balance":       {func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 71} }, "its rows make"},
+		"reserved for ever":   {func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 70, Reserved: 1} }, "its rows make"},
+		"open attempts":       {func(e *chaos.Evidence) { e.Open = []string{"dream/echo/0001"} }, "open reservations"},
+		"slot held":           {func(e *chaos.Evidence) { e.Slots = map[string]memory.Slot{"a": {}} }, "still held"},
+		"no outcome":          {func(e *chaos.Evidence) { e.Dreams[0].Night.Outcome = dream.Dreaming }, "its record says outcome"},
+		"no reason":           {func(e *chaos.Evidence) { e.Dreams[0].Night.Outcome = dream.Exhausted }, "its record says outcome"},
+		"workflow disagrees":  {func(e *chaos.Evidence) { e.Dreams[0].Result.Outcome = dream.Empty }, "its workflow says"},
+		"workflow runs":       {func(e *chaos.Evidence) { e.Dreams[0].Closed = false }, "still runs"},
+		"record below ledger": {func(e *chaos.Evidence) { e.Dreams[0].Night.Spent, e.Dreams[0].Result.Spent = 69, 69 }, "were spent"},
+		"record above ledger": {func(e *chaos.Evidence) { e.Dreams[0].Night.Spent, e.Dreams[0].Result.Spent = 71, 71 }, "were spent"},
+		"two ends":            {func(e *chaos.Evidence) { e.Events["a"][0].Type = "DreamEnded" }, "2 ends"},
+		"gap in the log":      {func(e *chaos.Evidence) { e.Events["a"][1].Seq = 3 }, "has the number 3"},
+		"event told twice":    {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "told twice"},
+		"allowance kept back": {func(e *chaos.Evidence) { e.Allowances["a/2026-10-19"] = 0 }, "the allowance taken"},
+		"aborted keeps it": {func(e *chaos.Evidence) {
+			e.Dreams[0].Night.Outcome, e.Dreams[0].Result.Outcome = dream.Aborted, dream.Aborted
+		}, "the allowance taken"},
+		"provider failed it":   {func(e *chaos.Evidence) { e.Book.Failed = []string{"a request carried tools"} }, "carried tools"},
+		"call of no dream":     {func(e *chaos.Evidence) { e.Dreams[0].Begun = false }, "belongs to no dream"},
+		"row of another dream": {func(e *chaos.Evidence) { e.Rows[0].Phase = "rem" }, "belongs to dream"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := flawless()
+			c.flaw(&e)
+			require.ErrorContains(t, e.Audit(), c.says)
+		})
+	}
+}
+
+func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
+	t.Parallel()
+	e := flawless()
+	caught, err := e.Partials()
+	require.NoError(t, err)
+	require.Equal(t, chaos.Caught{Captured: 1, Cuts: 1}, caught)
+	require.NoError(t, e.Once())
+	first, second := "dream/echo/0001/onset/1.1", "dream/echo/0001/onset/1.2"
+
+	e.Fragments[first].Status = dream.FragmentDiscarded
+	caught, err = e.Partials()
+	require.NoError(t, err)
+	require.Equal(t, chaos.Caught{Discarded: 1, Cuts: 1}, caught)
+
+	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1}
+	_, err = e.Partials()
+	require.ErrorContains(t, err, "has no answer at the till")
+
+	delete(e.Fragments, second)
+	delete(e.Fragments, first)
+	_, err = e.Partials()
+	require.ErrorContains(t, err, "no fragment tells of it")
+
+	e = flawless()
+	e.Rows[1].State = purse.Settled
+	_, err = e.Partials()
+	require.ErrorContains(t, err, "nobody has its answer")
+
+	e = flawless()
+	e.Rows = append(e.Rows, e.Rows[0])
+	e.Rows[2].Attempt = 2
+	require.ErrorContains(t, e.Once(), "was bought again")
+}
