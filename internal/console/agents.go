@@ -187,7 +187,7 @@ func (app *App) agentsAdd() *cobra.Command {
 func (app *App) agentsEdit() *cobra.Command {
 	cmd := &cobra.Command{Use: "edit HANDLE", Short: "Change an agent; what is not named stays", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeHandles}
 	flags := addAgentFlags(cmd)
-	cmd.Flags().StringVar(&flags.handle, "handle", "", "a new `name`; its memory stays")
+	cmd.Flags().StringVar(&flags.handle, "handle", "", "a new `name`, which an agent that has dreamt cannot have; its memory stays")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, err := app.within(cmd.Context())
 		if err != nil {
@@ -203,6 +203,7 @@ func (app *App) agentsEdit() *cobra.Command {
 }
 
 func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a dream.Agent, did string) error {
+	name := a.Handle
 	if err := flags.apply(cmd, &a); err != nil {
 		return usage(err)
 	}
@@ -215,7 +216,10 @@ func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a drea
 		}
 	}
 	if err := h.Store.PutAgent(cmd.Context(), a); err != nil {
-		return fmt.Errorf("agent %s was not %s: %w", a.Handle, did, err)
+		if errors.Is(err, memory.ErrDreamt) {
+			return exit(Usage, "agent %s keeps its name: it has dreamt, and its dreams and what they cost are named by it", name)
+		}
+		return fmt.Errorf("agent %s was not %s: %w", name, did, err)
 	}
 	if app.json {
 		return app.answer(a)

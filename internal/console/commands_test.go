@@ -40,6 +40,13 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--model", "observer=nobody/knows"))
 	require.Contains(t, d.err.String(), "not configured")
 	require.Equal(t, console.NotFound, d.run(80, "agents", "show", "nobody"))
+
+	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--handle", "murmur"), d.err.String())
+	_, err = d.store.NextDream(t.Context(), a.ID)
+	require.NoError(t, err)
+	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
+	require.Equal(t, "oneiros: agent murmur keeps its name: it has dreamt, and its dreams and what they cost are named by it\nSee oneiros --help.\n", d.err.String())
+	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."), d.err.String())
 }
 
 func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {

@@ -17,6 +17,7 @@ var (
 	ErrTaken    = errors.New("taken")       // handle or dreaming slot held by somebody else
 	ErrFenced   = errors.New("fenced")      // the writer no longer holds the agent's dreaming slot
 	ErrSpace    = errors.New("other space") // vectors of two embedders may not be mixed
+	ErrDreamt   = errors.New("has dreamt")  // dreams and ledger are named by the handle, which stays from the first dream on
 	ErrStale    = errors.New("stale")       // the item has changed since it was read; read it again
 )
 
@@ -104,7 +105,8 @@ type Undone struct {
 // Store remembers. Every method is safe for concurrent use, by several processes of one deployment.
 // Answers are complete copies: changing one changes nothing remembered.
 type Store interface {
-	// PutAgent creates an agent or replaces the one with the same id. ErrTaken when another agent has the handle.
+	// PutAgent creates an agent or replaces the one with the same id. ErrTaken when another agent has the handle, ErrDreamt
+	// when the agent would get another handle than the one it has dreamt under.
 	PutAgent(ctx context.Context, a dream.Agent) error
 	// Agent finds by id or handle. ErrNotFound.
 	Agent(ctx context.Context, idOrHandle string) (dream.Agent, error)

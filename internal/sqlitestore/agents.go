@@ -28,6 +28,9 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 		if taken && holder != a.ID {
 			return fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, holder, memory.ErrTaken)
 		}
+		if err := d.keepsHandle(a); err != nil {
+			return err
+		}
 		_, err = d.exec(`INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle, string(body))
 		return err
@@ -36,6 +39,19 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 		return fmt.Errorf("put agent %s: %w", a.ID, err)
 	}
 	return nil
+}
+
+// keepsHandle refuses a new name for an agent that has dreamt under its old one.
+func (d deal) keepsHandle(a dream.Agent) error {
+	var old string
+	if known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !known || old == a.Handle {
+		return err
+	}
+	l, err := d.life(a.ID)
+	if err != nil || l.dreams == 0 {
+		return err
+	}
+	return fmt.Errorf("it cannot be called %q, for its dreams and their ledger are named %q: %w", a.Handle, old, memory.ErrDreamt)
 }
 
 // Agent finds by id, then by handle.

@@ -13,6 +13,7 @@ var agents = []clause{
 	{"AnAgentIsFoundByIdAndByHandle", agentIsFound},
 	{"AHandleBelongsToOneAgent", handleBelongsToOne},
 	{"AgentsAreListedByHandle", agentsByHandle},
+	{"AnAgentThatHasDreamtKeepsItsHandle", dreamerKeepsHandle},
 }
 
 func agent(id, handle string) dream.Agent {
@@ -49,6 +50,25 @@ func handleBelongsToOne(t *testing.T, s memory.Store) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	require.NoError(t, s.PutAgent(t.Context(), agent("a1", "other")))
 	require.NoError(t, s.PutAgent(t.Context(), agent("a2", "echo")))
+}
+
+func dreamerKeepsHandle(t *testing.T, s memory.Store) {
+	require.NoError(t, s.PutAgent(t.Context(), agent("a1", "echo")))
+	require.NoError(t, s.PutAgent(t.Context(), agent("a1", "murmur")))
+	_, err := s.NextDream(t.Context(), "a1")
+	require.NoError(t, err)
+	err = s.PutAgent(t.Context(), agent("a1", "echo"))
+	require.ErrorIs(t, err, memory.ErrDreamt)
+	require.ErrorContains(t, err, `named "murmur"`)
+	changed := agent("a1", "murmur")
+	changed.Persona = "Murmur now."
+	require.NoError(t, s.PutAgent(t.Context(), changed))
+	got, err := s.Agent(t.Context(), "a1")
+	require.NoError(t, err)
+	require.Equal(t, changed, got)
+	_, err = s.NextDream(t.Context(), "a2") // a counter may be older than the record
+	require.NoError(t, err)
+	require.NoError(t, s.PutAgent(t.Context(), agent("a2", "vega")))
 }
 
 func agentsByHandle(t *testing.T, s memory.Store) {
