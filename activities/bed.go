@@ -23,7 +23,7 @@ type Lives interface {
 
 // Planner freezes an order for a dream that nobody asked for by hand.
 type Planner interface {
-	// Plan answers with an empty order and a reason when the agent should not dream now.
+	// Plan answers with an empty order and a reason when the agent should not dream now. It writes no record.
 	Plan(ctx context.Context, agent string) (Order, string, error)
 	// FleetDay is the deployment's cap of all agents together in one day.
 	FleetDay() budget.Micros
@@ -55,6 +55,11 @@ type LieDownResult struct {
 // changes nothing.
 func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
 	o := r.Order
+	if o.Alone {
+		if err := b.open(ctx, o); err != nil {
+			return LieDownResult{}, tell(err)
+		}
+	}
 	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run}
 	held, err := b.takeSlot(ctx, s, r.Workflow)
 	if errors.Is(err, memory.ErrTaken) {
@@ -112,6 +117,20 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	return LieDownResult{Remaining: left}, tell(err)
 }
 
+// open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
+// which comes to nothing leaves nothing behind. A record that exists stays as it is.
+func (b *Bed) open(ctx context.Context, o Order) error {
+	affect, err := b.Memory.Affect(ctx, o.Agent)
+	if err != nil {
+		return err
+	}
+	_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{o.Night("", affect.PAD, b.Now())}})
+	if err != nil {
+		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
+	}
+	return nil
+}
+
 // beyond says what an order wants that its agent, the fleet or the catalogue does not allow; empty when nothing.
 func (b *Bed) beyond(ctx context.Context, o Order) (string, error) {
 	agent, err := b.Memory.Agent(ctx, o.Agent)
@@ -125,12 +144,17 @@ func (b *Bed) beyond(ctx context.Context, o Order) (string, error) {
 }
 
 // over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
+// One that was withdrawn while it lay down leaves nothing behind.
 func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDownResult, error) {
-	result := LieDownResult{Refused: night.Outcome, Reason: night.Reason}
+	fence := memory.Fence{Dream: night.ID, Run: run}
 	if night.Run != "" {
-		result = LieDownResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
+		result := LieDownResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
+		return result, tell(b.Memory.FreeSlot(ctx, night.Agent, fence))
 	}
-	return result, tell(b.Memory.FreeSlot(ctx, night.Agent, memory.Fence{Dream: night.ID, Run: run}))
+	err := errors.Join(
+		b.Purse.Ledger.GiveBack(ctx, night.ID), b.Memory.DropNotes(ctx, night.Agent, night.ID), b.Memory.FreeSlot(ctx, night.Agent, fence),
+	)
+	return LieDownResult{Refused: night.Outcome, Reason: night.Reason}, tell(err)
 }
 
 // takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open.
@@ -151,77 +175,6 @@ func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.
 		return held, err
 	}
 	return b.Memory.TakeSlot(ctx, s.Agent, want, held.Fence)
-}
-
-// bury closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
-func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, held.Dream)
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil
-	}
-	if err != nil || night.Outcome != dream.Dreaming {
-		return err
-	}
-	s := Sitting{Agent: agent, Dream: held.Dream, Run: held.Run}
-	_, err = b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: "its workflow was terminated"})
-	return err
-}
-
-// Reconcile frees the slots of dreams whose workflows have closed, and closes whatever such dreams left open in the
-// ledger. It answers how many dreams it put in order.
-func (b *Bed) Reconcile(ctx context.Context) (int, error) {
-	slots, err := b.Memory.Slots(ctx)
-	if err != nil {
-		return 0, err
-	}
-	buried := 0
-	for agent, held := range slots {
-		running, err := b.Lives.Running(ctx, held.Workflow, held.Run)
-		if err != nil {
-			return buried, err
-		}
-		if running {
-			continue
-		}
-		if err := b.bury(ctx, agent, held); err != nil {
-			return buried, err
-		}
-		if err := b.Memory.FreeSlot(ctx, agent, held.Fence); err != nil {
-			return buried, err
-		}
-		buried++
-	}
-	closed, err := b.closeLeftovers(ctx)
-	return buried + closed, err
-}
-
-// closeLeftovers counts as spent what a deed reserved after its dream was buried, and died with: the slot is gone by then.
-func (b *Bed) closeLeftovers(ctx context.Context) (int, error) {
-	open, err := b.Purse.Ledger.OpenDreams(ctx)
-	if err != nil {
-		return 0, err
-	}
-	closed := 0
-	for _, id := range open {
-		rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: id, Limit: 1})
-		if err != nil {
-			return closed, err
-		}
-		for _, row := range rows {
-			night, err := memory.One[*dream.Night](ctx, b.Memory, row.Agent, id)
-			if err != nil && !errors.Is(err, memory.ErrNotFound) {
-				return closed, err
-			}
-			if err == nil && night.Outcome == dream.Dreaming {
-				continue
-			}
-			if _, _, err := b.Purse.Ledger.Close(ctx, id, b.Now()); err != nil {
-				return closed, err
-			}
-			closed++
-		}
-	}
-	return closed, nil
 }
 
 // refuse closes the record of a dream that never began. It is written without a fence: the slot is another's. The record
@@ -259,151 +212,6 @@ func (b *Bed) remaining(ctx context.Context, o Order) (budget.Micros, error) {
 	return left, nil
 }
 
-// Ending is how a dream ends.
-type Ending struct {
-	Outcome dream.Outcome `json:"outcome"`
-	Reason  string        `json:"reason,omitempty"`
-	Kept    int           `json:"kept"`
-	Tallies []dream.Tally `json:"tallies,omitempty"`
-}
-
-// RiseRequest ends a sitting.
-type RiseRequest struct {
-	Sitting
-	Ending Ending `json:"ending"`
-}
-
-// RiseResult is what the dream cost, all caps and phases together.
-type RiseResult struct {
-	Spent   budget.Micros `json:"spent"`
-	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
-	Tallies []dream.Tally `json:"tallies,omitempty"`
-}
-
-// Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
-func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
-	if err != nil {
-		return RiseResult{}, tell(err)
-	}
-	result, err := b.close(ctx, r.Sitting, night, r.Ending)
-	if err != nil {
-		return result, tell(err)
-	}
-	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
-}
-
-func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
-	ledger := b.Purse.Ledger
-	lost, _, err := ledger.Close(ctx, s.Dream, b.Now())
-	if err != nil {
-		return RiseResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
-	}
-	rows, err := ledger.Rows(ctx, purse.Query{Dream: s.Dream})
-	if err != nil {
-		return RiseResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
-	}
-	if e.Outcome == dream.Aborted {
-		if err := ledger.GiveBack(ctx, s.Dream); err != nil {
-			return RiseResult{}, fmt.Errorf("give back the allowance of %s: %w", s.Dream, err)
-		}
-	}
-	unjudged, told, err := b.unjudged(ctx, s, night, rows)
-	if err != nil {
-		return RiseResult{}, err
-	}
-	if night.Outcome == dream.Dreaming {
-		night.Outcome, night.Reason, night.Ended = e.Outcome, e.Reason, b.Now().UTC()
-	}
-	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
-	for _, row := range rows {
-		night.Spent += row.Counted
-	}
-	events := told
-	if e.Outcome == dream.Aborted {
-		events = append(events, b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason}))
-	}
-	events = append(events, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept}))
-	w := memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: events}
-	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
-		err = b.closeUnfenced(ctx, s, w)
-	}
-	if err != nil {
-		return RiseResult{}, err
-	}
-	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
-		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
-	}
-	return RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}, nil
-}
-
-// closeUnfenced closes the record of a dream that holds no slot: one that never came to lie down. Whoever took a slot over
-// has closed the record of the dream that held it.
-func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write) error {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
-	if err != nil || night.Outcome != dream.Dreaming {
-		return err
-	}
-	w.Agent, w.Cause = s.Agent, s.Dream
-	if _, err := b.Memory.Commit(ctx, w); err != nil {
-		return fmt.Errorf("close the record of %s: %w", s.Dream, err)
-	}
-	return nil
-}
-
-// unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
-// that every answer that was bought can be found (H5).
-func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
-	o := Order{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
-	var found []dream.Item
-	var told []event.Event
-	seen := map[string]bool{}
-	for _, row := range rows {
-		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
-		if !ok || !strings.Contains(step, "/partial-") || seen[row.Step] {
-			continue
-		}
-		seen[row.Step] = true
-		said, err := bought(ctx, b.Purse.Ledger, row.Step)
-		if err != nil {
-			return nil, nil, err
-		}
-		if said.Attempt == 0 {
-			continue
-		}
-		var cycle, turn int
-		if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err != nil {
-			return nil, nil, fmt.Errorf("read step %s: %w", row.Step, err)
-		}
-		f := &dream.Fragment{
-			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
-			Content: said.Text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
-			Reason: notJudged,
-		}
-		if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
-			return nil, nil, err
-		} else if len(known) > 0 {
-			continue
-		}
-		found = append(found, f)
-		told = append(told, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
-	}
-	return found, told, nil
-}
-
-// bought is the finished answer of a step; its attempt is 0 when there is none.
-func bought(ctx context.Context, ledger purse.Ledger, step string) (purse.Paid, error) {
-	var paid purse.Paid
-	body, ok, err := ledger.Answer(ctx, step)
-	if err != nil || !ok {
-		return paid, err
-	}
-	if err := json.Unmarshal(body, &paid); err != nil {
-		return paid, fmt.Errorf("read the answer kept for %s: %w", step, err)
-	}
-	return paid, nil
-}
-
 // Running asks whether a workflow still runs.
 func (b *Bed) Running(ctx context.Context, r RunningRequest) (bool, error) {
 	return b.Lives.Running(ctx, r.Workflow, r.Run)
@@ -421,17 +229,11 @@ type PlanResult struct {
 	Reason string `json:"reason,omitempty"` // not empty: do not dream now
 }
 
-// Plan freezes an order for a dream that starts by itself.
+// Plan freezes an order for a dream that starts by itself. It writes nothing, so that it may be done twice: the record is
+// opened when the dream lies down.
 func (b *Bed) Plan(ctx context.Context, agent string) (PlanResult, error) {
 	order, reason, err := b.Planner.Plan(ctx, agent)
 	return PlanResult{Order: order, Reason: reason}, tell(err)
-}
-
-func lastPhase(tallies []dream.Tally) dream.Phase {
-	if len(tallies) == 0 {
-		return ""
-	}
-	return tallies[len(tallies)-1].Phase
 }
 
 // MoodRequest asks how the agent feels.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 // OrderVersion is the version of Order. Fields are only added.
@@ -33,6 +34,7 @@ type Order struct {
 	Free       bool                  `json:"free"`            // every model states a price of zero
 	Searchable bool                  `json:"searchable"`      // the cluster has our search attributes
 	Owner      string                `json:"owner,omitempty"` // workflow to tell when the dream has ended
+	Alone      bool                  `json:"alone,omitempty"` // it begins by itself: its record is opened when it lies down
 }
 
 // Validate says what is wrong with an order.
@@ -63,6 +65,19 @@ func (o Order) Validate() error {
 		fault("budget is %s and day_limit %s; they must not be negative", o.Budget, o.DayLimit)
 	}
 	return errors.Join(append(faults, o.Knobs.Validate())...)
+}
+
+// Night is the record of the order's night before it has begun.
+func (o Order) Night(theme string, feeling mood.PAD, now time.Time) *dream.Night {
+	n := &dream.Night{
+		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
+		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
+		Before: feeling, After: feeling, Paid: !o.Free,
+	}
+	for _, role := range dream.Roles {
+		n.Models = append(n.Models, string(role)+"="+o.Models[role])
+	}
+	return n
 }
 
 // Sitting names the dream run that acts; every deed carries it, and the store fences by it.

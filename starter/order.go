@@ -98,8 +98,8 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	return d, nil
 }
 
-// freeze gives a draft its id, opens the record of the night and answers the order.
-func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error) {
+// number gives a draft its id, and checks the order that it makes.
+func (s *Starter) number(ctx context.Context, d draft) (activities.Order, error) {
 	o := d.order
 	number, err := s.Memory.NextDream(ctx, o.Agent)
 	if err != nil {
@@ -110,22 +110,28 @@ func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error)
 	if err := errors.Join(o.Validate(), o.Within(d.agent, s.Options.FleetDay, s.Catalog)); err != nil {
 		return o, fmt.Errorf("order of %s: %w", o.Dream, err)
 	}
-	affect, err := s.Memory.Affect(ctx, o.Agent)
-	if err != nil {
-		return o, err
-	}
-	night := &dream.Night{
-		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: s.Now().UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
-		Workflow: o.Dream, Tier: o.Tier, Theme: d.theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
-		Before: affect.PAD, After: affect.PAD, Paid: !o.Free,
-	}
-	for _, role := range dream.Roles {
-		night.Models = append(night.Models, string(role)+"="+o.Models[role])
-	}
-	if _, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
-		return o, fmt.Errorf("open the record of %s: %w", o.Dream, err)
-	}
 	return o, nil
+}
+
+// freeze numbers a draft and opens the record of the night. A number whose record exists was taken by hand: the next one is.
+func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error) {
+	affect, err := s.Memory.Affect(ctx, d.order.Agent)
+	if err != nil {
+		return d.order, err
+	}
+	for {
+		o, err := s.number(ctx, d)
+		if err != nil {
+			return o, err
+		}
+		opened, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{o.Night(d.theme, affect.PAD, s.Now())}})
+		if err != nil {
+			return o, fmt.Errorf("open the record of %s: %w", o.Dream, err)
+		}
+		if opened.Added == 1 {
+			return o, nil
+		}
+	}
 }
 
 func randomSeed() (uint64, error) {

@@ -73,8 +73,8 @@ func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 	return begun, nil
 }
 
-// Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand. It opens the
-// record of the night; a dream that is never begun stays on record as one that has no outcome.
+// Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand, under the id of
+// the dream. It opens the record of the night; when no such workflow runs five minutes later, the record is closed.
 func (s *Starter) Freeze(ctx context.Context, w Wish) (activities.Order, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -124,17 +124,21 @@ func (s *Starter) queue() string {
 	return workflows.TaskQueue
 }
 
-// withdraw closes the record of a dream that could not be begun.
+// withdraw closes the record of a dream that could not be begun, unless it did begin, although nobody said so in time.
 func (s *Starter) withdraw(ctx context.Context, order activities.Order, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
-	night, err := memory.One[*dream.Night](ctx, s.Memory, order.Agent, order.Dream)
-	if err != nil || night.Run != "" {
-		return err // it did begin, although nobody said so in time
+	for {
+		night, err := memory.One[*dream.Night](ctx, s.Memory, order.Agent, order.Dream)
+		if err != nil || night.Run != "" || night.Outcome != dream.Dreaming {
+			return err
+		}
+		night.Outcome, night.Reason, night.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
+		_, err = s.Memory.Commit(ctx, memory.Write{Agent: order.Agent, Cause: order.Dream, Change: []dream.Item{night}})
+		if !errors.Is(err, memory.ErrStale) { // it lay down since it was read
+			return err
+		}
 	}
-	night.Outcome, night.Reason, night.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
-	_, err = s.Memory.Commit(ctx, memory.Write{Agent: order.Agent, Cause: order.Dream, Change: []dream.Item{night}})
-	return err
 }
 
 // Live starts the agent's life if it has none, and gives it the deployment's settings.
@@ -181,7 +185,8 @@ func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progr
 	return p, value.Get(&p)
 }
 
-// Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner.
+// Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing, but
+// that the number of a plan which comes to nothing is not given again.
 func (s *Starter) Plan(ctx context.Context, agent string) (activities.Order, string, error) {
 	d, err := s.draft(ctx, Wish{Agent: agent})
 	if err != nil {
@@ -190,7 +195,8 @@ func (s *Starter) Plan(ctx context.Context, agent string) (activities.Order, str
 	if !d.order.Free && !s.Options.AutoPaid {
 		return activities.Order{}, "its models cost money, and automatic dreaming on a paid provider is switched off", nil
 	}
-	order, err := s.freeze(ctx, d)
+	order, err := s.number(ctx, d)
+	order.Alone = true
 	return order, "", err
 }
 

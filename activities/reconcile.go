@@ -1,0 +1,156 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// leftBehind is how old a night without an outcome must be before it can count as left behind. Whoever opens a record asks
+// for its workflow at once and withdraws the record when nobody answers within 20 s (starter.Begin); five minutes leave
+// room for hosts whose clocks differ, and for a person who starts by hand what was frozen.
+const leftBehind = 5 * time.Minute
+
+// Reconcile closes what dreams left open whose workflows do not run: their slots, their nights without an outcome, and
+// their reservations. It answers how many dreams it put in order. What it cannot put in order keeps nobody else waiting.
+func (b *Bed) Reconcile(ctx context.Context) (int, error) {
+	slots, err := b.Memory.Slots(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var faults []error
+	closed := 0
+	count := func(n int, err error) {
+		closed += n
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	for agent, held := range slots {
+		count(b.freeDead(ctx, agent, held))
+	}
+	count(b.closeOpen(ctx, slots))
+	count(b.closeLeftovers(ctx))
+	return closed, errors.Join(faults...)
+}
+
+// freeDead frees a slot whose dream's workflow is gone.
+func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int, error) {
+	running, err := b.Lives.Running(ctx, held.Workflow, held.Run)
+	if err != nil || running {
+		return 0, err
+	}
+	if err := b.bury(ctx, agent, held); err != nil {
+		return 0, err
+	}
+	return 1, b.Memory.FreeSlot(ctx, agent, held.Fence)
+}
+
+// bury closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
+func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, held.Dream)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil
+	}
+	if err != nil || night.Outcome != dream.Dreaming {
+		return err
+	}
+	reason := "its workflow was terminated"
+	if night.Run == "" {
+		reason = "it was never begun"
+	}
+	s := Sitting{Agent: agent, Dream: held.Dream, Run: held.Run}
+	_, err = b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: reason})
+	return err
+}
+
+// closeOpen closes the nights that have no outcome and hold no slot: their beginning broke off before they lay down, or
+// their end before it was written.
+func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
+	agents, err := b.Memory.Agents(ctx)
+	if err != nil {
+		return 0, err
+	}
+	closed := 0
+	var faults []error
+	for _, agent := range agents {
+		open, err := b.Memory.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Dreaming)}})
+		if err != nil {
+			return closed, err
+		}
+		for _, night := range memory.As[*dream.Night](open) {
+			if slots[agent.ID].Dream == night.ID {
+				continue
+			}
+			done, err := b.closeNight(ctx, night)
+			if err != nil {
+				faults = append(faults, err)
+			} else if done {
+				closed++
+			}
+		}
+	}
+	return closed, errors.Join(faults...)
+}
+
+// closeNight closes a night that was left behind. One that has lain down meanwhile is let be.
+func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) {
+	if b.Now().Sub(night.At) < leftBehind {
+		return false, nil
+	}
+	running, err := b.Lives.Running(ctx, night.Workflow, night.Run)
+	if err != nil || running {
+		return false, err
+	}
+	held := memory.Slot{Fence: memory.Fence{Dream: night.ID, Run: night.Run}, Workflow: night.Workflow}
+	if err := b.bury(ctx, night.Agent, held); errors.Is(err, memory.ErrStale) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("close %s, which was left behind: %w", night.ID, err)
+	}
+	return true, nil
+}
+
+// closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by then.
+func (b *Bed) closeLeftovers(ctx context.Context) (int, error) {
+	open, err := b.Purse.Ledger.OpenDreams(ctx)
+	if err != nil {
+		return 0, err
+	}
+	closed := 0
+	for _, id := range open {
+		rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: id, Limit: 1})
+		if err != nil {
+			return closed, err
+		}
+		for _, row := range rows {
+			done, err := b.closeLeft(ctx, row.Agent, id)
+			if err != nil {
+				return closed, err
+			}
+			if done {
+				closed++
+			}
+		}
+	}
+	return closed, nil
+}
+
+func (b *Bed) closeLeft(ctx context.Context, agent, id string) (bool, error) {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, id)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		_, _, err = b.Purse.Ledger.Close(ctx, id, b.Now())
+		return err == nil, err
+	case err != nil || night.Outcome == dream.Dreaming:
+		return false, err
+	}
+	s := Sitting{Agent: agent, Dream: id, Run: night.Run}
+	_, err = b.close(ctx, s, night, Ending{Outcome: night.Outcome, Reason: night.Reason, Tallies: night.Phases})
+	return err == nil, err
+}

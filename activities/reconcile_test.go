@@ -1,0 +1,228 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+func (h *house) reconcile() int {
+	h.t.Helper()
+	n, err := h.bed.Reconcile(h.ctx)
+	require.NoError(h.t, err)
+	return n
+}
+
+func (h *house) later(d time.Duration) { h.now = h.now.Add(d) }
+
+func (h *house) allowance() budget.Micros {
+	h.t.Helper()
+	taken, err := h.store.Ledger().Allowance(h.ctx, h.agent.ID, "2026-10-20")
+	require.NoError(h.t, err)
+	return taken
+}
+
+func TestANightThatWasNeverBegunIsClosedWhenItIsOldAndNothingOfItRuns(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	left, waiting := h.order("dream/echo/0001"), h.order("dream/echo/0002")
+	h.running[waiting.Dream] = true // no worker has taken it up yet
+	h.later(4 * time.Minute)
+	require.Zero(t, h.reconcile(), "somebody may be about to begin it")
+	h.later(2 * time.Minute)
+	require.Equal(t, 1, h.reconcile())
+	require.Zero(t, h.reconcile())
+	n := h.night(left.Dream)
+	require.Equal(t, dream.Canceled, n.Outcome)
+	require.Equal(t, "it was never begun", n.Reason)
+	require.Equal(t, h.now, n.Ended)
+	require.Equal(t, []string{event.DreamEnded{}.EventType()}, h.told(left.Dream))
+	require.Equal(t, dream.Canceled, h.lieDown(left, "late").Refused, "who comes later finds it closed")
+	require.Empty(t, h.lieDown(waiting, "r1").Refused)
+	require.Equal(t, budget.Micros(300), h.allowance(), "of the one that lay down")
+}
+
+func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.NoError(t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
+	h.later(time.Hour)
+	require.Zero(t, h.reconcile(), "it runs")
+	h.running[o.Dream] = false
+	require.Equal(t, 1, h.reconcile())
+	require.Equal(t, "its workflow was terminated", h.night(o.Dream).Reason)
+}
+
+// meddling is a store in which somebody else writes the night just before it is closed.
+type meddling struct {
+	memory.Store
+	before func()
+}
+
+func (m *meddling) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+	if m.before != nil && w.Fence == (memory.Fence{}) {
+		before := m.before
+		m.before = nil
+		before()
+	}
+	return m.Store.Commit(ctx, w)
+}
+
+func TestANightThatLiesDownWhileItIsBeingClosedGoesOn(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	h.later(time.Hour)
+	h.bed.Memory = &meddling{Store: h.store, before: func() { require.Empty(t, h.lieDown(o, "r1").Refused) }}
+	require.Zero(t, h.reconcile())
+	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
+}
+
+func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	withdrawn := false
+	h.bed.Memory = &lying{Store: h.store, meanwhile: func() {
+		if withdrawn {
+			return
+		}
+		withdrawn = true
+		n := h.night(o.Dream)
+		n.Outcome, n.Reason, n.Ended = dream.Canceled, "it was never begun: nobody answered", h.now
+		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})
+		require.NoError(t, err)
+	}}
+	request := activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: "r1"}
+	_, err := h.bed.LieDown(h.ctx, request)
+	require.ErrorIs(t, err, memory.ErrStale, "it is tried again")
+	lain, err := h.bed.LieDown(h.ctx, request)
+	require.NoError(t, err)
+	require.Equal(t, dream.Canceled, lain.Refused)
+	require.Equal(t, "it was never begun: nobody answered", lain.Reason)
+	require.Zero(t, h.allowance())
+	slots, err := h.store.Slots(h.ctx)
+	require.NoError(t, err)
+	require.Empty(t, slots)
+}
+
+// lying is a store in which something happens between the reading of the night and the writing of its beginning.
+type lying struct {
+	memory.Store
+	meanwhile func()
+}
+
+func (l *lying) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
+	l.meanwhile()
+	return l.Store.PutNote(ctx, agent, f, key, value)
+}
+
+func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	o.Dream = "dream/echo/0002"
+	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
+	_, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: "r1"})
+	require.ErrorContains(t, err, "not found", "only a dream that begins by itself may do without a record")
+	o.Alone = true
+	for range 2 {
+		require.Empty(t, h.lieDown(o, "r1").Refused)
+	}
+	n := h.night(o.Dream)
+	require.Equal(t, "r1", n.Run)
+	require.Equal(t, o.Budget, n.Budget)
+	require.Len(t, n.Models, len(dream.Roles))
+	require.True(t, n.Paid)
+
+	third := o
+	third.Dream = "dream/echo/0003"
+	require.Equal(t, dream.Canceled, h.lieDown(third, "r2").Refused)
+	require.Equal(t, "echo is already dreaming dream/echo/0002", h.night(third.Dream).Reason)
+}
+
+// buy puts a finished answer of a partial into the ledger.
+func (h *house) buy(o activities.Order, step, text string, cost budget.Micros) {
+	h.t.Helper()
+	ledger := h.store.Ledger()
+	hold, err := ledger.Reserve(h.ctx, purse.Ask{
+		Step: o.Dream + "/onset/" + step, Agent: o.Agent, Dream: o.Dream, Phase: "onset", Model: paidModel, Day: o.Day, Amount: cost, Accounts: o.Accounts, At: h.now,
+	})
+	require.NoError(h.t, err)
+	answer, err := json.Marshal(purse.Paid{Answer: inference.Answer{Text: text}, Attempt: hold.Attempt, Cost: cost})
+	require.NoError(h.t, err)
+	require.NoError(h.t, ledger.Settle(h.ctx, hold, purse.Bill{State: purse.Settled, Amount: cost, Answer: answer, At: h.now}))
+}
+
+func (h *house) fragments(o activities.Order) []string {
+	h.t.Helper()
+	found, err := h.store.Find(h.ctx, memory.Query{Agent: o.Agent, Dream: o.Dream, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.HighestScore})
+	require.NoError(h.t, err)
+	var texts []string
+	for _, f := range memory.As[*dream.Fragment](found) {
+		require.Equal(h.t, dream.FragmentDiscarded, f.Status)
+		texts = append(texts, f.Content)
+	}
+	return texts
+}
+
+func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	require.Empty(t, h.lieDown(o, "r1").Refused)
+	h.buy(o, "1/partial-1", "before", 10)
+	h.running[o.Dream] = false
+	next := h.order("dream/echo/0002")
+	next.Budget, next.Accounts[0].Limit = 50, 50
+	require.Empty(t, h.lieDown(next, "r2").Refused, "it takes the slot over")
+	require.Equal(t, []string{"before"}, h.fragments(o))
+	require.Equal(t, budget.Micros(10), h.night(o.Dream).Spent)
+
+	h.buy(o, "1/partial-2", "late", 7) // by a deed that outlived its workflow
+	ending := activities.Ending{Outcome: dream.Completed, Kept: 1}
+	for range 2 {
+		risen, err := h.bed.Rise(h.ctx, activities.RiseRequest{Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: ending})
+		require.NoError(t, err)
+		require.Equal(t, budget.Micros(17), risen.Spent)
+		require.Equal(t, []string{"before", "late"}, h.fragments(o))
+		n := h.night(o.Dream)
+		require.Equal(t, dream.Canceled, n.Outcome, "its end was told when it was buried")
+		require.Equal(t, budget.Micros(17), n.Spent)
+		require.Equal(t, budget.Micros(17), n.Phases[0].Spent)
+	}
+	slots, err := h.store.Slots(h.ctx)
+	require.NoError(t, err)
+	require.Equal(t, "dream/echo/0002", slots[o.Agent].Dream)
+}
+
+func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	require.Empty(t, h.lieDown(o, "r1").Refused)
+	h.buy(o, "1/partial-1", "going on", 10)
+	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
+		Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "twin"}, Ending: activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
+	})
+	require.NoError(t, err)
+	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
+	require.Empty(t, h.fragments(o))
+	require.Equal(t, budget.Micros(300), h.allowance())
+	slots, err := h.store.Slots(h.ctx)
+	require.NoError(t, err)
+	require.Equal(t, "r1", slots[o.Agent].Run)
+}

@@ -1,0 +1,180 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Ending is how a dream ends.
+type Ending struct {
+	Outcome dream.Outcome `json:"outcome"`
+	Reason  string        `json:"reason,omitempty"`
+	Kept    int           `json:"kept"`
+	Tallies []dream.Tally `json:"tallies,omitempty"`
+}
+
+// RiseRequest ends a sitting.
+type RiseRequest struct {
+	Sitting
+	Ending Ending `json:"ending"`
+}
+
+// RiseResult is what the dream cost, all caps and phases together.
+type RiseResult struct {
+	Spent   budget.Micros `json:"spent"`
+	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
+	Tallies []dream.Tally `json:"tallies,omitempty"`
+}
+
+// Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
+// A run that is not the one which lay down closes nothing: the books are the other's.
+func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
+	if err != nil {
+		return RiseResult{}, tell(err)
+	}
+	if night.Run != "" && night.Run != r.Run {
+		return RiseResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
+	}
+	result, err := b.close(ctx, r.Sitting, night, r.Ending)
+	if err != nil {
+		return result, tell(err)
+	}
+	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
+}
+
+func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
+	ledger := b.Purse.Ledger
+	lost, _, err := ledger.Close(ctx, s.Dream, b.Now())
+	if err != nil {
+		return RiseResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
+	}
+	rows, err := ledger.Rows(ctx, purse.Query{Dream: s.Dream})
+	if err != nil {
+		return RiseResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
+	}
+	if e.Outcome == dream.Aborted || night.Run == "" {
+		if err := ledger.GiveBack(ctx, s.Dream); err != nil {
+			return RiseResult{}, fmt.Errorf("give back the allowance of %s: %w", s.Dream, err)
+		}
+	}
+	unjudged, told, err := b.unjudged(ctx, s, night, rows)
+	if err != nil {
+		return RiseResult{}, err
+	}
+	if night.Outcome == dream.Dreaming {
+		night.Outcome, night.Reason, night.Ended = e.Outcome, e.Reason, b.Now().UTC()
+	}
+	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
+	for _, row := range rows {
+		night.Spent += row.Counted
+	}
+	ended := []event.Event{b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept})}
+	if e.Outcome == dream.Aborted {
+		ended = append([]event.Event{b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason})}, ended...)
+	}
+	w := memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: append(told, ended...)}
+	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
+		err = b.closeUnfenced(ctx, s, w, rows, told)
+	}
+	if err != nil {
+		return RiseResult{}, err
+	}
+	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
+		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
+	}
+	return RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}, nil
+}
+
+// closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
+// Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
+func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write, rows []purse.Row, told []event.Event) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
+	if err != nil {
+		return err
+	}
+	if night.Outcome != dream.Dreaming {
+		night.Spent = 0
+		for _, row := range rows {
+			night.Spent += row.Counted
+		}
+		for i, t := range night.Phases {
+			night.Phases[i] = sumUp(t, rows)
+		}
+		w.Change, w.Events = []dream.Item{night}, told
+	}
+	w.Agent, w.Cause = s.Agent, s.Dream
+	if _, err := b.Memory.Commit(ctx, w); err != nil {
+		return fmt.Errorf("close the record of %s: %w", s.Dream, err)
+	}
+	return nil
+}
+
+// unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
+// that every answer that was bought can be found (H5).
+func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
+	o := Order{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
+	var found []dream.Item
+	var told []event.Event
+	seen := map[string]bool{}
+	for _, row := range rows {
+		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
+		if !ok || !strings.Contains(step, "/partial-") || seen[row.Step] {
+			continue
+		}
+		seen[row.Step] = true
+		said, err := bought(ctx, b.Purse.Ledger, row.Step)
+		if err != nil {
+			return nil, nil, err
+		}
+		if said.Attempt == 0 {
+			continue
+		}
+		var cycle, turn int
+		if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err != nil {
+			return nil, nil, fmt.Errorf("read step %s: %w", row.Step, err)
+		}
+		f := &dream.Fragment{
+			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
+			Content: said.Text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
+			Reason: notJudged,
+		}
+		if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
+			return nil, nil, err
+		} else if len(known) > 0 {
+			continue
+		}
+		found = append(found, f)
+		told = append(told, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
+	}
+	return found, told, nil
+}
+
+// bought is the finished answer of a step; its attempt is 0 when there is none.
+func bought(ctx context.Context, ledger purse.Ledger, step string) (purse.Paid, error) {
+	var paid purse.Paid
+	body, ok, err := ledger.Answer(ctx, step)
+	if err != nil || !ok {
+		return paid, err
+	}
+	if err := json.Unmarshal(body, &paid); err != nil {
+		return paid, fmt.Errorf("read the answer kept for %s: %w", step, err)
+	}
+	return paid, nil
+}
+
+func lastPhase(tallies []dream.Tally) dream.Phase {
+	if len(tallies) == 0 {
+		return ""
+	}
+	return tallies[len(tallies)-1].Phase
+}

@@ -1,0 +1,126 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+const thinker, embedder = "house/thinker", "house/embedder"
+
+var tonight = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
+
+func build(t *testing.T) (*Starter, dream.Agent) {
+	t.Helper()
+	store, err := sqlitestore.Open(context.Background(), filepath.Join(t.TempDir(), "memory.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	agent := dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	require.NoError(t, store.PutAgent(context.Background(), agent))
+	models := map[dream.Role]string{}
+	for _, role := range dream.Roles {
+		models[role] = thinker
+	}
+	models[dream.Embedder] = embedder
+	return &Starter{
+		Memory: store, Now: func() time.Time { return tonight },
+		Catalog: inference.Table{
+			thinker: {Name: thinker, Price: &budget.Price{}}, embedder: {Name: embedder, Embeds: true, Price: &budget.Price{}},
+		},
+		Options: Options{Models: models, Knobs: dream.DefaultKnobs(), FleetDay: budget.Unlimited},
+	}, agent
+}
+
+func nights(t *testing.T, s *Starter, agent dream.Agent) []*dream.Night {
+	t.Helper()
+	items, err := s.Memory.Find(context.Background(), memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	require.NoError(t, err)
+	return memory.As[*dream.Night](items)
+}
+
+func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	for range 2 {
+		order, reason, err := s.Plan(context.Background(), agent.ID)
+		require.NoError(t, err)
+		require.Empty(t, reason)
+		require.True(t, order.Alone)
+		require.NoError(t, order.Validate())
+		require.NoError(t, order.Within(agent, budget.Unlimited, s.Catalog))
+	}
+	require.Empty(t, nights(t, s, agent))
+}
+
+func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	_, err := s.Memory.Commit(context.Background(), memory.Write{Agent: agent.ID, Cause: "hand", Add: []dream.Item{&dream.Night{
+		Head: dream.Head{ID: "dream/echo/0001", Agent: agent.ID, Kind: dream.KindNight, At: tonight, State: dream.Live, Taint: dream.FromDream},
+	}}})
+	require.NoError(t, err)
+	order, err := s.Freeze(context.Background(), Wish{Agent: "echo", Theme: "rope"})
+	require.NoError(t, err)
+	require.Equal(t, "dream/echo/0002", order.Dream)
+	require.False(t, order.Alone)
+	found := nights(t, s, agent)
+	require.Len(t, found, 2)
+	require.Equal(t, "rope", found[1].Theme+found[0].Theme)
+}
+
+// racing is a store in which the dream lies down between the reading of its night and the writing of its withdrawal.
+type racing struct {
+	memory.Store
+	liesDown func()
+}
+
+func (r *racing) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+	if liesDown := r.liesDown; liesDown != nil {
+		r.liesDown = nil
+		liesDown()
+	}
+	return r.Store.Commit(ctx, w)
+}
+
+func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, agent := build(t)
+	order, err := s.Freeze(ctx, Wish{Agent: "echo"})
+	require.NoError(t, err)
+	store := s.Memory
+	s.Memory = &racing{Store: store, liesDown: func() {
+		n := nights(t, s, agent)[0]
+		n.Run = "r1"
+		_, err := store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: order.Dream, Change: []dream.Item{n}})
+		require.NoError(t, err)
+	}}
+	require.NoError(t, s.withdraw(ctx, order, ErrUnreachable))
+	n := nights(t, s, agent)[0]
+	require.Equal(t, "r1", n.Run)
+	require.Equal(t, dream.Dreaming, n.Outcome)
+}
+
+func TestADreamThatNobodyBeganIsWithdrawnWithItsReason(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	order, err := s.Freeze(context.Background(), Wish{Agent: "echo"})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, s.withdraw(ctx, order, errors.New("nobody answered")), "the caller may have gone")
+	n := nights(t, s, agent)[0]
+	require.Equal(t, dream.Canceled, n.Outcome)
+	require.Equal(t, "it was never begun: nobody answered", n.Reason)
+	require.Equal(t, tonight, n.Ended)
+}
