@@ -30,9 +30,6 @@ type Ports struct {
 	shelf *shelf // nil: everything is read anew
 }
 
-// beat is how often a paid deed tells Temporal that it lives; the heartbeat timeout is in workflows/options.go.
-const beat = 3 * time.Second
-
 // writing is how long the store may take for one write.
 const writing = 15 * time.Second
 
@@ -186,34 +183,6 @@ func (p Ports) ended(ctx context.Context, err error) (Done, error) {
 		activity.GetLogger(ctx).Warn("a call failed", "error", err) // in full: histories get the kind and status only
 	}
 	return Done{}, err
-}
-
-// attended keeps a paid deed in touch with Temporal: it beats by the clock, never by tokens, and ends the call when the
-// worker stops. The returned function must be called when the call is over. Beats travel under the deed's own context:
-// one that the end of the call broke off would count as a server out of reach, and cancel what the deed does next.
-func attended(ctx context.Context) (context.Context, func()) {
-	if !activity.IsActivity(ctx) {
-		return ctx, func() {}
-	}
-	call, cancel := context.WithCancelCause(ctx)
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		ticker := time.NewTicker(beat)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
-			case <-activity.GetWorkerStopChannel(ctx):
-				cancel(errStopping)
-				return
-			case <-call.Done():
-				return
-			}
-		}
-	}()
-	return call, func() { cancel(nil); <-gone }
 }
 
 // write is what a deed adds to the store, fenced by its sitting.

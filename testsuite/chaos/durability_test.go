@@ -2,11 +2,15 @@ package chaos_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
 
 // blow is a moment of a night at which something is killed. A call that hangs is certainly under way when the blow falls;
@@ -94,4 +98,27 @@ func endure(t *testing.T, worker, server bool) {
 		require.Zero(t, tally.Failed, tally.Phase)
 	}
 	s.sound()
+}
+
+// A call of several seconds meets beats that find no server. It is paid for, so it is finished, and its answer is found.
+func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
+	t.Parallel()
+	const token = 90 * time.Millisecond
+	s := setSlow(t, true, nil, nil, token)
+	agent := s.hire()
+	id, n := "dream/"+agent.Handle+"/0001", seed
+	called := s.moments.Await(provider.None, deed(id, dream.Onset, "induction"))
+	_, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
+	require.NoError(t, err)
+	s.come(called)
+	s.server.Kill()
+	require.NoError(t, s.till.Till.Quiet(s.ctx), "the call ends by itself while there is no server")
+	s.server.Restart()
+	require.Equal(t, dream.Completed, s.result(id).Outcome)
+	e := s.sound()
+	require.Greater(t, time.Duration(e.Book.Calls[0].Completion)*token, 4*time.Second, "it takes longer than a beat and what that waits for an answer")
+	for _, row := range e.Rows {
+		require.Equal(t, purse.Settled, row.State, row.Step)
+		require.Equal(t, 1, row.Attempt, row.Step)
+	}
 }

@@ -32,6 +32,12 @@ type scene struct {
 // set opens a scene with one worker process. The server is the test's own when it may be killed.
 func set(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play)) *scene {
 	t.Helper()
+	return setSlow(t, own, plan, edit, 2*time.Millisecond)
+}
+
+// setSlow opens a scene whose provider takes so long for each token.
+func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play), token time.Duration) *scene {
+	t.Helper()
 	s := &scene{t: t, moments: new(chaos.Moments)}
 	var cancel context.CancelFunc
 	s.ctx, cancel = context.WithTimeout(context.Background(), patience)
@@ -43,7 +49,7 @@ func set(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play)) *sc
 	}
 	var err error
 	s.till, err = provider.Start(provider.Options{
-		Seed: seed, First: 5 * time.Millisecond, Each: 2 * time.Millisecond, RetryAfter: 100 * time.Millisecond, Plan: s.moments.Plan(plan),
+		Seed: seed, First: 5 * time.Millisecond, Each: token, RetryAfter: 100 * time.Millisecond, Plan: s.moments.Plan(plan),
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.till.Close)
