@@ -45,6 +45,15 @@ func (c *Crew) Kill(i int) {
 	}
 }
 
+// Dismiss lets the i-th process finish what it does, and returns when it is gone.
+func (c *Crew) Dismiss(i int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.actors[i]
+	c.actors[i] = nil
+	return a.Dismiss()
+}
+
 // Replace starts a process in the place of a killed one.
 func (c *Crew) Replace(i int) error {
 	fresh, err := stage.Send(c.play)

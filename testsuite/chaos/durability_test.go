@@ -122,3 +122,26 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 		require.Equal(t, 1, row.Attempt, row.Step)
 	}
 }
+
+// A worker that is stopped hands its dream on: that is no wake, and what it cut is counted.
+func TestAStoppedWorkerHandsItsDreamOn(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	id := "dream/" + agent.Handle + "/0001"
+	hung := s.moments.Await(provider.HangMiddle, key(id+"/onset/2/partial-2#1"))
+	require.Equal(t, id, s.begin(agent).Dream)
+	s.come(hung)
+	require.NoError(t, s.crew.Dismiss(0))
+	require.NoError(t, s.crew.Replace(0))
+	result := s.result(id)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Zero(t, result.Tallies[0].Failed)
+	for _, row := range s.sound().Rows {
+		if row.Step == id+"/onset/2/partial-2" && row.Attempt == 1 {
+			require.Equal(t, purse.Partial, row.State)
+			require.Equal(t, "cut", row.Finish)
+			require.Equal(t, row.Reserved, row.Counted)
+		}
+	}
+}

@@ -169,3 +169,26 @@ func TestWhatADeedReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *testi
 	require.NoError(t, err)
 	require.Empty(t, open)
 }
+
+func TestATerminatedDreamLetsGoOfTheCallItIsIn(t *testing.T) {
+	t.Parallel()
+	s := set(t, false, nil, nil)
+	agent := s.hire()
+	id := "dream/" + agent.Handle + "/0001"
+	hung := s.moments.Await(provider.HangMiddle, deed(id, dream.Onset, "induction"))
+	require.Equal(t, id, s.begin(agent).Dream)
+	s.come(hung)
+	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
+	require.NoError(t, s.till.Till.Quiet(s.ctx), "its worker hangs up")
+	require.NoError(t, s.crew.Dismiss(0))
+	rows, err := s.company.Store.Ledger().Rows(s.ctx, purse.Query{Dream: id})
+	require.NoError(t, err)
+	require.Len(t, rows, 1, "a deed without a workflow does not go on to the next call")
+	require.Equal(t, purse.Partial, rows[0].State)
+	require.Equal(t, "cut", rows[0].Finish)
+	require.Equal(t, rows[0].Reserved, rows[0].Counted)
+	buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Lives{Client: s.company.Client})
+	require.NoError(t, err)
+	require.Equal(t, 1, buried)
+	s.sound()
+}
