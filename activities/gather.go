@@ -123,7 +123,7 @@ func (o *Onset) sameSpace(ctx context.Context, order Order) error {
 
 // Prompts beside the memories they show, in tokens; and the least bytes a token of memories takes.
 const (
-	besideMemories = 1000
+	besideMemories = 700
 	bytesPerToken  = 3
 )
 

@@ -170,7 +170,7 @@ func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call 
 	}
 	return call{
 		order: order, phase: dream.Onset, limit: r.Limit, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
-		text: prompt.Partial(text, r.Turn, order.Knobs.Partials, words),
+		text: prompt.Partial(text, words),
 		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
 	}
 }

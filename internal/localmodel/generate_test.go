@@ -40,7 +40,7 @@ var memories = []string{
 
 func asking(words ...string) string {
 	o := prompt.Onset{Self: prompt.Self{Handle: "echo", Interests: []string{"radios", "the harbour"}}, Lines: prompt.Lines("r", memories...)}
-	p := prompt.Partial(o, 1, 4, words)
+	p := prompt.Partial(o, words)
 	return p.System + "\n" + p.User()
 }
 
@@ -299,7 +299,7 @@ func BenchmarkGenerate(b *testing.B) {
 		}
 	}
 	o := prompt.Onset{Lines: prompt.Lines("r", lines...)}
-	p := prompt.Partial(o, 1, 4, nil)
+	p := prompt.Partial(o, nil)
 	r := request(1, .1, 1, p.System+"\n"+p.User())
 	for b.Loop() {
 		if _, err := localmodel.New().Generate(context.Background(), r, nil); err != nil {

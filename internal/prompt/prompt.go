@@ -66,11 +66,11 @@ func Induce(o Onset) Text {
 	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("induce", o), Name: "fragments", Schema: schema("fragments")}
 }
 
-// Partial asks for one free association that will be cut off (S4, Phase 2). Turn and of vary the ask, not the prefix.
-func Partial(o Onset, turn, of int, seedWords []string) Text {
+// Partial asks for one free association that will be cut off (S4, Phase 2). The words vary the ask, not the prefix.
+func Partial(o Onset, seedWords []string) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o),
-		Ask: render("partial", map[string]any{"Turn": turn, "Of": of, "Words": strings.Join(seedWords, ", "), "Theme": o.Theme}),
+		Ask: render("partial", map[string]any{"Words": strings.Join(seedWords, ", "), "Theme": o.Theme}),
 	}
 }
 

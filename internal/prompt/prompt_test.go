@@ -26,7 +26,7 @@ func every() map[string]prompt.Text {
 	bare := prompt.Onset{Lines: seen}
 	return map[string]prompt.Text{
 		"induce": prompt.Induce(onset), "induce-bare": prompt.Induce(bare),
-		"partial": prompt.Partial(onset, 2, 4, []string{"lamp", "tide"}), "partial-bare": prompt.Partial(bare, 1, 3, nil),
+		"partial": prompt.Partial(onset, []string{"lamp", "tide"}), "partial-bare": prompt.Partial(bare, nil),
 		"judge":       prompt.Judge(prompt.Judging{Self: self, Theme: "the harbour", Text: "The key lit the tide.", Near: prompt.Lines("m", "Nobody had the key."), Playbook: acts}),
 		"judge-bare":  prompt.Judge(prompt.Judging{Text: "The key lit the tide."}),
 		"capture":     prompt.Capture(prompt.Capturing{Self: self, Fragments: prompt.Lines("f", "The key lit the tide."), Playbook: acts}),
@@ -82,7 +82,7 @@ func TestSchemasAreClosedJSONSchemas(t *testing.T) {
 func TestThePartialsOfACycleShareTheirPrefix(t *testing.T) {
 	t.Parallel()
 	onset := prompt.Onset{Self: self, Lines: seen}
-	one, two := prompt.Partial(onset, 1, 4, []string{"lamp"}), prompt.Partial(onset, 2, 4, []string{"tide"})
+	one, two := prompt.Partial(onset, []string{"lamp"}), prompt.Partial(onset, []string{"tide"})
 	require.Equal(t, one.System, two.System)
 	require.Equal(t, one.Shown, two.Shown)
 	require.True(t, strings.HasPrefix(two.User(), one.Shown))

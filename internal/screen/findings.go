@@ -103,7 +103,7 @@ func setAside(p *page, r NightReport) {
 		p.text("  ", fmt.Sprintf("%s: %s", count(reasons[name], "thought"), name), plain)
 	}
 	if dropped > 0 {
-		p.text("  ", count(dropped, "scenario")+": others scored higher", plain)
+		p.text("  ", count(dropped, "scenario")+": let go after weighing", plain)
 	}
 }
 

@@ -1,0 +1,249 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+const secret = "SECRETDREAM"
+
+func TestWhatAnUnreadableAnswerSaidStaysOutOfTheHistory(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.order(1, tonight))
+	r.model.say["patterns"] = `{"patterns": [ {"claim": ` + secret + ` the harbour belongs to Anna} ]}`
+	result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
+	require.NoError(t, err)
+	require.Equal(t, EndUnreadable, result.End)
+	body, err := json.Marshal(result)
+	require.NoError(t, err)
+	require.NotContains(t, string(body), secret)
+	require.Len(t, r.model.asked, 2, "one attempt at repair")
+}
+
+func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []inference.Kind{
+		inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken, inference.Malformed,
+	} {
+		err := tell(&inference.Failure{Kind: kind, Status: 418, Message: "cannot serve " + secret})
+		require.NotContains(t, err.Error(), secret)
+		require.Contains(t, err.Error(), string(kind))
+		require.Contains(t, err.Error(), "418")
+	}
+	require.ErrorContains(t, tell(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}), "model x has no price")
+}
+
+func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	o := r.order(1, tonight)
+	s := r.lie(o)
+	f := r.fragment(o, s)
+	r.model.say["ratings"] = `{"ratings":[{"ref":"f1","rating":"discard","reason":"` + secret + ` only repeats","criterion":"x","days":3,"first_step":"y"}]}`
+	result, err := (&Onset{r.ports}).Capture(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
+	require.NoError(t, err)
+	require.Len(t, result.Made, 1)
+	require.False(t, result.Made[0].Kept, "what lucid capture discards is not kept")
+	events, err := r.store.Events(context.Background(), "a", 0, 100)
+	require.NoError(t, err)
+	for _, e := range events {
+		require.NotContains(t, string(e.Data), secret, e.Type)
+	}
+	kept, err := memory.One[*dream.Fragment](context.Background(), r.store, "a", f.ID)
+	require.NoError(t, err)
+	require.Contains(t, kept.Reason, secret, "the item keeps its reason")
+}
+
+func (r *rig) fragment(o Order, s Sitting) *dream.Fragment {
+	r.t.Helper()
+	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "a gull counts the days", Status: dream.FragmentRaw}
+	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
+	return f
+}
+
+func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.order(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
+	var result StepResult
+	for limit := budget.Micros(1000); len(r.model.asked) == 0; limit += 10 { // the least that pays for the call and nothing else
+		request := step(s, 1.2)
+		request.Limit = limit
+		result, err = (&Onset{r.ports}).Induce(context.Background(), request)
+		require.NoError(t, err)
+		if len(r.model.asked) == 1 && result.End == EndDone { // what the settled call left is enough to place it
+			return
+		}
+	}
+	require.Equal(t, EndCap, result.End)
+	kept := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
+	require.Len(t, kept, 1)
+	require.Equal(t, dream.FragmentDiscarded, kept[0].Status)
+}
+
+func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.order(1, tonight))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
+	r.model.while = func(string) { cancel() }
+	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
+	require.NoError(t, err)
+	require.Len(t, r.find(s, dream.KindPrediction), 1)
+}
+
+func TestFadedKnowledgeGivesUpItsGistAndIsArchivedNightAfterNight(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(3)
+	ctx := context.Background()
+	w := memory.Write{Agent: "a", Cause: "import"}
+	for i := range 50 { // far below the threshold by now
+		w.Add = append(w.Add, &dream.Semantic{
+			Head:    dream.Head{ID: fmt.Sprintf("k%02d", i), Agent: "a", Kind: dream.KindSemantic, At: tonight.Add(-4000 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Content: fmt.Sprintf("the keeper of the lighthouse likes soup and also %c", 'a'+i%26), Strength: .5, Due: tonight.Add(time.Duration(i-100) * time.Hour),
+		})
+	}
+	_, err := r.store.Commit(ctx, w)
+	require.NoError(t, err)
+	archived := func() int {
+		n, err := r.store.Count(ctx, memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, States: []dream.State{dream.Archived}})
+		require.NoError(t, err)
+		return n
+	}
+	var gists []string
+	for i := range 20 {
+		gists = append(gists, fmt.Sprintf(`{"source":"r%d","gist":"somebody by the sea likes warm soup"}`, i+1))
+	}
+	r.model.say["gists"] = `{"gists":[` + strings.Join(gists, ",") + `]}`
+	for night, want := range []int{20, 40, 50, 50} {
+		s := r.lie(r.order(night+1, tonight.Add(time.Duration(night)*24*time.Hour)))
+		_, err := (&Replay{r.ports}).LastLook(ctx, step(s, .8))
+		require.NoError(t, err)
+		require.Equal(t, want, archived(), "night %d", night+1)
+		r.rise(s)
+	}
+	entry, err := memory.One[*dream.Semantic](ctx, r.store, "a", "k00")
+	require.NoError(t, err)
+	require.Equal(t, "gist/k00", entry.NewerID)
+}
+
+func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(4)
+	ctx := context.Background()
+	first := r.order(1, tonight)
+	before := r.lie(first)
+	gist := &dream.Gist{Head: head(first, dream.NREM, dream.KindGist, "x", nil), Content: "zebra OLDDREAM orchard"}
+	later := &dream.Episode{
+		Head:    dream.Head{ID: "later", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(900 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Content: "zebra FUTURE orchard",
+	}
+	require.NoError(t, r.ports.write(ctx, before, memory.Write{Add: []dream.Item{gist, later}, Vectors: []memory.Vector{
+		{Item: gist.ID, Space: space, V: vectorOf(gist.Content)}, {Item: "later", Space: space, V: vectorOf(later.Content)},
+	}}))
+	r.rise(before)
+	s := r.lie(r.order(2, tonight.Add(time.Hour)))
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	r.model.say["partial"] = "zebra walks in the orchard"
+	r.model.say["verdict"] = `{"novelty":0.5,"relevance":0.5,"coherence":0.5,"reason":"fine"}`
+	request := step(s, 1.3)
+	request.Cycle, request.Turn = 1, 1
+	_, err = (&Onset{r.ports}).Partial(ctx, request)
+	require.NoError(t, err)
+	result, err := (&Onset{r.ports}).Judge(ctx, request)
+	require.NoError(t, err)
+	require.Len(t, result.Made, 1)
+	for _, asked := range r.model.asked {
+		for _, m := range asked.Messages {
+			require.NotContains(t, m.Content, "OLDDREAM")
+			require.NotContains(t, m.Content, "FUTURE")
+		}
+	}
+	f, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
+	require.NoError(t, err)
+	require.Less(t, f.Verdict.DistanceMemory, .5, "it is measured against all of memory all the same")
+	require.NotContains(t, f.Sources, gist.ID)
+	require.NotContains(t, f.Sources, "later")
+}
+
+func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	episode := func(id string, hours int, text string) dream.Item {
+		return &dream.Episode{Head: dream.Head{
+			ID: id, Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Duration(hours) * time.Hour), State: dream.Live, Taint: dream.FromHuman,
+		}, Content: text}
+	}
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("b", -2, "beta"), episode("c", -1, "gamma")}})
+	require.NoError(t, err)
+	o := r.order(1, tonight)
+	s := r.lie(o)
+	bare, err := r.store.Bare(ctx, "a", "", measurable, batch)
+	require.NoError(t, err)
+	_, _, err = r.ports.place(ctx, call{order: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare) // and the process dies
+	require.NoError(t, err)
+	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("z", -3, "alpha")}})
+	require.NoError(t, err)
+	request := step(s, 0)
+	request.Turn = 1
+	_, err = (&Onset{r.ports}).Place(ctx, request)
+	require.NoError(t, err)
+	for id, text := range map[string]string{"b": "beta", "c": "gamma", "z": "alpha"} {
+		hits, err := r.store.Near(ctx, "a", space, vectorOf(text), 1)
+		require.NoError(t, err)
+		require.Equal(t, id, hits[0].Item)
+	}
+}
+
+func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{&dream.Episode{
+		Head: dream.Head{ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman}, Content: "old",
+	}}, Vectors: []memory.Vector{{Item: "e", Space: "other/model/8", V: vectorOf("old")}}})
+	require.NoError(t, err)
+	s := r.lie(r.order(1, tonight))
+	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.ErrorContains(t, err, "oneiros memory embed --agent a")
+	require.Empty(t, r.model.asked)
+}
+
+func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	require.Equal(t, 12_000, (&Onset{r.ports}).window(o), "no window is known")
+	for context, want := range map[int]int{2048: 3 * (2048 - 600 - 700), 128_000: 12_000, 100: 500} {
+		table := r.ports.Catalog.(inference.Table)
+		spec := table["p/w"]
+		spec.Context = context
+		table["p/w"] = spec
+		require.Equal(t, want, (&Onset{r.ports}).window(o))
+	}
+}

@@ -1,0 +1,177 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// player is a model that says what it is told to, by the name of the schema ("partial" without one), and remembers
+// what it was asked.
+type player struct {
+	say   map[string]string
+	asked []inference.Request
+	while func(name string) // called while it speaks
+}
+
+func (p *player) Generate(_ context.Context, r inference.Request, _ func(string) bool) (inference.Answer, error) {
+	p.asked = append(p.asked, r)
+	name := "partial"
+	if r.Schema != nil {
+		name = r.Schema.Name
+	}
+	if p.while != nil {
+		p.while(name)
+	}
+	in := 0
+	for _, m := range r.Messages {
+		in += len(m.Content)
+	}
+	return inference.Answer{
+		Text: p.say[name], Finish: inference.Stopped, Tokens: budget.Tokens{In: int64(in), Out: 50}, UsageFrom: inference.ByProvider, Visible: 10,
+	}, nil
+}
+
+const space = "p/e/8"
+
+func (p *player) Embed(_ context.Context, _ string, texts []string, _ string) (inference.Vectors, error) {
+	v := inference.Vectors{Space: space, UsageFrom: inference.ByProvider}
+	for _, text := range texts {
+		v.Tokens.In += int64(len(text))
+		v.V = append(v.V, vectorOf(text))
+	}
+	return v, nil
+}
+
+func vectorOf(text string) []float32 {
+	out := make([]float32, 8)
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(word))
+		out[h.Sum32()%8]++
+	}
+	out[0] += .01
+	return out
+}
+
+// alive says that every workflow runs.
+type alive struct{}
+
+func (alive) Running(context.Context, string, string) (bool, error) { return true, nil }
+
+var tonight = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
+
+// rig is a store on a file, an agent and deeds that ask the player, without Temporal.
+type rig struct {
+	t     *testing.T
+	path  string
+	store *sqlitestore.Store
+	model *player
+	ports Ports
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "memory.db")
+	store, err := sqlitestore.Open(context.Background(), path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	model := &player{say: map[string]string{}}
+	price := budget.Price{In: budget.Dollar, Out: budget.Dollar}
+	table := inference.Table{
+		"p/w": {Name: "p/w", Provider: "p", Wire: "w", Price: &price, Judges: true, JSON: inference.JSONSchema, MaxHeat: 2},
+		"p/e": {Name: "p/e", Provider: "p", Wire: "e", Price: &price, Embeds: true},
+	}
+	ports := Shelve(Ports{Memory: store, Catalog: table, Now: time.Now, Purse: &purse.Purse{
+		Ledger: store.Ledger(), Catalog: table, Now: time.Now,
+		Model: inference.Switchboard{Catalog: table, Providers: map[string]inference.Model{"p": model}},
+	}})
+	agent := dream.Agent{ID: "a", Handle: "a", Zone: "UTC", Tier: dream.Hardened, Caps: dream.Caps{Dream: budget.Dollar, Day: 100 * budget.Dollar, Month: 1000 * budget.Dollar}}
+	require.NoError(t, store.PutAgent(context.Background(), agent))
+	return &rig{t: t, path: path, store: store, model: model, ports: ports}
+}
+
+func (r *rig) order(n int, asOf time.Time) Order {
+	o := Order{
+		Version: OrderVersion, Dream: fmt.Sprintf("dream/a/%04d", n), Agent: "a", Handle: "a", Tier: dream.Hardened, Seed: 7, AsOf: asOf,
+		Day: asOf.Format(time.DateOnly), Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(), Budget: budget.Dollar, DayLimit: 100 * budget.Dollar,
+	}
+	for _, role := range dream.Roles {
+		o.Models[role] = "p/w"
+	}
+	o.Models[dream.Embedder] = "p/e"
+	o.Accounts = []budget.Account{
+		{Scope: DreamScope(o.Dream), Limit: o.Budget}, {Scope: "day:a/" + o.Day, Limit: 100 * budget.Dollar},
+		{Scope: "month:a/" + o.Day[:7], Limit: 1000 * budget.Dollar}, {Scope: "fleet:" + o.Day, Limit: budget.Unlimited},
+	}
+	return o
+}
+
+func (r *rig) lie(o Order) Sitting {
+	r.t.Helper()
+	night := &dream.Night{
+		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindNight, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
+	}
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{night}})
+	require.NoError(r.t, err)
+	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: o.Dream, Run: "run"})
+	require.NoError(r.t, err)
+	require.Empty(r.t, lain.Refused, lain.Reason)
+	return Sitting{Agent: "a", Dream: o.Dream, Run: "run"}
+}
+
+func (r *rig) rise(s Sitting) {
+	r.t.Helper()
+	_, err := r.bed().Rise(context.Background(), RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Completed}})
+	require.NoError(r.t, err)
+}
+
+// live adds episodes of the days before tonight, each with its vector.
+func (r *rig) live(n int) {
+	r.t.Helper()
+	w := memory.Write{Agent: "a", Cause: "import"}
+	for i := range n {
+		id := fmt.Sprintf("e%d", i)
+		text := fmt.Sprintf("on day %d the harbour was quiet and number %d gull sat there", i, i*7)
+		w.Add = append(w.Add, &dream.Episode{
+			Head:    dream.Head{ID: id, Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Duration(i-72) * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Context: "context " + id, Action: "action " + id, Outcome: "outcome " + id, Content: text, Salience: .8, Surprise: .5,
+		})
+		w.Vectors = append(w.Vectors, memory.Vector{Item: id, Space: space, V: vectorOf(text)})
+	}
+	_, err := r.store.Commit(context.Background(), w)
+	require.NoError(r.t, err)
+}
+
+// step asks as a phase with plenty of money does.
+func step(s Sitting, heat float64) StepRequest {
+	return StepRequest{Sitting: s, Limit: budget.Dollar, Heat: heat}
+}
+
+func (r *rig) find(s Sitting, kind dream.Kind) []dream.Item {
+	r.t.Helper()
+	items, err := r.store.Find(context.Background(), memory.Query{Agent: "a", Dream: s.Dream, Kinds: []dream.Kind{kind}})
+	require.NoError(r.t, err)
+	return items
+}
+
+// unplanned plans nothing, and caps no fleet.
+type unplanned struct{}
+
+func (unplanned) Plan(context.Context, string) (Order, string, error) { return Order{}, "not now", nil }
+func (unplanned) FleetDay() budget.Micros                             { return budget.Unlimited }
+
+func (r *rig) bed() *Bed { return &Bed{Ports: r.ports, Lives: alive{}, Planner: unplanned{}} }
