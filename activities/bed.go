@@ -174,7 +174,11 @@ func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.
 	if err := b.bury(ctx, s.Agent, held); err != nil {
 		return held, err
 	}
-	return b.Memory.TakeSlot(ctx, s.Agent, want, held.Fence)
+	taken, err := b.Memory.TakeSlot(ctx, s.Agent, want, held.Fence)
+	if err == nil {
+		b.letGo(ctx, held.Dream)
+	}
+	return taken, err
 }
 
 // refuse closes the record of a dream that never began. It is written without a fence: the slot is another's. The record

@@ -48,7 +48,10 @@ func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int
 	if err := b.bury(ctx, agent, held); err != nil {
 		return 0, err
 	}
-	return 1, b.Memory.FreeSlot(ctx, agent, held.Fence)
+	if err := b.Memory.FreeSlot(ctx, agent, held.Fence); err != nil {
+		return 0, err
+	}
+	return 1, b.forget(ctx, held.Dream)
 }
 
 // bury closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
@@ -90,7 +93,8 @@ func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int,
 			done, err := b.closeNight(ctx, night)
 			if err != nil {
 				faults = append(faults, err)
-			} else if done {
+			}
+			if done {
 				closed++
 			}
 		}
@@ -113,7 +117,7 @@ func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) 
 	} else if err != nil {
 		return false, fmt.Errorf("close %s, which was left behind: %w", night.ID, err)
 	}
-	return true, nil
+	return true, b.forget(ctx, night.ID)
 }
 
 // closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by then.
@@ -151,6 +155,8 @@ func (b *Bed) closeLeft(ctx context.Context, agent, id string) (bool, error) {
 		return false, err
 	}
 	s := Sitting{Agent: agent, Dream: id, Run: night.Run}
-	_, err = b.close(ctx, s, night, Ending{Outcome: night.Outcome, Reason: night.Reason, Tallies: night.Phases})
-	return err == nil, err
+	if _, err = b.close(ctx, s, night, Ending{Outcome: night.Outcome, Reason: night.Reason, Tallies: night.Phases}); err != nil {
+		return false, err
+	}
+	return true, b.forget(ctx, id)
 }

@@ -209,6 +209,50 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 	require.Equal(t, "dream/echo/0002", slots[o.Agent].Dream)
 }
 
+func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(h *house, o activities.Order){
+		"risen": func(h *house, o activities.Order) {
+			for range 2 {
+				_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
+					Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
+				})
+				require.NoError(h.t, err)
+			}
+		},
+		"reconciled": func(h *house, o activities.Order) {
+			h.running[o.Dream] = false
+			require.Equal(h.t, 1, h.reconcile())
+		},
+		"taken over": func(h *house, o activities.Order) {
+			h.running[o.Dream] = false
+			next := h.order("dream/echo/0002")
+			next.Budget, next.Accounts[0].Limit = 50, 50
+			require.Empty(h.t, h.lieDown(next, "r2").Refused)
+		},
+		"left behind": func(h *house, o activities.Order) {
+			require.NoError(h.t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
+			h.running[o.Dream] = false
+			h.later(time.Hour)
+			require.Equal(h.t, 1, h.reconcile())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := build(t)
+			o := h.order("dream/echo/0001")
+			require.Empty(t, h.lieDown(o, "r1").Refused)
+			h.buy(o, "1/partial-1", "a thought", 10)
+			end(h, o)
+			_, kept, err := h.store.Ledger().Answer(h.ctx, o.Dream+"/onset/1/partial-1")
+			require.NoError(t, err)
+			require.False(t, kept)
+			require.Equal(t, []string{"a thought"}, h.fragments(o), "it was written down first")
+			require.Equal(t, budget.Micros(10), h.night(o.Dream).Spent)
+		})
+	}
+}
+
 func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	t.Parallel()
 	h := build(t)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
@@ -49,7 +51,27 @@ func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
 	if err != nil {
 		return result, tell(err)
 	}
-	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
+	if err := b.Memory.FreeSlot(ctx, r.Agent, r.fence()); err != nil {
+		return result, tell(err)
+	}
+	b.letGo(ctx, r.Dream)
+	return result, nil
+}
+
+// letGo forgets what was kept for a dream while it lasted. A store that cannot do it now holds nobody up.
+func (b *Bed) letGo(ctx context.Context, dreamID string) {
+	if err := b.forget(ctx, dreamID); err != nil && activity.IsActivity(ctx) {
+		activity.GetLogger(ctx).Warn("the answers of an ended dream are still kept", "dream", dreamID, "error", err)
+	}
+}
+
+// forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now (Z16).
+func (b *Bed) forget(ctx context.Context, dreamID string) error {
+	b.shelf.drop(dreamID)
+	if err := b.Purse.Ledger.Forget(ctx, dreamID); err != nil {
+		return fmt.Errorf("forget the answers of %s: %w", dreamID, err)
+	}
+	return nil
 }
 
 func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -61,6 +62,17 @@ func (s *shelf) put(dreamID string, write func(v *volume)) {
 	if s != nil {
 		s.read(dreamID, write)
 	}
+}
+
+// drop forgets a dream that has ended.
+func (s *shelf) drop(dreamID string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.dreams, dreamID)
+	s.order = slices.DeleteFunc(s.order, func(id string) bool { return id == dreamID })
 }
 
 // Shelve makes ports whose deeds keep at hand what never changes while a dream lasts.

@@ -85,7 +85,7 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := till(t, provider.Options{Seed: 1})
-	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
+	company := open(t, func(play *stage.Play) { play.Provider, play.Forgets = p.URL, true })
 	agent, err := company.Hire(ctx, 1, "")
 	require.NoError(t, err)
 	seed := uint64(7)
@@ -95,4 +95,9 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, p.Till.Book().Total, result.Spent, "a night without faults costs what the till took")
+	for _, row := range rowsOf(t, ctx, company, begun.Dream) {
+		_, kept, err := company.Store.Ledger().Answer(ctx, row.Step)
+		require.NoError(t, err)
+		require.False(t, kept, "the answer of %s is kept after the night", row.Step)
+	}
 }

@@ -16,12 +16,20 @@ import (
 // settled lists what every finished step of a dream cost, by step.
 func settled(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) string {
 	t.Helper()
-	rows, err := company.Ports.Purse.Ledger.Rows(ctx, purse.Query{Dream: dreamID, States: []purse.State{purse.Settled}})
-	require.NoError(t, err)
+	rows := rowsOf(t, ctx, company, dreamID)
 	lines := make([]string, 0, len(rows))
 	for _, row := range rows {
 		lines = append(lines, fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
 	}
 	sort.Strings(lines)
 	return strings.Join(lines, "\n")
+}
+
+// rowsOf are the finished steps of a dream.
+func rowsOf(t *testing.T, ctx context.Context, company *stage.Company, dreamID string) []purse.Row {
+	t.Helper()
+	rows, err := company.Ports.Purse.Ledger.Rows(ctx, purse.Query{Dream: dreamID, States: []purse.State{purse.Settled}})
+	require.NoError(t, err)
+	require.NotEmpty(t, rows)
+	return rows
 }

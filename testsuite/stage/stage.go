@@ -40,6 +40,7 @@ type Play struct {
 	FleetDay  budget.Micros `json:"fleet_day"`
 	NoReserve bool          `json:"no_reserve"` // negative control: the ledger lets everything pass
 	Doubled   bool          `json:"doubled"`    // negative control: every settlement is booked twice over
+	Forgets   bool          `json:"forgets"`    // as a house does; otherwise the answers of ended dreams are kept, for an audit to read
 }
 
 // Company is a deployment that plays.
@@ -70,6 +71,9 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 	}
 	if play.Doubled {
 		ledger = stingy{ledger}
+	}
+	if !play.Forgets {
+		ledger = unforgetting{ledger}
 	}
 	ports := activities.Ports{
 		Memory: store, Catalog: table, Now: time.Now,
