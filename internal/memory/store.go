@@ -132,6 +132,17 @@ type Store interface {
 	// Space names the space that the agent's vectors are in; empty when it has none.
 	Space(ctx context.Context, agent string) (string, error)
 
+	// Spaces counts the agent's vectors by space: its own, and what is collected of another.
+	Spaces(ctx context.Context, agent string) (map[string]int, error)
+	// Collect keeps vectors of a space that the agent may move to beside those of its own, in which search goes on. The newest
+	// of an item wins, an item whose text changes loses its collected ones, and items that are gone are left out. ErrSpace when
+	// the space is the agent's own, and when its vectors differ in length.
+	Collect(ctx context.Context, agent string, vectors []Vector) error
+	// Move makes a collected space the agent's own and drops every vector of others, in one step, when every live item that
+	// has a vector in the old space has one in the new. Otherwise it changes nothing and answers how many have none. Moving to
+	// the agent's own space drops what was collected of others. ErrTaken while a dream holds the agent's slot.
+	Move(ctx context.Context, agent, space string) (missing int, err error)
+
 	// Affect is the agent's; neutral with cause "new" when it was never set.
 	Affect(ctx context.Context, agent string) (dream.Affect, error)
 

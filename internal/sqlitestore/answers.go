@@ -71,5 +71,11 @@ func (d deal) forgetAnswers(agent, id string) error {
 			return err
 		}
 	}
+	return d.dropPlacing(agent)
+}
+
+// dropPlacing drops what embedders answered for an agent awake: once their vectors are kept as vectors nobody asks again,
+// and they are large.
+func (d deal) dropPlacing(agent string) error {
 	return d.dropAnswers("agent = ? AND dream = ''", agent)
 }

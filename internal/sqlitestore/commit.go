@@ -118,6 +118,11 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	if touched {
 		l.tide = next
 	}
+	if len(p.Vectors) > 0 && p.Fence == (memory.Fence{}) {
+		if err := d.dropPlacing(p.Agent); err != nil {
+			return r, err
+		}
+	}
 	if p.Affect != nil {
 		if err := d.putAffect(p.Agent, p.Cause, *p.Affect); err != nil {
 			return r, err

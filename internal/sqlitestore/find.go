@@ -90,16 +90,19 @@ func (d deal) items(query string, args []any, out *[]dream.Item) error {
 	})
 }
 
-// sorting is an order's clause and the index that yields it; only is the condition of a partial index.
-type sorting struct{ by, index, only string }
+// sorting is an order's clause and the index that yields it; only is a condition beside the query's, with its arguments.
+type sorting struct {
+	by, index, only string
+	args            []any
+}
 
 var sorts = map[memory.Order]sorting{
-	"":                  {"at DESC, text, id", "items_at", ""},
-	memory.Newest:       {"at DESC, text, id", "items_at", ""},
-	memory.Oldest:       {"at, text, id", "items_at", ""},
-	memory.MostSalient:  {"salience DESC, at DESC, text, id", "items_salience", ""},
-	memory.HighestScore: {"score DESC, at DESC, text, id", "items_score", ""},
-	memory.SoonestDue:   {"due, text, id", "items_due", ""},
+	"":                  {by: "at DESC, text, id", index: "items_at"},
+	memory.Newest:       {by: "at DESC, text, id", index: "items_at"},
+	memory.Oldest:       {by: "at, text, id", index: "items_at"},
+	memory.MostSalient:  {by: "salience DESC, at DESC, text, id", index: "items_salience"},
+	memory.HighestScore: {by: "score DESC, at DESC, text, id", index: "items_score"},
+	memory.SoonestDue:   {by: "due, text, id", index: "items_due"},
 }
 
 // findSQL answers from one index when the query names a dream or a session. Otherwise each pair of kind and state is a
@@ -123,7 +126,7 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 			w := where{}
 			w.filter(one)
 			if sort.only != "" {
-				w.and(sort.only)
+				w.and(sort.only, sort.args...)
 			}
 			parts = append(parts, "SELECT * FROM (SELECT kind, body, revision, id, text, at, salience, score, due FROM items"+
 				w.index(q, sort.index)+w.String()+" ORDER BY "+sort.by+" LIMIT ?)")

@@ -71,6 +71,9 @@ func (d deal) afterErasure(agent string, gone map[string]bool) error {
 	}
 	if !some {
 		l.space, l.dim = "", 0
+		if _, err := d.exec("DELETE FROM moves WHERE agent = ?", agent); err != nil {
+			return err
+		}
 	}
 	l.scrubs++
 	return d.setLife(agent, l)

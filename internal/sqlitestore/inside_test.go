@@ -127,3 +127,26 @@ func TestAPanicLeavesNoTransaction(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	item := &dream.Gist{Head: dream.Head{ID: "g", Agent: "a", Kind: dream.KindGist, At: time.Unix(0, 0), State: dream.Live}}
+	_, err = s.Commit(t.Context(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{item},
+		Vectors: []memory.Vector{{Item: "g", Space: "old", V: []float32{1, 0}}}})
+	require.NoError(t, err)
+	require.NoError(t, s.Collect(t.Context(), "a", []memory.Vector{{Item: "g", Space: "new", V: []float32{0, 1}}}))
+	missing, err := s.Move(t.Context(), "a", "new")
+	require.NoError(t, err)
+	require.Zero(t, missing)
+	_, err = s.Near(t.Context(), "a", "new", []float32{0, 1}, 1)
+	require.NoError(t, err)
+	m := s.near.of("a")
+	_, same := m.within("old", []float32{1, 0}, 1, nil)
+	require.False(t, same)
+	hits, same := m.within("new", []float32{0, 1}, 1, nil)
+	require.True(t, same)
+	require.Equal(t, []memory.Hit{{Item: "g", Cosine: 1}}, hits)
+}

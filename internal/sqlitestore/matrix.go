@@ -84,7 +84,7 @@ func (m *matrix) clear(l life) {
 // reserve makes room for all rows at once.
 func (m *matrix) reserve(d deal, agent string, l life) error {
 	var n int
-	if _, err := d.one("SELECT count(*) FROM vectors WHERE agent = ? AND tide > -1", []any{agent}, &n); err != nil {
+	if _, err := d.one("SELECT count(*) FROM vectors INDEXED BY sqlite_autoindex_vectors_1 WHERE agent = ? AND space = ?", []any{agent, l.space}, &n); err != nil {
 		return err
 	}
 	m.rows = make([]float32, 0, (n+n/16)*m.stride)

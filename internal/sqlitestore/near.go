@@ -27,30 +27,46 @@ func (s *Store) nearest(ctx context.Context, agent, space string, v []float32, k
 	}
 	m := s.near.of(agent)
 	defer s.near.weigh()
+	for {
+		l, err := s.bring(ctx, m, agent, space, len(v))
+		if err != nil || l.space == "" || k <= 0 {
+			return nil, err
+		}
+		if hits, same := m.within(space, v, k, kinds); same {
+			return hits, nil
+		}
+	}
+}
+
+// bring reads what the agent's matrix lacks, and answers as of when.
+func (s *Store) bring(ctx context.Context, m *matrix, agent, space string, numbers int) (life, error) {
 	var l life
 	err := s.read(ctx, func(d deal) error {
 		var err error
 		if l, err = d.life(agent); err != nil || l.space == "" {
 			return err
 		}
-		if l.space != space || l.dim != int64(len(v)) {
-			return fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w", space, len(v), l.space, l.dim, memory.ErrSpace)
+		if l.space != space || l.dim != int64(numbers) {
+			return fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w", space, numbers, l.space, l.dim, memory.ErrSpace)
 		}
 		return m.catchUp(d, agent, l)
 	})
-	if err != nil || l.space == "" || k <= 0 {
-		return nil, err
+	return l, err
+}
+
+// within searches if the matrix still is of the space: since the snapshot somebody may have moved the agent to another, or
+// erased its last vector.
+func (m *matrix) within(space string, v []float32, k int, kinds []dream.Kind) ([]memory.Hit, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.life.space != space {
+		return nil, false
 	}
-	return m.search(v, k, kinds), nil
+	return m.search(v, k, kinds), true
 }
 
 // search answers the k best of the rows whose kind is wanted.
 func (m *matrix) search(v []float32, k int, kinds []dream.Kind) []memory.Hit {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if len(v) > m.stride {
-		return nil // erased to the last vector since the snapshot
-	}
 	sought := make([]float32, m.stride)
 	copy(sought, v)
 	normalise(sought)

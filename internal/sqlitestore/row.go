@@ -103,10 +103,10 @@ func (d deal) insert(r row, cause string, now int64) (bool, error) {
 // has a vector and that a neighbour search must learn of the change.
 func (d deal) revise(r row, cause string, now, tide int64) (changed, moved bool, err error) {
 	var key, bare int64
-	var kind, state, body string
+	var kind, state, text, body string
 	var newest int
-	found, err := d.one("SELECT key, kind, state, bare, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
-		&key, &kind, &state, &bare, &body, &newest)
+	found, err := d.one("SELECT key, kind, state, bare, text, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
+		&key, &kind, &state, &bare, &text, &body, &newest)
 	if err != nil {
 		return false, false, err
 	}
@@ -132,11 +132,16 @@ func (d deal) revise(r row, cause string, now, tide int64) (changed, moved bool,
 		r.marks.Session, r.head.Dream, cause, now, r.text, r.body, key); err != nil {
 		return false, false, err
 	}
-	if bare == 1 || state == string(r.head.State) {
+	if text != r.text {
+		if err := d.dropCollected(r.head.Agent, r.id); err != nil {
+			return false, false, err
+		}
+	}
+	if state == string(r.head.State) {
 		return true, false, nil
 	}
 	_, err = d.exec("UPDATE vectors SET live = ?, tide = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live, tide, r.head.Agent, r.id)
-	return true, true, err
+	return true, bare == 0, err
 }
 
 // nanos is a time as SQLite sorts it, saturated where int64 ends (years 1678 and 2262).

@@ -31,6 +31,9 @@ func checkVector(space string, v []float32) error {
 func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) error {
 	if l.space == "" {
 		l.space, l.dim = v.Space, int64(len(v.V))
+		if _, err := d.exec("DELETE FROM moves WHERE agent = ? AND space = ?", agent, v.Space); err != nil {
+			return err
+		}
 	}
 	if l.space != v.Space {
 		return fmt.Errorf("it is in space %s and the agent's vectors are in %s: %w", v.Space, l.space, memory.ErrSpace)
@@ -68,8 +71,10 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 			return err
 		}
 		sort := sorts[memory.Oldest]
-		if l.space == space { // otherwise the space is empty, and everything is bare in it
+		if l.space == space {
 			sort.index, sort.only = "items_bare", "bare = 1"
+		} else { // some of it may be collected
+			sort.only, sort.args = "NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)", []any{space}
 		}
 		query, args := findSQL(q, sort)
 		return d.items(query, args, &items)

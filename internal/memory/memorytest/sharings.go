@@ -25,6 +25,7 @@ var sharings = []struct {
 	{"BothNumberDreamsTogether", bothNumber},
 	{"BothWriteAtOnce", bothWrite},
 	{"NeitherOverwritesWhatItHasNotRead", neitherOverwrites},
+	{"WhenOneMovesTheOtherSearchesOneSpaceOrTheOther", bothMove},
 }
 
 func otherReads(t *testing.T, one, other memory.Store) {

@@ -4,6 +4,8 @@ ALTER TABLE attempts ADD COLUMN forgotten INTEGER NOT NULL DEFAULT 0; -- 1: its 
 
 ALTER TABLE slots ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
 
+CREATE INDEX attempts_awake ON attempts (agent) WHERE dream = '';
+
 -- Spaces whose vectors are being collected beside those of the agent's own.
 CREATE TABLE moves (
   agent TEXT    NOT NULL,

@@ -1,0 +1,157 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Spaces counts the agent's vectors by space.
+func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
+	spaces := map[string]int{}
+	err := s.read(ctx, func(d deal) error {
+		return d.each("SELECT space, count(*) FROM vectors WHERE agent = ? GROUP BY space", []any{agent}, func(scan func(...any) error) error {
+			var space string
+			var n int
+			err := scan(&space, &n)
+			spaces[space] = n
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("spaces of %s: %w", agent, err)
+	}
+	return spaces, nil
+}
+
+// Collect keeps vectors of another space beside the agent's own.
+func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
+	err := s.write(ctx, func(d deal) error {
+		if agent == "" {
+			return errors.New("the agent's id is empty")
+		}
+		l, err := d.life(agent)
+		if err != nil {
+			return err
+		}
+		for _, v := range vectors {
+			if err := checkVector(v.Space, v.V); err != nil {
+				return fmt.Errorf("vector of %s: %w", v.Item, err)
+			}
+			if v.Space == l.space {
+				return fmt.Errorf("vector of %s: %s is the agent's own space: %w", v.Item, v.Space, memory.ErrSpace)
+			}
+			if err := d.collect(agent, v); err != nil {
+				return fmt.Errorf("vector of %s: %w", v.Item, err)
+			}
+		}
+		return d.dropPlacing(agent)
+	})
+	if err != nil {
+		return fmt.Errorf("collect vectors of %s: %w", agent, err)
+	}
+	return nil
+}
+
+// collect keeps one vector. Its tide is 0: no search hears of it until the agent moves, when every search starts again.
+func (d deal) collect(agent string, v memory.Vector) error {
+	var kind, state string
+	found, err := d.one("SELECT kind, state FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &kind, &state)
+	if err != nil || !found {
+		return err
+	}
+	dim, err := d.dimension(agent, v.Space)
+	if err != nil {
+		return err
+	}
+	switch {
+	case dim == 0:
+		if _, err := d.exec("INSERT INTO moves (agent, space, dim) VALUES (?, ?, ?)", agent, v.Space, len(v.V)); err != nil {
+			return err
+		}
+	case dim != int64(len(v.V)):
+		return fmt.Errorf("it has %d numbers and those collected in %s have %d: %w", len(v.V), v.Space, dim, memory.ErrSpace)
+	}
+	_, err = d.exec(`INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES (?, ?, ?, ?, ?, 0, ?)
+		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, tide = 0, v = excluded.v`,
+		agent, v.Item, v.Space, kind, state == string(dream.Live), packVector(v.V))
+	return err
+}
+
+// dimension of a space that is being collected; 0 when none is.
+func (d deal) dimension(agent, space string) (int64, error) {
+	var dim int64
+	_, err := d.one("SELECT dim FROM moves WHERE agent = ? AND space = ?", []any{agent, space}, &dim)
+	return dim, err
+}
+
+// dropCollected removes an item's vectors in spaces that are being collected: they place a text that it no longer has.
+func (d deal) dropCollected(agent, id string) error {
+	_, err := d.exec("DELETE FROM vectors WHERE agent = ? AND id = ? AND space IN (SELECT space FROM moves WHERE agent = ?)", agent, id, agent)
+	return err
+}
+
+// Move makes a space the agent's own.
+func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
+	missing := 0
+	err := s.write(ctx, func(d deal) error {
+		if agent == "" || space == "" {
+			return errors.New("agent and space must not be empty")
+		}
+		held, err := d.slot(agent)
+		if err != nil {
+			return err
+		}
+		if held.Fence != (memory.Fence{}) {
+			return fmt.Errorf("dream %q measures in the old space: %w", held.Dream, memory.ErrTaken)
+		}
+		l, err := d.life(agent)
+		if err != nil {
+			return err
+		}
+		if missing, err = d.missing(agent, l.space, space); err != nil || missing > 0 {
+			return err
+		}
+		return d.move(agent, l, space)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("move %s to space %s: %w", agent, space, err)
+	}
+	return missing, nil
+}
+
+// missing counts the live items that would lose their place.
+func (d deal) missing(agent, from, to string) (int, error) {
+	n := 0
+	_, err := d.one(`SELECT count(*) FROM vectors AS old WHERE agent = ? AND space = ? AND live = 1 AND NOT EXISTS
+		(SELECT 1 FROM vectors AS new WHERE new.agent = old.agent AND new.id = old.id AND new.space = ?)`, []any{agent, from, to}, &n)
+	return n, err
+}
+
+// move drops the vectors of all other spaces. Searches start again, as after an erasure.
+func (d deal) move(agent string, l life, space string) error {
+	if space != l.space {
+		dim, err := d.dimension(agent, space)
+		if err != nil {
+			return err
+		}
+		if l.space, l.dim = space, dim; dim == 0 { // nothing lies anywhere
+			l.space = ""
+		}
+		l.scrubs++
+	}
+	if _, err := d.exec("DELETE FROM vectors WHERE agent = ? AND space <> ?", agent, space); err != nil {
+		return err
+	}
+	if _, err := d.exec("DELETE FROM moves WHERE agent = ?", agent); err != nil {
+		return err
+	}
+	const placed = "EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id)"
+	if _, err := d.exec("UPDATE items SET bare = NOT "+placed+" WHERE agent = ? AND bare = "+placed, agent); err != nil {
+		return err
+	}
+	return d.setLife(agent, l)
+}
