@@ -99,6 +99,22 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	require.Equal(t, dream.FragmentDiscarded, kept[0].Status)
 }
 
+func TestAnInductionThatSaysTheSameTwiceHasOneThought(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.order(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	r.model.say["fragments"] = `{"fragments":[{"text":"a lamp counts the quiet tides at night","sources":["r1"]},
+		{"text":"A lamp  counts the quiet tides at night","sources":["r2"]}]}`
+	result, err := (&Onset{r.ports}).Induce(context.Background(), step(s, 1.2))
+	require.NoError(t, err)
+	require.Len(t, result.Made, 2)
+	require.True(t, result.Made[0].Kept)
+	require.False(t, result.Made[1].Kept)
+}
+
 func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -138,6 +138,7 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragme
 		return StepResult{Done: done}, tell(o.write(ctx, r.Sitting, w))
 	}
 	var made []Made
+	said := map[string]bool{}
 	for i, f := range fragments {
 		near, sources, err := o.near(ctx, c.order, vectors[i], f.Sources)
 		if err != nil {
@@ -145,6 +146,11 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragme
 		}
 		f.Sources = sources
 		o.decide(c.order, f, hypnagogia.Judge(f.Content, near))
+		if words := strings.Join(strings.Fields(strings.ToLower(f.Content)), " "); said[words] {
+			f.Status, f.Reason = dream.FragmentDiscarded, "said already"
+		} else {
+			said[words] = true
+		}
 		w.Events = append(w.Events, o.verdictEvent(r.Sitting, f))
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
 	}
