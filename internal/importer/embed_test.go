@@ -69,7 +69,7 @@ func TestTwoEmbeddersAreNeverMixed(t *testing.T) {
 	opts.Embed = (&letters{space: "numbers/1/4"}).embed
 	_, err := importer.Import(context.Background(), s, a, []importer.File{testdata(t, "diary.md")}, opts)
 	require.ErrorIs(t, err, memory.ErrSpace)
-	require.ErrorContains(t, err, "lies in space letters/1/4 and the embedder answers in numbers/1/4")
+	require.ErrorContains(t, err, "lies in space letters/1/4 and the embedder answers in numbers/1/4; move the memory first with oneiros memory embed --agent a,")
 	require.Len(t, episodes(t, s, "a"), 20)
 }
 

@@ -17,6 +17,8 @@
 //     often and fades with how long ago. A source that states twenty entries of its own gets none added.
 //
 // Talk becomes one episode per exchange: what somebody said and what was answered.
+//
+// Memories that are here already are placed anew when their agent gets another embedder.
 package importer
 
 import (

@@ -1,10 +1,8 @@
 package importer
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -83,34 +81,20 @@ func (w *writer) vectorsOfNew() ([]memory.Vector, error) {
 func (w *writer) embed(items []dream.Item) ([]memory.Vector, error) {
 	var out []memory.Vector
 	for some := range slices.Chunk(items, MaxEmbed) {
-		texts := make([]string, len(some))
-		for i, item := range some {
-			if texts[i] = item.Text(); strings.TrimSpace(texts[i]) == "" {
-				texts[i] = string(item.Header().Kind) // an embedder cannot place silence
-			}
-		}
-		vectors, space, err := w.j.opts.Embed(w.j.ctx, texts)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("embed %d texts: %w", len(texts), err)
-		case len(vectors) != len(texts):
-			return nil, fmt.Errorf("embed %d texts: the embedder gave %d vectors", len(texts), len(vectors))
-		}
-		if err := w.settleSpace(space); err != nil {
+		vectors, err := place(w.j.ctx, w.j.opts.Embed, some)
+		if err != nil {
 			return nil, err
 		}
-		for i, item := range some {
-			out = append(out, memory.Vector{Item: item.Header().ID, Space: space, V: vectors[i]})
+		if err := w.settleSpace(vectors[0].Space); err != nil {
+			return nil, err
 		}
+		out = append(out, vectors...)
 	}
 	return out, nil
 }
 
 // settleSpace refuses a mixture of two embedders before anything of the batch is written.
 func (w *writer) settleSpace(space string) error {
-	if space == "" {
-		return errors.New("the embedder does not name its space")
-	}
 	if space == w.space {
 		return nil
 	}
@@ -122,8 +106,8 @@ func (w *writer) settleSpace(space string) error {
 		}
 	}
 	if have != "" && have != space {
-		return fmt.Errorf("the memory of %s lies in space %s and the embedder answers in %s; import without an embedder or re-embed first: %w",
-			w.j.agent.Handle, have, space, memory.ErrSpace)
+		return fmt.Errorf("the memory of %s lies in space %s and the embedder answers in %s; move the memory first with oneiros memory embed --agent %s, or import with --no-vectors: %w",
+			w.j.agent.Handle, have, space, w.j.agent.Handle, memory.ErrSpace)
 	}
 	w.space = space
 	return nil
@@ -147,6 +131,9 @@ func (w *writer) close() error {
 			if err != nil {
 				return fmt.Errorf("ask the embedder for its space: %w", err)
 			}
+			if space == "" {
+				return errNameless
+			}
 			if err := w.settleSpace(space); err != nil {
 				return err
 			}
@@ -157,9 +144,8 @@ func (w *writer) close() error {
 
 func (w *writer) fillBare() error {
 	j := w.j
-	kinds := slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool { return k == dream.KindNight })
 	for {
-		bare, err := j.store.Bare(j.ctx, j.agent.ID, w.space, kinds, j.opts.BatchSize)
+		bare, err := j.store.Bare(j.ctx, j.agent.ID, w.space, embedded, j.opts.BatchSize)
 		if err != nil {
 			return fmt.Errorf("look for items of %s without vectors: %w", j.agent.Handle, err)
 		}

@@ -1,0 +1,47 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// embedded are the kinds that have a place in a space. A night has no words of its own.
+var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool { return k == dream.KindNight })
+
+// errNameless is returned when vectors come without the name of their space.
+var errNameless = errors.New("the embedder does not name its space")
+
+// place asks for the vectors of at most MaxEmbed items, all of one space.
+func place(ctx context.Context, embed Embed, items []dream.Item) ([]memory.Vector, error) {
+	texts := textsOf(items)
+	vectors, space, err := embed(ctx, texts)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("embed %d texts: %w", len(texts), err)
+	case len(vectors) != len(texts):
+		return nil, fmt.Errorf("embed %d texts: the embedder gave %d vectors", len(texts), len(vectors))
+	case space == "":
+		return nil, errNameless
+	}
+	out := make([]memory.Vector, len(items))
+	for i, item := range items {
+		out[i] = memory.Vector{Item: item.Header().ID, Space: space, V: vectors[i]}
+	}
+	return out, nil
+}
+
+func textsOf(items []dream.Item) []string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		if texts[i] = item.Text(); strings.TrimSpace(texts[i]) == "" {
+			texts[i] = string(item.Header().Kind) // an embedder cannot place silence
+		}
+	}
+	return texts
+}

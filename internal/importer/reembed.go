@@ -1,0 +1,181 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Embedder places memories, and knows which spaces are its own.
+type Embedder struct {
+	Embed Embed
+	Makes func(space string) bool
+}
+
+// Unplaced is what an embedder has still to place of a memory.
+type Unplaced struct {
+	From  string     // the space that the memory lies in; empty when it lies in none
+	To    string     // the embedder's space; empty while nobody can know its name
+	Calls [][]string // the texts, call by call
+}
+
+// Count of the memories.
+func (u Unplaced) Count() int {
+	n := 0
+	for _, texts := range u.Calls {
+		n += len(texts)
+	}
+	return n
+}
+
+// Survey says what Reembed would do, and asks the embedder nothing.
+func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder) (Unplaced, error) {
+	m := mover{store: store, agent: agent, embedder: e}
+	if err := m.orient(ctx); err != nil {
+		return Unplaced{}, err
+	}
+	bare, err := m.bare(ctx, 0)
+	u := Unplaced{From: m.from, To: m.to}
+	for some := range slices.Chunk(bare, MaxEmbed) {
+		u.Calls = append(u.Calls, textsOf(some))
+	}
+	return u, err
+}
+
+// Moved says what Reembed did.
+type Moved struct {
+	From   string `json:"from"`   // the space before; empty for none
+	To     string `json:"to"`     // the space now
+	Placed int    `json:"placed"` // memories placed by this call
+}
+
+// Reembed places every live memory in the embedder's space and then moves the agent there. Until it moves, search and dreams
+// go on in the old space. Whatever ends it early, what is placed stays placed, and the next call goes on from there; Moved then
+// tells what this one did. memory.ErrTaken when all is placed and a dream is still measuring in the old space.
+func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder, progress func(done, total int64)) (Moved, error) {
+	m := mover{store: store, agent: agent, embedder: e, progress: progress}
+	err := m.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("place the memory of %s: %w", agent.Handle, err)
+	}
+	return Moved{From: m.from, To: m.to, Placed: m.placed}, err
+}
+
+// mover carries one agent's memory to a space.
+type mover struct {
+	store    memory.Store
+	agent    dream.Agent
+	embedder Embedder
+	progress func(done, total int64)
+	from, to string
+	others   bool // vectors of some other space are kept as well
+	placed   int
+	total    int
+}
+
+// page is how many memories are read at a time: every reading passes over all that have a place already.
+const page = 32 * MaxEmbed
+
+func (m *mover) run(ctx context.Context) error {
+	if err := m.orient(ctx); err != nil {
+		return err
+	}
+	for before := -1; ; {
+		bare, err := m.bare(ctx, page)
+		if err != nil {
+			return err
+		}
+		if len(bare) > 0 {
+			if err := m.carry(ctx, bare); err != nil {
+				return err
+			}
+			continue
+		}
+		missing, err := m.move(ctx)
+		if err != nil || missing == 0 {
+			return err
+		}
+		if m.placed == before {
+			return fmt.Errorf("%d memories have a place in %s and cannot be given one in %s: %w", missing, m.from, m.to, memory.ErrSpace)
+		}
+		before = m.placed // somebody remembered more in the meantime
+	}
+}
+
+// orient finds out where the memory lies and, if it can be known without asking, where it is to go.
+func (m *mover) orient(ctx context.Context) error {
+	spaces, err := m.store.Spaces(ctx, m.agent.ID)
+	if err == nil {
+		m.from, err = m.store.Space(ctx, m.agent.ID)
+	}
+	if err != nil {
+		return err
+	}
+	for space, n := range spaces {
+		m.others = m.others || space != m.from
+		if m.embedder.Makes(space) && (n > spaces[m.to] || n == spaces[m.to] && space < m.to) {
+			m.to = space
+		}
+	}
+	if m.from != "" && m.embedder.Makes(m.from) {
+		m.to = m.from
+	}
+	all, err := m.store.Count(ctx, memory.Query{Agent: m.agent.ID, Kinds: embedded})
+	m.total = all - spaces[m.to]
+	return err
+}
+
+func (m *mover) bare(ctx context.Context, limit int) ([]dream.Item, error) {
+	return m.store.Bare(ctx, m.agent.ID, m.to, embedded, limit)
+}
+
+// carry places memories call by call. An answer in an unexpected space ends it: what is bare there is another question.
+func (m *mover) carry(ctx context.Context, items []dream.Item) error {
+	for some := range slices.Chunk(items, MaxEmbed) {
+		vectors, err := place(ctx, m.embedder.Embed, some)
+		if err != nil {
+			return err
+		}
+		space := vectors[0].Space
+		if space != m.to && m.placed > 0 {
+			return fmt.Errorf("the embedder answered in %s and now in %s: %w", m.to, space, memory.ErrSpace)
+		}
+		turned := space != m.to
+		m.to = space
+		if err := m.keep(ctx, vectors); err != nil {
+			return err
+		}
+		m.placed += len(some)
+		if m.progress != nil {
+			m.progress(int64(m.placed), int64(max(m.placed, m.total)))
+		}
+		if turned {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *mover) keep(ctx context.Context, vectors []memory.Vector) error {
+	if m.to != m.from {
+		return m.store.Collect(ctx, m.agent.ID, vectors)
+	}
+	_, err := m.store.Commit(ctx, memory.Write{Agent: m.agent.ID, Cause: "embed", Vectors: vectors})
+	return err
+}
+
+// move makes the new space the agent's. In its own it only drops what was collected of others, which can wait.
+func (m *mover) move(ctx context.Context) (int, error) {
+	if m.to == "" || m.to == m.from && !m.others {
+		return 0, nil
+	}
+	missing, err := m.store.Move(ctx, m.agent.ID, m.to)
+	if m.to == m.from && errors.Is(err, memory.ErrTaken) {
+		err = nil
+	}
+	return missing, err
+}
