@@ -263,3 +263,34 @@ func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
 		require.Equal(t, want, (&Onset{r.ports}).window(o))
 	}
 }
+
+func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	ctx := context.Background()
+	taken := func() budget.Micros {
+		amount, err := r.store.Allowance(ctx, "a", "2026-10-19")
+		require.NoError(t, err)
+		return amount
+	}
+	s := r.lie(r.order(1, tonight))
+	require.Equal(t, budget.Dollar, taken(), "a dream sets its whole budget aside")
+	r.model.say["patterns"] = `{"patterns":[]}`
+	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
+	require.NoError(t, err)
+	r.rise(s)
+	balance, err := r.store.Balance(ctx, DreamScope(s.Dream))
+	require.NoError(t, err)
+	require.Positive(t, balance.Spent)
+	require.Equal(t, balance.Spent, taken())
+
+	aborted := r.lie(r.order(2, tonight))
+	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
+	require.NoError(t, err)
+	for range 2 { // done twice it changes nothing
+		_, err = r.bed().Rise(ctx, RiseRequest{Sitting: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
+		require.NoError(t, err)
+		require.Equal(t, balance.Spent, taken(), "an aborted dream gives back all of it")
+	}
+}

@@ -74,6 +74,26 @@ func (b *Bed) forget(ctx context.Context, dreamID string) error {
 	return nil
 }
 
+// settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
+// of it (Z2). What was spent counts against the hard caps either way.
+func (b *Bed) settleAllowance(ctx context.Context, night *dream.Night, e Ending, rows []purse.Row) error {
+	ledger := b.Purse.Ledger
+	if err := ledger.GiveBack(ctx, night.ID); err != nil {
+		return fmt.Errorf("give back the allowance of %s: %w", night.ID, err)
+	}
+	var spent budget.Micros
+	for _, row := range rows {
+		spent += row.Counted
+	}
+	if e.Outcome == dream.Aborted || spent == 0 {
+		return nil
+	}
+	if err := ledger.Allow(ctx, night.Agent, rows[0].Day, night.ID, spent, budget.Unlimited); err != nil {
+		return fmt.Errorf("take what %s spent from the day's allowance: %w", night.ID, err)
+	}
+	return nil
+}
+
 func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
 	ledger := b.Purse.Ledger
 	lost, _, err := ledger.Close(ctx, s.Dream, b.Now())
@@ -84,10 +104,8 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if err != nil {
 		return RiseResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
 	}
-	if e.Outcome == dream.Aborted || night.Run == "" {
-		if err := ledger.GiveBack(ctx, s.Dream); err != nil {
-			return RiseResult{}, fmt.Errorf("give back the allowance of %s: %w", s.Dream, err)
-		}
+	if err := b.settleAllowance(ctx, night, e, rows); err != nil {
+		return RiseResult{}, err
 	}
 	unjudged, told, err := b.unjudged(ctx, s, night, rows)
 	if err != nil {

@@ -240,13 +240,13 @@ func (e *Evidence) outcomes() []error {
 	return faults
 }
 
-// allowances checks that every dream that lay down took its allowance, and that only the aborted gave it back (H22, Z2).
+// allowances checks that of an agent's day is taken what its ended dreams spent, and nothing by the aborted (H22, Z2).
 func (e *Evidence) allowances() []error {
 	var faults []error
 	want := map[string]budget.Micros{}
 	for _, d := range e.Dreams {
 		if d.Begun && !d.Order.Free && e.has(d, event.DreamStarted{}.EventType()) && d.Night.Outcome != dream.Aborted {
-			want[d.Order.Agent+"/"+d.Order.Day] += d.Order.Budget
+			want[d.Order.Agent+"/"+d.Order.Day] += d.Night.Spent
 		}
 	}
 	for day, taken := range e.Allowances {

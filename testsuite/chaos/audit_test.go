@@ -51,7 +51,7 @@ func flawless() chaos.Evidence {
 		}},
 		Events:     map[string][]event.Event{"a": log},
 		Balances:   map[string]purse.Balance{},
-		Allowances: map[string]budget.Micros{"a/2026-10-19": 1000},
+		Allowances: map[string]budget.Micros{"a/2026-10-19": 70},
 		Answers:    map[string]int{id + "/onset/1/partial-1": 1},
 		Fragments:  map[string]*dream.Fragment{id + "/onset/1.1": {Head: dream.Head{ID: id + "/onset/1.1"}, Cycle: 1, Status: dream.FragmentRaw}},
 	}
