@@ -225,6 +225,9 @@ func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a drea
 		return app.answer(a)
 	}
 	app.say("Agent %s %s.", a.Handle, did)
+	if cmd.Flags().Changed("model") {
+		return app.mindSpace(cmd.Context(), h, a)
+	}
 	return nil
 }
 

@@ -36,6 +36,7 @@ type desk struct {
 	in       string
 	terminal bool
 	night    console.NightDoor
+	embed    console.Embed // letters when nil
 }
 
 func newDesk(t *testing.T) *desk {
@@ -49,6 +50,9 @@ func newDesk(t *testing.T) *desk {
 var models = inference.Table{
 	"builtin/associative": {Name: "builtin/associative", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true},
 	"builtin/lexical":     {Name: "builtin/lexical", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true, Embeds: true},
+	"letters/one":         {Name: "letters/one", Provider: "letters", Wire: "1", Price: &budget.Price{}, Embeds: true},
+	"house/vectors":       {Name: "house/vectors", Provider: "house", Wire: "vectors", Price: &budget.Price{In: 20_000}, Embeds: true},
+	"house/unpriced":      {Name: "house/unpriced", Provider: "house", Wire: "unpriced", Embeds: true},
 	"house/small":         {Name: "house/small", Provider: "house", Price: &budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
 }
 
@@ -57,12 +61,16 @@ func (d *desk) run(width int, args ...string) int {
 	d.Helper()
 	d.out.Reset()
 	d.err.Reset()
+	embed := d.embed
+	if embed == nil {
+		embed = letters
+	}
 	d.app = &console.App{
 		Patience: 20 * time.Millisecond, Night: d.night, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
 		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Open: func(context.Context) (*console.House, error) {
 			return &console.House{
-				Store: d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: letters,
+				Store: d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: embed,
 			}, nil
 		},
 		Configuration: func() console.Configuration {
@@ -148,7 +156,7 @@ func (d *desk) furnish() *desk {
 		},
 	}
 	var vectors []memory.Vector
-	for _, item := range add {
+	for _, item := range add[:len(add)-1] { // a night has no place
 		v, space, err := letters(ctx, echo, []string{item.Text()})
 		require.NoError(d, err)
 		vectors = append(vectors, memory.Vector{Item: item.Header().ID, Space: space, V: v[0]})

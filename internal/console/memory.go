@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 func (app *App) memory() *cobra.Command {
 	cmd := &cobra.Command{Use: "memory", Short: "What an agent remembers", GroupID: minds}
-	cmd.AddCommand(app.memoryImport(), app.memoryExport(), app.memorySearch(), app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryForget())
+	cmd.AddCommand(app.memoryImport(), app.memoryExport(), app.memoryEmbed(), app.memorySearch(), app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryForget())
 	return cmd
 }
 
@@ -214,6 +215,9 @@ func (app *App) memorySearch() *cobra.Command {
 			return fmt.Errorf("place the words in the agent's space: %w", err)
 		}
 		hits, err := h.Store.Near(cmd.Context(), a.ID, space, vectors[0], n, q.Kinds...)
+		if errors.Is(err, memory.ErrSpace) {
+			return fmt.Errorf("search the memory of %s: %w; place it anew with oneiros memory embed --agent %s", a.Handle, err, a.Handle)
+		}
 		if err != nil {
 			return fmt.Errorf("search the memory of %s: %w", a.Handle, err)
 		}
@@ -242,5 +246,5 @@ func (app *App) showHits(cmd *cobra.Command, h *House, a dream.Agent, hits []mem
 			t.add(score(hit.Cosine), head.ID, when(head.At, a.Zone), string(head.Kind), item.Text())
 		}
 	}
-	return app.rows(list, t, "%s remembers nothing with a place in this space; import with an embedder first.", a.Handle)
+	return app.rows(list, t, "%s remembers nothing with a place in this space; place it with oneiros memory embed.", a.Handle)
 }

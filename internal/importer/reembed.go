@@ -100,7 +100,7 @@ func (m *mover) run(ctx context.Context) error {
 			return err
 		}
 		if m.placed == before {
-			return fmt.Errorf("%d memories have a place in %s and cannot be given one in %s: %w", missing, m.from, m.to, memory.ErrSpace)
+			return fmt.Errorf("%d items have a place in %s and cannot be given one in %s: %w", missing, m.from, m.to, memory.ErrSpace)
 		}
 		before = m.placed // somebody remembered more in the meantime
 	}

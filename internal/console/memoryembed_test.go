@@ -1,0 +1,135 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// house is a paid embedder that counts its calls; it refuses from call number limit on, when there is a limit.
+type house struct{ calls, limit int }
+
+func (e *house) embed(ctx context.Context, a dream.Agent, texts []string) ([][]float32, string, error) {
+	if e.limit > 0 && e.calls >= e.limit {
+		return nil, "", &purse.OverCap{Scope: "day:echo/2026-11-20", Limit: 100, Counted: 90, Asks: 20}
+	}
+	e.calls++
+	v, _, err := letters(ctx, a, texts)
+	return v, "house/vectors/8", err
+}
+
+// moving is a furnished desk whose echo has been given the paid embedder.
+func moving(t *testing.T) (*desk, *house) {
+	t.Helper()
+	e := &house{}
+	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--model", "embedder=house/vectors"), d.err.String())
+	require.Contains(t, d.err.String(), "Its memories lie in space letters/1/8, which house/vectors does not make.")
+	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "), "oneiros memory embed --agent echo")
+	d.embed = e.embed
+	return d, e
+}
+
+func TestAChangeOfEmbedderReadsWell(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{80, 200} {
+		d, _ := moving(t)
+		require.Equal(t, console.OK, d.run(width, "memory", "embed", "-a", "echo", "--estimate"), d.err.String())
+		d.golden(fmt.Sprint("memory-embed-estimate-", width))
+		require.Equal(t, console.OK, d.run(width, "memory", "embed", "-a", "echo", "--yes"), d.err.String())
+		d.golden(fmt.Sprint("memory-embed-", width))
+		require.Equal(t, console.OK, d.run(width, "memory", "embed", "-a", "echo"), d.err.String())
+		d.golden(fmt.Sprint("memory-embed-again-", width))
+		require.Equal(t, console.OK, d.run(width, "memory", "embed", "--help"))
+		d.golden(fmt.Sprint("memory-embed-help-", width))
+	}
+}
+
+func TestAChangeOfEmbedderAsksBeforeItCosts(t *testing.T) {
+	t.Parallel()
+	d, e := moving(t)
+	require.Equal(t, console.Refused, d.run(80, "memory", "embed", "-a", "echo"))
+	require.Contains(t, d.err.String(), "Placing 9 memories of echo with house/vectors may cost up to $0.0000")
+	require.Contains(t, d.err.String(), "add --yes to agree")
+	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--estimate", "--json"))
+	var told struct {
+		Agent, Model, From, To string
+		Memories               int
+		Free                   bool
+		Worst                  budget.Micros `json:"worst_micros"`
+	}
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+	require.Equal(t, "letters/1/8", told.From)
+	require.Equal(t, 9, told.Memories)
+	require.Positive(t, told.Worst)
+	require.Zero(t, e.calls)
+
+	require.Equal(t, console.Failure, d.run(0, "memory", "search", "-a", "echo", "rope"))
+	require.Contains(t, d.err.String(), "place it anew with oneiros memory embed --agent echo")
+	d.terminal, d.in = true, "yes\n"
+	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--json", "--yes"), d.err.String())
+	require.JSONEq(t, `{"agent":"echo","model":"house/vectors","from":"letters/1/8","to":"house/vectors/8","placed":9}`, d.out.String())
+	require.Equal(t, console.OK, d.run(0, "memory", "search", "-a", "echo", "rope"))
+	require.Contains(t, d.out.String(), "rope")
+}
+
+func TestAnInterruptedChangeOfEmbedderGoesOn(t *testing.T) {
+	t.Parallel()
+	d, e := moving(t)
+	w := memory.Write{Agent: "echo", Cause: "import"}
+	for i := range 120 {
+		w.Add = append(w.Add, &dream.Episode{Head: head(dream.KindEpisode, fmt.Sprintf("more-%03d", i), now, false), Content: fmt.Sprint("Day ", i)})
+	}
+	_, err := d.store.Commit(t.Context(), w)
+	require.NoError(t, err)
+	e.limit = 1
+	require.Equal(t, console.Refused, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
+	require.Contains(t, d.err.String(), "cap day:echo/2026-11-20 is $0.0001")
+	require.Contains(t, d.err.String(), "64 memories are placed and kept; oneiros memory embed --agent echo goes on from there")
+	space, err := d.store.Space(t.Context(), "echo")
+	require.NoError(t, err)
+	require.Equal(t, "letters/1/8", space)
+
+	e.limit = 0
+	sitting := memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0002", Run: "r"}}
+	_, err = d.store.TakeSlot(t.Context(), "echo", sitting, memory.Fence{})
+	require.NoError(t, err)
+	require.Equal(t, console.Failure, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
+	require.Contains(t, d.err.String(), "echo is dreaming and measures in the old space; everything is placed")
+	require.NoError(t, d.store.FreeSlot(t.Context(), "echo", sitting.Fence))
+	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--estimate"))
+	require.Equal(t, "Every memory of echo is placed by house/vectors; what is left is the move from letters/1/8 to house/vectors/8, which costs nothing.\n", d.out.String())
+	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo"), d.err.String())
+	require.Equal(t, "echo has moved from space letters/1/8 to house/vectors/8: 0 memories placed by house/vectors.\n", d.out.String())
+	require.Equal(t, 3, e.calls)
+}
+
+func TestAnEmbedderWithoutAPriceAndAModelThatIsNoneAreRefused(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	for model, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"house/unpriced": {console.Refused, "model house/unpriced has no price; state one under providers.house.models"},
+		"house/small":    {console.Usage, "model house/small of echo is no embedder"},
+	} {
+		require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--model", "embedder="+model), d.err.String())
+		require.Equal(t, want.code, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
+		require.Contains(t, d.err.String(), want.says)
+	}
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--model", "embedder=letters/one"), d.err.String())
+	require.Empty(t, d.err.String(), "it is the embedder that the memory was placed by")
+	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo"), d.err.String())
+	require.Equal(t, "Every memory of echo has its place in the space of letters/one already.\n", d.out.String())
+}
