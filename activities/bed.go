@@ -19,6 +19,9 @@ import (
 type Lives interface {
 	// Running is false when the run has closed or was never known.
 	Running(ctx context.Context, workflow, run string) (bool, error)
+	// Here names the cluster and namespace that it looks at; empty when that is not known. Of workflows that run elsewhere it
+	// knows nothing.
+	Here() string
 }
 
 // Planner freezes an order for a dream that nobody asked for by hand.
@@ -63,7 +66,7 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run}
 	held, err := b.takeSlot(ctx, s, r.Workflow)
 	if errors.Is(err, memory.ErrTaken) {
-		reason := fmt.Sprintf("%s is already dreaming %s", o.Handle, held.Dream)
+		reason := fmt.Sprintf("%s is already dreaming %s%s", o.Handle, held.Dream, b.where(held.Cluster))
 		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.Run, dream.Canceled, reason)
 	}
 	if err != nil {
@@ -105,7 +108,7 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
-	night.Workflow, night.Run, night.Before, night.After = r.Workflow, r.Run, affect.PAD, affect.PAD
+	night.Workflow, night.Cluster, night.Run, night.Before, night.After = r.Workflow, b.Lives.Here(), r.Run, affect.PAD, affect.PAD
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
 		Events: []event.Event{b.event(s, "begin/"+r.Run, event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget})},
@@ -124,8 +127,9 @@ func (b *Bed) open(ctx context.Context, o Order) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{o.Night("", affect.PAD, b.Now())}})
-	if err != nil {
+	night := o.Night("", affect.PAD, b.Now())
+	night.Cluster = b.Lives.Here()
+	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
 	}
 	return nil
@@ -157,11 +161,12 @@ func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDown
 	return LieDownResult{Refused: night.Outcome, Reason: night.Reason}, tell(err)
 }
 
-// takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open.
+// takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
+// dream on another cluster nobody here can say whether it has: its slot is its own.
 func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.Slot, error) {
-	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Since: b.Now()}
+	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Lives.Here(), Since: b.Now()}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
-	if !errors.Is(err, memory.ErrTaken) {
+	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {
 		return held, err
 	}
 	running, lookErr := b.Lives.Running(ctx, held.Workflow, held.Run)

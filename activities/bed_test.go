@@ -28,6 +28,7 @@ type house struct {
 	now     time.Time
 	fleet   budget.Micros
 	running map[string]bool // by workflow
+	here    string          // the cluster
 }
 
 const paidModel, freeModel = "house/paid", "house/free"
@@ -59,6 +60,8 @@ func build(t *testing.T) *house {
 func (h *house) Running(_ context.Context, workflow, _ string) (bool, error) {
 	return h.running[workflow], nil
 }
+
+func (h *house) Here() string { return h.here }
 
 func (h *house) Plan(context.Context, string) (activities.Order, string, error) {
 	return activities.Order{}, "nobody plans here", nil

@@ -17,7 +17,8 @@ import (
 const leftBehind = 5 * time.Minute
 
 // Reconcile closes what dreams left open whose workflows do not run: their slots, their nights without an outcome, and
-// their reservations. It answers how many dreams it put in order. What it cannot put in order keeps nobody else waiting.
+// their reservations. What runs on another cluster is left to that one. It answers how many dreams it put in order; what it
+// cannot put in order keeps nobody else waiting.
 func (b *Bed) Reconcile(ctx context.Context) (int, error) {
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
@@ -32,6 +33,9 @@ func (b *Bed) Reconcile(ctx context.Context) (int, error) {
 		}
 	}
 	for agent, held := range slots {
+		if b.elsewhere(held.Cluster) {
+			continue
+		}
 		count(b.freeDead(ctx, agent, held))
 	}
 	count(b.closeOpen(ctx, slots))
@@ -52,6 +56,45 @@ func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int
 		return 0, err
 	}
 	return 1, b.forget(ctx, held.Dream)
+}
+
+// elsewhere says whether something is carried by another cluster than the one we can ask.
+func (b *Bed) elsewhere(cluster string) bool { return cluster != "" && cluster != b.Lives.Here() }
+
+// where tells of another cluster, and what to do when it is gone for good; of ours it has nothing to tell.
+func (b *Bed) where(cluster string) string {
+	if !b.elsewhere(cluster) {
+		return ""
+	}
+	return fmt.Sprintf(" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for good, abandon the dream", cluster)
+}
+
+// Abandon closes a dream whatever its cluster would say, by the word of a person who knows that the cluster is gone. Should
+// its workflow live all the same, the store refuses what it writes. memory.ErrNotFound when the dream does not go on.
+func (b *Bed) Abandon(ctx context.Context, agent, dreamID string) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, dreamID)
+	if err != nil {
+		return err
+	}
+	if night.Outcome != dream.Dreaming {
+		return fmt.Errorf("dream %s has ended %s: %w", dreamID, night.Outcome, memory.ErrNotFound)
+	}
+	slots, err := b.Memory.Slots(ctx)
+	if err != nil {
+		return err
+	}
+	fence := memory.Fence{Dream: dreamID, Run: night.Run}
+	if held := slots[agent]; held.Dream == dreamID {
+		fence = held.Fence
+	}
+	s := Sitting{Agent: agent, Dream: dreamID, Run: fence.Run}
+	if _, err := b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: "it was abandoned"}); err != nil {
+		return err
+	}
+	if err := b.Memory.FreeSlot(ctx, agent, fence); err != nil {
+		return err
+	}
+	return b.forget(ctx, dreamID)
 }
 
 // bury closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
@@ -104,7 +147,7 @@ func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int,
 
 // closeNight closes a night that was left behind. One that has lain down meanwhile is let be.
 func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) {
-	if b.Now().Sub(night.At) < leftBehind {
+	if b.elsewhere(night.Cluster) || b.Now().Sub(night.At) < leftBehind {
 		return false, nil
 	}
 	running, err := b.Lives.Running(ctx, night.Workflow, night.Run)

@@ -270,3 +270,52 @@ func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "r1", slots[o.Agent].Run)
 }
+
+func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	h.here = "default/one"
+	o := h.order("dream/echo/0001")
+	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.Equal(t, "default/one", h.night(o.Dream).Cluster)
+	slots, err := h.store.Slots(h.ctx)
+	require.NoError(t, err)
+	require.Equal(t, "default/one", slots[o.Agent].Cluster)
+
+	h.here, h.running[o.Dream] = "default/two", false // here nobody has ever heard of it
+	h.later(time.Hour)
+	require.Zero(t, h.reconcile())
+	next := h.order("dream/echo/0002")
+	next.Budget, next.Accounts[0].Limit = 50, 50
+	lain := h.lieDown(next, "r2")
+	require.Equal(t, dream.Canceled, lain.Refused)
+	require.Equal(t, "echo is already dreaming dream/echo/0001 on another Temporal cluster, default/one, which cannot be asked from here; "+
+		"if that one is gone for good, abandon the dream", lain.Reason)
+	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
+
+	h.buy(o, "1/partial-1", "a thought", 10)
+	require.NoError(t, h.bed.Abandon(h.ctx, o.Agent, o.Dream))
+	n := h.night(o.Dream)
+	require.Equal(t, dream.Canceled, n.Outcome)
+	require.Equal(t, "it was abandoned", n.Reason)
+	require.Equal(t, budget.Micros(10), n.Spent)
+	require.ErrorIs(t, h.bed.Abandon(h.ctx, o.Agent, o.Dream), memory.ErrNotFound)
+	last := h.order("dream/echo/0003")
+	last.Budget, last.Accounts[0].Limit = 50, 50
+	require.Empty(t, h.lieDown(last, "r3").Refused)
+}
+
+func TestANightThatAnotherClusterIsToBeginIsNotClosedHere(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	n := h.night(o.Dream)
+	n.Cluster = "default/one"
+	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})
+	require.NoError(t, err)
+	h.here = "default/two"
+	h.later(time.Hour)
+	require.Zero(t, h.reconcile())
+	h.here = "default/one"
+	require.Equal(t, 1, h.reconcile())
+}

@@ -26,8 +26,9 @@ type Options struct {
 	Knobs      dream.Knobs
 	FleetDay   budget.Micros // cap of all agents together, a day
 	Settings   workflows.Settings
-	AutoPaid   bool // automatic dreams may spend money (Z13: off until switched on)
-	Searchable bool // the cluster has our search attributes
+	AutoPaid   bool   // automatic dreams may spend money (Z13: off until switched on)
+	Searchable bool   // the cluster has our search attributes
+	Cluster    string // id of the cluster and namespace; empty when it is not known
 }
 
 // Starter is the typed client of the workflows.
@@ -58,7 +59,11 @@ func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 	if slots, err := s.Memory.Slots(ctx); err != nil {
 		return workflows.Begun{}, err
 	} else if held, ok := slots[d.agent.ID]; ok {
-		if running, err := (Lives{s.Client}).Running(ctx, held.Workflow, held.Run); err == nil && running {
+		if held.Cluster != "" && held.Cluster != s.Options.Cluster {
+			return workflows.Begun{}, fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, abandon the dream",
+				d.agent.Handle, ErrDreaming, held.Dream, held.Cluster)
+		}
+		if running, err := s.Lives().Running(ctx, held.Workflow, held.Run); err == nil && running {
 			return workflows.Begun{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
 		}
 	}
@@ -203,8 +208,17 @@ func (s *Starter) Plan(ctx context.Context, agent string) (activities.Order, str
 // FleetDay is the cap of all agents together in one day.
 func (s *Starter) FleetDay() budget.Micros { return s.Options.FleetDay }
 
+// Lives looks at the workflows of the starter's cluster.
+func (s *Starter) Lives() Lives { return Lives{Client: s.Client, Cluster: s.Options.Cluster} }
+
 // Lives looks at workflows on the server.
-type Lives struct{ Client client.Client }
+type Lives struct {
+	Client  client.Client
+	Cluster string // id of the cluster and namespace; empty when it is not known
+}
+
+// Here names the cluster and namespace.
+func (l Lives) Here() string { return l.Cluster }
 
 // Running is false when the run has closed or was never known.
 func (l Lives) Running(ctx context.Context, workflow, run string) (bool, error) {

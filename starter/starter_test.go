@@ -124,3 +124,17 @@ func TestADreamThatNobodyBeganIsWithdrawnWithItsReason(t *testing.T) {
 	require.Equal(t, "it was never begun: nobody answered", n.Reason)
 	require.Equal(t, tonight, n.Ended)
 }
+
+func TestADreamOnAnotherClusterIsNamedBeforeAnythingIsFrozen(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, agent := build(t)
+	s.Options.Cluster = "default/two"
+	held := memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r1"}, Workflow: "dream/echo/0001", Cluster: "default/one", Since: tonight}
+	_, err := s.Memory.TakeSlot(ctx, agent.ID, held, memory.Fence{})
+	require.NoError(t, err)
+	_, err = s.Begin(ctx, Wish{Agent: "echo"})
+	require.ErrorIs(t, err, ErrDreaming)
+	require.ErrorContains(t, err, "dream/echo/0001 on another Temporal cluster, default/one")
+	require.Empty(t, nights(t, s, agent))
+}

@@ -3,11 +3,8 @@ package workers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
@@ -70,42 +67,7 @@ func Reconcile(ctx context.Context, p activities.Ports, lives activities.Lives) 
 	return (&activities.Bed{Ports: p, Lives: lives}).Reconcile(ctx)
 }
 
-// Cluster is what a Temporal server can do for us.
-type Cluster struct {
-	Server         string   // its version
-	WorkerCommands bool     // cancellations reach running deeds without waiting for a heartbeat
-	Searchable     bool     // it has our search attributes
-	Missing        []string // the attributes it lacks
-}
-
-// attributes are the search attributes that a cluster should have, with the type that temporald registers them as.
-var attributes = []string{
-	workflows.AttrAgent.GetName(), workflows.AttrPhase.GetName(), workflows.AttrDepth.GetName(),
-	workflows.AttrOutcome.GetName(), workflows.AttrSpend.GetName(), workflows.AttrLife.GetName(),
-}
-
-// Look asks a cluster what it can do.
-func Look(ctx context.Context, c client.Client, namespace string) (Cluster, error) {
-	var found Cluster
-	info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
-	if err != nil {
-		return found, fmt.Errorf("ask the Temporal server for its version: %w", err)
-	}
-	found.Server = info.GetServerVersion()
-	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
-	if err != nil {
-		return found, fmt.Errorf("describe namespace %q: %w", namespace, err)
-	}
-	found.WorkerCommands = described.GetNamespaceInfo().GetCapabilities().GetWorkerCommands()
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return found, fmt.Errorf("list search attributes of namespace %q: %w", namespace, err)
-	}
-	for _, name := range attributes {
-		if _, ok := known.GetCustomAttributes()[name]; !ok {
-			found.Missing = append(found.Missing, name)
-		}
-	}
-	found.Searchable = len(found.Missing) == 0
-	return found, nil
+// Abandon closes a dream on a cluster that is gone, by the word of a person who knows that.
+func Abandon(ctx context.Context, p activities.Ports, lives activities.Lives, agent, dreamID string) error {
+	return (&activities.Bed{Ports: p, Lives: lives}).Abandon(ctx, agent, dreamID)
 }

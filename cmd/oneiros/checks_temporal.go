@@ -9,7 +9,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/workers"
-	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // checkTemporal asks the cluster who it is and what it can do, and explains what it lacks (O4).
@@ -39,8 +38,8 @@ func (d *door) checkTemporal(ctx context.Context) console.Finding {
 		advice = append(advice, "Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.")
 	}
 	if !found.Searchable {
-		missing = append(missing, "without the search attributes "+strings.Join(found.Missing, ", "))
-		advice = append(advice, "Dreams run without them, but cannot be searched by agent, phase or spend. Add them: "+createCommand(found.Missing))
+		missing = append(missing, found.Unsearchable())
+		advice = append(advice, unsearchable(found))
 	}
 	if len(missing) > 0 {
 		return warn(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
@@ -48,15 +47,26 @@ func (d *door) checkTemporal(ctx context.Context) console.Finding {
 	return well("%s, worker commands on, search attributes there", text)
 }
 
+// unsearchable says what to do about a cluster on which dreams cannot be searched.
+func unsearchable(found workers.Cluster) string {
+	advice := "Dreams run all the same, but cannot be searched by agent, phase or spend."
+	if len(found.Missing) > 0 {
+		advice += " Add them: " + createCommand(found.Missing)
+	}
+	if len(found.Wrong) > 0 {
+		advice += " Remove the attributes of another type, or use a namespace of our own."
+	}
+	if found.Unlisted != "" {
+		advice += " Give the key the right to list them."
+	}
+	return advice
+}
+
 // createCommand is the line that adds search attributes to a cluster.
-func createCommand(missing []string) string {
+func createCommand(missing []workers.Attribute) string {
 	line := "temporal operator search-attribute create"
-	for _, name := range missing {
-		kind := "Keyword"
-		if name == workflows.AttrSpend.GetName() {
-			kind = "Int"
-		}
-		line += " --name " + name + " --type " + kind
+	for _, a := range missing {
+		line += " --name " + a.Name + " --type " + a.Type
 	}
 	return line
 }

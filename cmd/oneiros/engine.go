@@ -207,6 +207,6 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("ask Temporal at %s: %w", o.HostPort, err)}
 	}
 	e.starter = e.house.starter()
-	e.starter.Client, e.starter.Options.Searchable = c, found.Searchable
+	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
 	return nil
 }

@@ -49,7 +49,7 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 
 // Running asks Temporal.
 func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
-	return starter.Lives{Client: n.starter.Client}.Running(ctx, dreamID, "")
+	return n.starter.Lives().Running(ctx, dreamID, "")
 }
 
 // estimate prices a dream without Temporal.

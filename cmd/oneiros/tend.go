@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -15,7 +14,7 @@ import (
 // hire starts a worker in this process and tends the agents' lives.
 func (e *engine) hire(ctx context.Context) error {
 	c := e.house.told
-	e.worker = workers.New(e.client, e.house.ports(), starter.Lives{Client: e.client}, e.starter, workers.Options{
+	e.worker = workers.New(e.client, e.house.ports(), e.starter.Lives(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
 	})
 	if err := e.worker.Start(); err != nil {
@@ -44,7 +43,7 @@ func (e *engine) tend(ctx context.Context) {
 	defer tick.Stop()
 	told := map[string]bool{} // by agent, whether it dreams by itself
 	for {
-		if _, err := workers.Reconcile(ctx, e.house.ports(), starter.Lives{Client: e.client}); err != nil && ctx.Err() == nil {
+		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Lives()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
 		}
 		agents, err := e.house.store.Agents(ctx)
@@ -75,7 +74,7 @@ func (e *engine) tend(ctx context.Context) {
 // agent that neither dreams by itself nor has a life needs none yet.
 func (e *engine) enliven(ctx context.Context, a dream.Agent) error {
 	if !a.Auto {
-		lives, err := starter.Lives{Client: e.client}.Running(ctx, workflows.AgentID(a.Handle), "")
+		lives, err := e.starter.Lives().Running(ctx, workflows.AgentID(a.Handle), "")
 		if err != nil || !lives {
 			return err
 		}

@@ -31,6 +31,7 @@ type Tally struct {
 type Night struct {
 	Head
 	Workflow string        `json:"workflow"`
+	Cluster  string        `json:"cluster,omitempty"` // id of the Temporal cluster and namespace that carries it; empty when not known
 	Run      string        `json:"run"`
 	Tier     Tier          `json:"tier"`
 	Theme    string        `json:"theme,omitempty"`

@@ -1,0 +1,101 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Cluster is what a Temporal server can do for us.
+type Cluster struct {
+	ID             string // of its namespace, with the name: "default/0f7e…"; no two clusters share one, replicas do
+	Server         string // its version
+	WorkerCommands bool   // cancellations reach running deeds without waiting for a heartbeat
+	Searchable     bool   // it has our search attributes; if not, dreams run without them
+	Missing        []Attribute
+	Wrong          []string // attributes of ours that it has with another type, each in words
+	Unlisted       string   // why it would not tell its search attributes; empty when it did
+}
+
+// Attribute is a search attribute, with its type as Temporal's tools write it.
+type Attribute struct{ Name, Type string }
+
+// attributes are those that a cluster should have, with the types that temporald registers them as.
+var attributes = []Attribute{
+	{workflows.AttrAgent.GetName(), "Keyword"}, {workflows.AttrPhase.GetName(), "Keyword"}, {workflows.AttrDepth.GetName(), "Keyword"},
+	{workflows.AttrOutcome.GetName(), "Keyword"}, {workflows.AttrSpend.GetName(), "Int"}, {workflows.AttrLife.GetName(), "Keyword"},
+}
+
+// Unsearchable says why dreams cannot be searched on this cluster; empty when they can.
+func (c Cluster) Unsearchable() string {
+	var reasons []string
+	if c.Unlisted != "" {
+		reasons = append(reasons, "it does not tell its search attributes ("+c.Unlisted+")")
+	}
+	if len(c.Missing) > 0 {
+		names := make([]string, len(c.Missing))
+		for i, a := range c.Missing {
+			names[i] = a.Name
+		}
+		reasons = append(reasons, "it lacks the search attributes "+strings.Join(names, ", "))
+	}
+	return strings.Join(append(reasons, c.Wrong...), "; ")
+}
+
+// Look asks a cluster what it can do. A cluster that keeps its search attributes to itself can do the rest.
+func Look(ctx context.Context, c client.Client, namespace string) (Cluster, error) {
+	var found Cluster
+	info, err := c.WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
+	if err != nil {
+		return found, fmt.Errorf("ask the Temporal server for its version: %w", err)
+	}
+	found.Server = info.GetServerVersion()
+	described, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+	if err != nil {
+		return found, fmt.Errorf("describe namespace %q: %w", namespace, err)
+	}
+	found.WorkerCommands = described.GetNamespaceInfo().GetCapabilities().GetWorkerCommands()
+	if id := described.GetNamespaceInfo().GetId(); id != "" {
+		found.ID = namespace + "/" + id
+	}
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if denied(err) {
+		found.Unlisted = err.Error()
+		return found, nil
+	}
+	if err != nil {
+		return found, fmt.Errorf("list search attributes of namespace %q: %w", namespace, err)
+	}
+	found.compare(known.GetCustomAttributes())
+	return found, nil
+}
+
+// denied says whether a cluster refuses to be asked at all, now and later.
+func denied(err error) bool {
+	var forbidden *serviceerror.PermissionDenied
+	var unknown *serviceerror.Unimplemented
+	return errors.As(err, &forbidden) || errors.As(err, &unknown)
+}
+
+// compare notes what is missing and what has another type than ours: writing to that would fail the workflow's task.
+func (c *Cluster) compare(known map[string]enumspb.IndexedValueType) {
+	for _, want := range attributes {
+		kind, ok := known[want.Name]
+		switch {
+		case !ok:
+			c.Missing = append(c.Missing, want)
+		case kind.String() != want.Type:
+			c.Wrong = append(c.Wrong, fmt.Sprintf("its search attribute %s is of type %s and should be %s", want.Name, kind, want.Type))
+		}
+	}
+	c.Searchable = len(c.Missing)+len(c.Wrong) == 0
+}
