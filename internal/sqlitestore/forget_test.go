@@ -165,3 +165,26 @@ func onDisk(t *testing.T, path string) []byte {
 	}
 	return all
 }
+
+// TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre imports and collects through a ledger that paid.
+func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	said := func(step string) bool {
+		_, found, err := s.Answer(t.Context(), step)
+		require.NoError(t, err)
+		return found
+	}
+	answered(t, s, bought(t, s, "d1", "embed"), "[1]")
+	answered(t, s, bought(t, s, "", "one"), "[1]")
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})
+	require.NoError(t, err)
+	require.True(t, said("/one"), "until then an import cut short may ask for it again")
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
+	require.NoError(t, err)
+	require.False(t, said("/one"))
+	answered(t, s, bought(t, s, "", "two"), "[1]")
+	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
+	require.False(t, said("/two"))
+	require.True(t, said("d1/embed"), "a dream's is its own affair")
+}

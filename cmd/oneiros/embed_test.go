@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+// TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap moves a life from the built-in embedder to one that costs money, by
+// way of a day that could not pay for all of it.
+func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
+	t.Parallel()
+	h, server := paying(t)
+	_, beside, code := h.run("agents", "edit", "echo", "--model", "embedder=scripted/vectors")
+	require.Equal(t, console.OK, code, beside)
+	require.Contains(t, beside, "oneiros memory embed --agent echo")
+	_, beside, code = h.run("memory", "import", sampleFile(t), "--no-vectors")
+	require.Equal(t, console.OK, code, beside)
+	_, beside, code = h.run("dream", "--watch", "--yes")
+	require.NotEqual(t, console.OK, code)
+	require.Contains(t, beside, "oneiros memory embed --agent echo")
+	spent := server.Till.Total()
+
+	var told struct {
+		Memories int
+		Worst    budget.Micros `json:"worst_micros"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--estimate", "--json")), &told))
+	require.Greater(t, told.Memories, 64)
+	require.Positive(t, told.Worst)
+	_, beside, code = h.run("memory", "embed")
+	require.Equal(t, console.Refused, code)
+	require.Contains(t, beside, "add --yes to agree")
+	require.Equal(t, spent, server.Till.Total(), "a search of the catalogue and the store costs nothing")
+
+	beside = ""
+	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ { // until a day can pay for some of it
+		h.must("agents", "edit", "echo", "--cap-dream", "0", "--cap-day", (spent + share*told.Worst/24).String()[1:])
+		_, beside, code = h.run("memory", "embed", "--yes")
+		require.Equal(t, console.Refused, code, beside)
+		require.Contains(t, beside, "cap day:echo/")
+	}
+
+	var rest struct{ Memories int }
+	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--estimate", "--json")), &rest))
+	require.Less(t, rest.Memories, told.Memories)
+	h.must("agents", "edit", "echo", "--cap-day", "2", "--cap-dream", "0.5")
+	var moved struct {
+		From, To string
+		Placed   int
+	}
+	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--yes", "--json")), &moved))
+	require.Equal(t, rest.Memories, moved.Placed, "nothing is placed twice")
+	require.Equal(t, "builtin-lexical/1/384", moved.From)
+	require.Contains(t, moved.To, "scripted/vectors/")
+	require.LessOrEqual(t, server.Till.Total()-spent, told.Worst)
+	require.Contains(t, h.must("memory", "search", "the", "tide"), "NEAR")
+	out, beside, code := h.run("dream", "--watch", "--yes")
+	require.Equal(t, console.OK, code, "%s%s", out, beside)
+}
