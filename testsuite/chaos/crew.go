@@ -2,6 +2,8 @@ package chaos
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
@@ -51,7 +53,9 @@ func (c *Crew) Dismiss(i int) error {
 	defer c.mu.Unlock()
 	a := c.actors[i]
 	c.actors[i] = nil
-	return a.Dismiss()
+	err := a.Dismiss()
+	c.said = append(c.said, a.Said())
+	return err
 }
 
 // Replace starts a process in the place of a killed one.
@@ -91,4 +95,15 @@ func (c *Crew) Said() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.said...)
+}
+
+// Trouble says which of the gone had something to tell that no worker may tell: a panic, or a data race where they are
+// looked for.
+func (c *Crew) Trouble() error {
+	for _, said := range c.Said() {
+		if strings.Contains(said, "panic:") || strings.Contains(said, "[panic]") || strings.Contains(said, "DATA RACE") {
+			return fmt.Errorf("a worker said: %s", said)
+		}
+	}
+	return nil
 }

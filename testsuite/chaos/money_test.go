@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,8 +9,6 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
-
-func parallel() int { return runtime.GOMAXPROCS(0) }
 
 func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	t.Parallel()

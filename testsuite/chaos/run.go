@@ -108,7 +108,8 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	e, err := Gather(ctx, p.company, p.till.Till)
 	f := p.figures(e)
 	f.Wall = time.Since(began)
-	return e, f, errors.Join(err, errors.Join(p.faults...))
+	p.crew.End()
+	return e, f, errors.Join(err, p.crew.Trouble(), errors.Join(p.faults...))
 }
 
 // knobs keep a provider's silence short: the shortest that a deployment may configure.

@@ -67,6 +67,7 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s.crew.End()
+		require.NoError(t, s.crew.Trouble())
 		if t.Failed() {
 			t.Logf("the workers said: %s", s.crew.Said())
 		}
