@@ -294,3 +294,34 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 		require.Equal(t, balance.Spent, taken(), "an aborted dream gives back all of it")
 	}
 }
+
+func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, c := range []struct {
+		said    string
+		check   func(v dream.Verdict) bool
+		because string
+	}{
+		{strings.Repeat("the half story in the half story ", 6), func(v dream.Verdict) bool { return v.Coherence < .5 }, "a loop"},
+		{"on day 1 the harbour was quiet and number 7 gull sat there", func(v dream.Verdict) bool { return v.Novelty < .2 }, "a copy"},
+		{"a lamp counts the tide and keeps the change for winter", func(v dream.Verdict) bool { return v.Coherence == 1 }, "plain speech"},
+	} {
+		r := newRig(t)
+		r.live(10)
+		s := r.lie(r.order(1, tonight))
+		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+		require.NoError(t, err)
+		r.model.say["partial"] = c.said
+		r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
+		request := step(s, 1.3)
+		request.Cycle, request.Turn = 1, 1
+		_, err = (&Onset{r.ports}).Partial(ctx, request)
+		require.NoError(t, err)
+		result, err := (&Onset{r.ports}).Judge(ctx, request)
+		require.NoError(t, err)
+		f, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
+		require.NoError(t, err)
+		require.True(t, c.check(f.Verdict), "%s: %+v", c.because, f.Verdict)
+	}
+}

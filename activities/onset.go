@@ -270,6 +270,9 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fra
 	}
 	v := measured
 	v.Novelty, v.Relevance, v.Coherence = clamp(*said.Novelty), clamp(*said.Relevance), clamp(*said.Coherence)
+	if measured.Coherence < .5 {
+		v.Coherence = min(v.Coherence, measured.Coherence) // nor is a loop or token soup coherent
+	}
 	if echo := 2 * v.DistanceMemory; echo < v.Novelty && v.DistanceMemory < .1 {
 		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says (Z3)
 	}
