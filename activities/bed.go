@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -232,17 +233,37 @@ type RunningRequest struct {
 	Run      string `json:"run"`
 }
 
-// PlanResult is an order, or why there is none.
-type PlanResult struct {
-	Order  Order  `json:"order"`
-	Reason string `json:"reason,omitempty"` // not empty: do not dream now
+// PlanRequest asks for a dream that starts by itself.
+type PlanRequest struct {
+	Agent       string        `json:"agent"`
+	Now         time.Time     `json:"now"`
+	IdleTimeout time.Duration `json:"idle_timeout"`
 }
 
-// Plan freezes an order for a dream that starts by itself. It writes nothing, so that it may be done twice: the record is
+// PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived something.
+type PlanResult struct {
+	Order  Order     `json:"order"`
+	Reason string    `json:"reason,omitempty"` // not empty: do not dream now
+	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived; zero for nothing
+}
+
+// Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever brings
+// memories in need not say so. It writes nothing, so that it may be done twice: the record is
 // opened when the dream lies down.
-func (b *Bed) Plan(ctx context.Context, agent string) (PlanResult, error) {
-	order, reason, err := b.Planner.Plan(ctx, agent)
-	return PlanResult{Order: order, Reason: reason}, tell(err)
+func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
+	newest, err := b.Memory.Find(ctx, memory.Query{Agent: r.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Until: r.Now, Limit: 1})
+	if err != nil {
+		return PlanResult{}, tell(err)
+	}
+	var result PlanResult
+	for _, episode := range newest {
+		result.Active = episode.Header().At
+	}
+	if result.Active.Add(r.IdleTimeout).After(r.Now) {
+		return result, nil
+	}
+	result.Order, result.Reason, err = b.Planner.Plan(ctx, r.Agent)
+	return result, tell(err)
 }
 
 // MoodRequest asks how the agent feels.

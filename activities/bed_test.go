@@ -63,8 +63,8 @@ func (h *house) Running(_ context.Context, workflow, _ string) (bool, error) {
 
 func (h *house) Here() string { return h.here }
 
-func (h *house) Plan(context.Context, string) (activities.Order, string, error) {
-	return activities.Order{}, "nobody plans here", nil
+func (h *house) Plan(_ context.Context, agent string) (activities.Order, string, error) {
+	return activities.Order{Dream: "dream/echo/0001", Agent: agent}, "", nil
 }
 
 func (h *house) FleetDay() budget.Micros { return h.fleet }
@@ -196,4 +196,33 @@ func TestAnOrderMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
 		o.Models[role] = freeModel
 	}
 	require.Equal(t, activities.LieDownResult{Remaining: 10}, h.lieDown(o, "r1"))
+}
+
+func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	live := func(id string, at time.Time) {
+		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: "import", Add: []dream.Item{&dream.Episode{
+			Head:    dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},
+			Content: "something happened",
+		}}})
+		require.NoError(t, err)
+	}
+	plan := func() activities.PlanResult {
+		p, err := h.bed.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: night, IdleTimeout: time.Hour})
+		require.NoError(t, err)
+		return p
+	}
+	p := plan()
+	require.Equal(t, "dream/echo/0001", p.Order.Dream)
+	require.True(t, p.Active.IsZero())
+
+	live("old", night.Add(-2*time.Hour))
+	live("not yet", night.Add(time.Minute))
+	p = plan()
+	require.Equal(t, "dream/echo/0001", p.Order.Dream)
+	require.Equal(t, night.Add(-2*time.Hour), p.Active)
+
+	live("new", night.Add(-time.Minute))
+	require.Equal(t, activities.PlanResult{Active: night.Add(-time.Minute)}, plan())
 }

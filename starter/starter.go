@@ -71,7 +71,7 @@ func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 	if err != nil {
 		return workflows.Begun{}, err
 	}
-	begun, err := s.send(ctx, order)
+	begun, err := s.send(ctx, d.agent, order)
 	if err != nil {
 		return begun, errors.Join(err, s.withdraw(ctx, order, err))
 	}
@@ -89,12 +89,12 @@ func (s *Starter) Freeze(ctx context.Context, w Wish) (activities.Order, error) 
 }
 
 // send asks the agent's life to begin an order.
-func (s *Starter) send(ctx context.Context, order activities.Order) (workflows.Begun, error) {
+func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.Order) (workflows.Begun, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var begun workflows.Begun
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: s.life(order.Agent, order.Handle),
+		StartWorkflowOperation: s.life(agent),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			UpdateID: order.Dream, UpdateName: workflows.UpdateDream, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
@@ -114,12 +114,12 @@ func (s *Starter) send(ctx context.Context, order activities.Order) (workflows.B
 	return begun, fmt.Errorf("begin %s: %w", order.Dream, err)
 }
 
-func (s *Starter) life(agent, handle string) client.WithStartWorkflowOperation {
+func (s *Starter) life(agent dream.Agent) client.WithStartWorkflowOperation {
 	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: workflows.AgentID(handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowTaskTimeout: workflows.TaskTimeout,
-		StaticSummary:       "the life of " + handle,
-	}, workflows.AgentType, workflows.AgentRequest{Agent: agent, Handle: handle, Settings: s.Options.Settings})
+		StaticSummary:       "the life of " + agent.Handle,
+	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
 }
 
 func (s *Starter) queue() string {
@@ -146,11 +146,17 @@ func (s *Starter) withdraw(ctx context.Context, order activities.Order, cause er
 	}
 }
 
-// Live starts the agent's life if it has none, and gives it the deployment's settings.
-func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
+// settings are the deployment's, and what the agent's record adds to them.
+func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	settings := s.Options.Settings
 	settings.Auto = settings.Auto || agent.Auto
 	settings.Searchable = s.Options.Searchable
+	return settings
+}
+
+// Live starts the agent's life if it has none, and gives it the deployment's settings.
+func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
+	settings := s.settings(agent)
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalSettings, settings,
 		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the life of " + agent.Handle},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})

@@ -57,6 +57,7 @@ type life struct {
 	state   Life
 
 	ended, active, settings workflow.ReceiveChannel
+	found                   string          // the state that the search attributes tell
 	changed                 bool            // an update changed the state: look again at what to wait for
 	dream                   workflow.Future // of a dream begun in this run; nil after continue-as-new
 }
@@ -76,7 +77,7 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	if err := workflow.SetQueryHandler(ctx, QueryLife, func() (Life, error) { return a.state, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDream, a.begin, workflow.UpdateHandlerOptions{
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDream, a.asked, workflow.UpdateHandlerOptions{
 		Validator: a.mayBegin, Description: "begin the dream of this order; refused while another runs",
 	})
 }
@@ -192,6 +193,12 @@ func (a *life) alreadyDreaming() error {
 		fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
 }
 
+// asked begins a dream that somebody asked for; asking is a use of the agent.
+func (a *life) asked(ctx workflow.Context, order activities.Order) (Begun, error) {
+	a.state.LastActive = workflow.Now(ctx)
+	return a.begin(ctx, order)
+}
+
 // begin starts the dream as a child that outlives this run.
 func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
 	if a.catchUp(ctx); a.state.State == Dreaming {
@@ -239,10 +246,18 @@ func (a *life) lookAtDream(ctx workflow.Context) {
 	}
 }
 
-// dreamByItself begins a dream that nobody asked for. What speaks against it is kept, and the next look is one gap away.
+// dreamByItself begins a dream that nobody asked for, unless the store remembers something lived since the agent fell
+// idle: then idleness counts from there. What else speaks against it is kept, and the next look is one gap away.
 func (a *life) dreamByItself(ctx workflow.Context) {
 	var plan activities.PlanResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "plan a dream"), "Bed.Plan", a.request.Agent).Get(ctx, &plan)
+	request := activities.PlanRequest{Agent: a.request.Agent, Now: workflow.Now(ctx), IdleTimeout: a.state.Settings.IdleTimeout}
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
+	if plan.Active.After(a.state.LastActive) {
+		a.state.LastActive = plan.Active
+	}
+	if err == nil && plan.Reason == "" && plan.Order.Dream == "" {
+		return
+	}
 	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
 		_, err = a.begin(ctx, plan.Order)
 	}
@@ -257,9 +272,21 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 
 // show writes the summary for Temporal's own tools.
 func (a *life) show(ctx workflow.Context) {
+	a.find(ctx)
 	text := "sleeping"
 	if a.state.Dream != nil {
 		text = "dreaming " + a.state.Dream.Dream
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s; %d dreams so far. %s", text, a.state.Dreams, a.state.LastReason))
+}
+
+// find writes the search attributes of the agent when its state has changed: twice a dream, and once a run.
+func (a *life) find(ctx workflow.Context) {
+	if !a.state.Settings.Searchable || a.found == a.state.State {
+		return
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle), AttrLife.ValueSet(a.state.State)); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
+	}
+	a.found = a.state.State
 }

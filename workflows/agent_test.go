@@ -20,7 +20,8 @@ type world struct {
 	env     *testsuite.TestWorkflowEnvironment
 	planned []time.Time
 	dreamt  []string
-	refuse  string // the planner's reason not to dream
+	refuse  string    // the planner's reason not to dream
+	lived   time.Time // the newest thing in the store
 	running bool
 }
 
@@ -33,10 +34,13 @@ func newWorld(t *testing.T) *world {
 		w.dreamt = append(w.dreamt, order.Dream)
 		return Result{Dream: order.Dream, Outcome: dream.Completed}, workflow.Sleep(ctx, time.Hour)
 	}, workflow.RegisterOptions{Name: DreamType})
-	w.env.RegisterActivityWithOptions(func(context.Context, string) (activities.PlanResult, error) {
+	w.env.RegisterActivityWithOptions(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 		w.planned = append(w.planned, w.env.Now())
+		if w.lived.Add(r.IdleTimeout).After(r.Now) {
+			return activities.PlanResult{Active: w.lived}, nil
+		}
 		o := anOrder("dream/echo/" + string(rune('a'+len(w.planned)-1)))
-		return activities.PlanResult{Order: o, Reason: w.refuse}, nil
+		return activities.PlanResult{Order: o, Reason: w.refuse, Active: w.lived}, nil
 	}, activity.RegisterOptions{Name: "Bed.Plan"})
 	w.env.RegisterActivityWithOptions(func(context.Context, activities.RunningRequest) (bool, error) {
 		return w.running, nil
@@ -124,6 +128,35 @@ func TestAnIdleAgentDreamsByItselfAndKeepsItsGap(t *testing.T) {
 	require.Len(t, w.planned, 2)
 	require.WithinDuration(t, start.Add(50*time.Minute), w.planned[0], time.Second, "thirty idle minutes after the activity")
 	require.WithinDuration(t, start.Add(7*time.Hour+50*time.Minute), w.planned[1], time.Second, "six hours after the first dream ended")
+}
+
+func TestAnAgentThatLivedSomethingIsNotIdleThoughNobodySaidSo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	start := w.env.Now()
+	w.env.RegisterDelayedCallback(func() { w.lived = start.Add(25 * time.Minute) }, 25*time.Minute)
+	var before, after Life
+	w.env.RegisterDelayedCallback(func() { before = w.life(t) }, 54*time.Minute)
+	w.env.RegisterDelayedCallback(func() { after = w.life(t) }, 56*time.Minute)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 2*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour}})
+	require.Len(t, w.planned, 2, "the store is asked again only when the agent has been idle for long enough")
+	require.WithinDuration(t, start.Add(55*time.Minute), w.planned[1], time.Second)
+	require.Equal(t, Sleeping, before.State)
+	require.True(t, before.LastActive.Equal(w.lived))
+	require.Equal(t, Dreaming, after.State)
+	require.Empty(t, after.LastReason)
+}
+
+func TestAskingForADreamIsAUseOfTheAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	start := w.env.Now()
+	w.env.RegisterDelayedCallback(func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 25*time.Minute)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 4*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 3 * time.Hour, MinGap: time.Minute}})
+	require.Len(t, w.planned, 1)
+	require.WithinDuration(t, start.Add(3*time.Hour+25*time.Minute), w.planned[0], time.Second)
 }
 
 func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {

@@ -1,0 +1,57 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+func TestALifeBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	company := open(t, nil)
+	company.Starter.Options.Settings = workflows.Settings{IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour}
+	agent, err := company.Hire(ctx, 0, "lively")
+	require.NoError(t, err)
+	agent.Auto = true
+	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	seed := uint64(7)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+
+	life := workflows.AgentID(agent.Handle)
+	value, err := company.Client.QueryWorkflow(ctx, life, "", workflows.QueryLife)
+	require.NoError(t, err)
+	var lived workflows.Life
+	require.NoError(t, value.Get(&lived))
+	require.Equal(t, workflows.Settings{Auto: true, IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour, Searchable: true}, lived.Settings)
+
+	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(), workflows.AttrLife.GetName())
+	require.Eventually(t, func() bool {
+		found, err := company.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+		return err == nil && len(found.GetExecutions()) == 1 && found.GetExecutions()[0].GetExecution().GetWorkflowId() == life
+	}, patience, 20*time.Millisecond)
+	writes := 0
+	for history := company.Client.GetWorkflowHistory(ctx, life, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
+		e, err := history.Next()
+		require.NoError(t, err)
+		if e.GetEventType() == enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES {
+			writes++
+		}
+	}
+	require.LessOrEqual(t, writes, 3, "one a change of state")
+}
