@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"sync"
@@ -246,86 +245,6 @@ func (p *performance) lane(ctx context.Context, lane int) error {
 		if err := p.one(ctx, lane, i, agent); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// sorts of caps, by lane: which cap is tight.
-const (
-	tightDream = iota
-	tightMonth
-	tightDay
-	tightFleet
-	sorts
-)
-
-// caps of an agent: roomy, but for the one its lane is there to meet, which lets about the first half of its dreams pass.
-func (p *performance) caps(lane int) dream.Caps {
-	all := p.fair * budget.Micros(p.each())
-	roomy := dream.Caps{Dream: 64 * p.fair, Day: 1000 * all, Month: 1000 * all}
-	switch lane % sorts {
-	case tightMonth:
-		return dream.Caps{Dream: min(4*p.fair, all*2/5), Day: all * 2 / 5, Month: all * 2 / 5}
-	case tightDay:
-		roomy.Dream, roomy.Day = 4*p.fair, max(4*p.fair, all*3/2)
-	}
-	return roomy
-}
-
-// each is how many dreams an agent has.
-func (p *performance) each() int { return (p.run.Dreams + p.run.AtOnce - 1) / p.run.AtOnce }
-
-// budget draws what a dream may cost: two of five a quarter to twice of what an undisturbed night costs, too little for
-// the reservations of its last phases, the others up to 64 times as much.
-func (p *performance) budget(dice *rand.Rand) budget.Micros {
-	doublings := 1 + 5*dice.Float64()
-	if dice.IntN(5) < 2 {
-		doublings = 3*dice.Float64() - 2
-	}
-	return budget.Micros(float64(p.fair) * math.Exp2(doublings))
-}
-
-// crowded is the day on which the fleet's cap is tight, and on which nobody else dreams.
-var crowded = stage.Night.AddDate(0, 1, 0)
-
-// one dreams the i-th dream of the run: tier, model, cycles, budget and day drawn from the seed.
-func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) error {
-	dice := rand.New(rand.NewPCG(p.run.Seed, uint64(i)+2))
-	s, w := *p.company.Starter, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened}
-	if dice.IntN(8) == 0 {
-		w.Tier = dream.Core
-	}
-	amount, seed := min(agent.Caps.Dream, p.budget(dice)), dice.Uint64()>>1
-	w.Budget, w.Seed, w.AsOf = &amount, &seed, stage.Night.AddDate(0, 0, i/p.run.AtOnce%10)
-	k := p.company.Play.Knobs
-	k.Cycles, k.Partials = 1+dice.IntN(3), 3+dice.IntN(3)
-	if sort := lane % sorts; sort != tightDream || dice.IntN(2) == 0 { // shares that let an onset have what it wants
-		k.Shares, k.BudgetFraction = budget.Shares{Onset: 60, NREM: 15, REM: 15, Integration: 5, Return: 5}, .65
-	}
-	switch lane % sorts {
-	case tightDay:
-		w.AsOf = stage.Night
-	case tightFleet:
-		crowd := (p.run.AtOnce + sorts - 1 - tightFleet) / sorts * p.each()
-		w.AsOf, s.Options.FleetDay = crowded, p.fair*budget.Micros(crowd)*3/10
-	}
-	s.Options.Knobs = k
-	s.Options.Models = map[dream.Role]string{}
-	model := []string{"script", "script", "script-object", "script-prompt", "strict", "thinker"}[dice.IntN(6)]
-	for role, name := range p.company.Starter.Options.Models {
-		if s.Options.Models[role] = name; role != dream.Embedder {
-			s.Options.Models[role] = "scripted/" + model
-		}
-	}
-	begun, err := s.Begin(ctx, w)
-	if errors.Is(err, starter.ErrUnreachable) && ctx.Err() == nil {
-		return nil // every worker was dead for too long; its record says so, and the audit reads it
-	}
-	if err != nil {
-		return fmt.Errorf("begin dream %d: %w", i, err)
-	}
-	if _, err := p.company.Result(ctx, begun.Dream); err != nil {
-		return fmt.Errorf("wait for %s: %w", begun.Dream, err)
 	}
 	return nil
 }
