@@ -10,7 +10,7 @@ import (
 // Tally counts what one phase did. All counts are whole dream totals, not differences.
 type Tally struct {
 	Phase   Phase         `json:"phase"`
-	State   string        `json:"state"` // "ran", "skipped", "exhausted", "running"
+	State   string        `json:"state"` // "running", "ran", "skipped", "exhausted" (a cap), "stopped" (the dream was ended) or "failed" (every call)
 	Reason  string        `json:"reason,omitempty"`
 	Calls   int           `json:"calls"`
 	Reused  int           `json:"reused,omitempty"` // steps answered from what was already bought

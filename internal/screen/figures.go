@@ -21,8 +21,11 @@ func figuresOf(s segment, t dream.Tally, begun bool) []string {
 	if share, any := cached(t); any {
 		cache = fmt.Sprintf(" · %d%%", share)
 	}
-	if t.State == exhausted {
+	switch t.State {
+	case exhausted:
 		end = " · cap reached"
+	case stopped, failed:
+		end = " · " + t.State
 	}
 	kept := count(t.Kept, s.keeps)
 	if s.phase == dream.Onset {

@@ -220,7 +220,7 @@ func exact(amounts []budget.Micros) []string {
 
 func stateMark(t dream.Tally) string {
 	switch t.State {
-	case skipped, exhausted, running:
+	case skipped, exhausted, running, stopped, failed:
 		return " (" + t.State + ")"
 	}
 	return ""

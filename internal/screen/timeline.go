@@ -12,7 +12,14 @@ const (
 	running   = "running"
 	skipped   = "skipped"
 	exhausted = "exhausted"
+	stopped   = "stopped"
+	failed    = "failed"
 )
+
+// short says that a phase did not get to its end.
+func short(t dream.Tally) bool {
+	return t.State == exhausted || t.State == stopped || t.State == failed
+}
 
 // The glyphs of the timeline, all of the Basic Multilingual Plane (H25).
 const (
@@ -44,7 +51,7 @@ var segments = []segment{
 
 // Timeline draws a dream on one line, a segment per phase, with two lines of figures under it (S4, dream cycle timeline; H25). A segment is
 // about as wide as its phase's share of the money. Done is "=", what is ahead "-", what was skipped "·"; a running
-// segment has its head ">" where its spending stands, an exhausted one ends in "!". In the onset each Dali interrupt is a "✶" and each
+// segment has its head ">" where its spending stands, one that did not get to its end ends in "!". In the onset each Dali interrupt is a "✶" and each
 // capture a "•", as far as there is room. Terminals too narrow for that get a line per phase. There is no line break at the end.
 func Timeline(tallies []dream.Tally, st Style) string {
 	rows := make(map[dream.Phase]dream.Tally, len(tallies))
@@ -101,7 +108,7 @@ func layout(rows map[dream.Phase]dream.Tally, columns int) ([]int, bool) {
 // whose cells have something to tell takes its shortest label, to have more of them.
 func (st Style) segmentBar(s segment, t dream.Tally, begun bool, columns int) string {
 	label := " " + firstFitting(s.labels, columns-4) + " "
-	if begun && (t.State == running || t.State == exhausted) && columns-width(label) < 7 {
+	if begun && (t.State == running || short(t)) && columns-width(label) < 7 {
 		label = " " + s.labels[len(s.labels)-1] + " "
 	}
 	cells := bar(t, begun, columns-width(label))
@@ -163,7 +170,7 @@ func bar(t dream.Tally, begun bool, cells int) string {
 		return strings.Repeat(ahead, cells)
 	case t.State == skipped:
 		return strings.Repeat(unused, cells)
-	case t.State == exhausted:
+	case short(t):
 		return strings.Repeat(done, cells-2) + drained + drained
 	case t.State != running:
 		return strings.Repeat(done, cells)

@@ -32,6 +32,7 @@ func TestTheTimelineOfANight(t *testing.T) {
 		{"over", all},
 		{"without onset", []dream.Tally{state(dream.Tally{Phase: dream.Onset}, "skipped", "budget"), all[1], all[2], all[3], all[4]}},
 		{"out of money", []dream.Tally{all[0], state(all[1], "exhausted", "cap"), state(dream.Tally{Phase: dream.REM, Cap: 175_000}, "skipped", "exhausted")}},
+		{"cancelled in replay, and a return that failed", []dream.Tally{all[0], state(all[1], "stopped", "cancelled"), state(all[4], "failed", "")}},
 		{"free of charge", free},
 		{"a rich night", []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 170, Cycles: 20, Kept: 64, Spent: 99_999_999, Cap: 100 * budget.Dollar}, {Phase: dream.NREM, State: "ran", Calls: 1200, Spent: 123_456_789, Cap: budget.Unlimited}}},
 	}
