@@ -65,6 +65,7 @@ func TestEveryNounSurvivesItsJSONWhole(t *testing.T) {
 		item := reflect.New(reflect.TypeOf(nouns[kind]).Elem())
 		n := 0
 		fill(item.Elem(), &n)
+		item.Interface().(dream.Item).Header().Revision = 0 // the store's own, no part of the noun
 		body, err := json.Marshal(item.Interface())
 		require.NoError(t, err)
 		got, err := dream.Decode(kind, body)
