@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
 const secret = "SECRETDREAM"
@@ -324,4 +325,29 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, c.check(f.Verdict), "%s: %+v", c.because, f.Verdict)
 	}
+}
+
+func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	ctx := context.Background()
+	s := r.lie(r.order(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	r.model.say["partial"] = "a lamp"
+	shown := func(turn int) string {
+		request := step(s, 1.3)
+		request.Cycle, request.Turn = 1, turn
+		_, err := (&Onset{r.ports}).Partial(ctx, request)
+		require.NoError(t, err)
+		return r.model.asked[len(r.model.asked)-1].Messages[1].Content
+	}
+	require.Contains(t, shown(1), "number 21 gull")
+	other, err := sqlitestore.Open(ctx, r.path) // another process of the deployment
+	require.NoError(t, err)
+	_, err = other.Forget(ctx, "a", "e3")
+	require.NoError(t, err)
+	require.NoError(t, other.Close())
+	require.NotContains(t, shown(2), "number 21 gull")
 }

@@ -38,6 +38,11 @@ const orderNote = "order"
 // order reads the frozen order of a dream.
 func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
 	var o Order
+	forgets, err := p.Memory.Forgettings(ctx, s.Agent)
+	if err != nil {
+		return o, err
+	}
+	p.shelf.fresh(s.Dream, forgets)
 	var known *Order
 	if p.shelf.read(s.Dream, func(v *volume) { known = v.order }); known != nil {
 		return *known, nil

@@ -21,6 +21,7 @@ type shelf struct {
 
 // volume is what is known of one dream; nil parts have not been read yet. Nothing in it may be changed.
 type volume struct {
+	forgets  int64 // the agent's forgettings when the volume was begun
 	order    *Order
 	self     *prompt.Self
 	theme    string
@@ -61,6 +62,24 @@ func (s *shelf) read(dreamID string, look func(v *volume)) {
 func (s *shelf) put(dreamID string, write func(v *volume)) {
 	if s != nil {
 		s.read(dreamID, write)
+	}
+}
+
+// fresh drops a dream's volume when something of the agent was forgotten since it was begun (Z16).
+func (s *shelf) fresh(dreamID string, forgets int64) {
+	if s == nil {
+		return
+	}
+	stale := false
+	s.read(dreamID, func(v *volume) {
+		if v.order == nil {
+			v.forgets = forgets
+		}
+		stale = v.forgets != forgets
+	})
+	if stale {
+		s.drop(dreamID)
+		s.read(dreamID, func(v *volume) { v.forgets = forgets })
 	}
 }
 

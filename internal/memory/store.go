@@ -170,6 +170,9 @@ type Store interface {
 	// that keeps the ledger as well drops what the ledger kept of them: the answers of the dreams that made or changed them.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 
+	// Forgettings counts how often something of the agent was forgotten: what was read before the last time may be gone.
+	Forgettings(ctx context.Context, agent string) (int64, error)
+
 	Close() error
 }
 

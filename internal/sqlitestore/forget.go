@@ -181,3 +181,14 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		return nil
 	})
 }
+
+// Forgettings counts how often something of the agent was forgotten.
+func (s *Store) Forgettings(ctx context.Context, agent string) (int64, error) {
+	var times int64
+	err := s.read(ctx, func(d deal) error {
+		l, err := d.life(agent)
+		times = l.scrubs
+		return err
+	})
+	return times, err
+}

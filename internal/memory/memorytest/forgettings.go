@@ -13,6 +13,7 @@ var forgettings = []clause{
 	{"ForgetErasesItemRevisionsAndVector", forgetErases},
 	{"ForgetScrubsWhatWasMadeFromTheItem", forgetScrubs},
 	{"WhatIsForgottenMayBeLearntAgain", learntAgain},
+	{"ForgettingsAreCounted", forgettingsCounted},
 }
 
 func forget(t *testing.T, s memory.Store, ids ...string) int {
@@ -75,4 +76,17 @@ func learntAgain(t *testing.T, s memory.Store) {
 	revisions, err := s.Revisions(t.Context(), echo, "e")
 	require.NoError(t, err)
 	require.Len(t, revisions, 1)
+}
+
+func forgettingsCounted(t *testing.T, s memory.Store) {
+	times := func() int64 {
+		n, err := s.Forgettings(t.Context(), echo)
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, times(), "an agent that never forgot")
+	add(t, s, semantic("s", "tides"))
+	before := times()
+	forget(t, s, "s")
+	require.Greater(t, times(), before)
 }
