@@ -36,6 +36,8 @@ type engine struct {
 	gone     chan error
 	stopping chan struct{}
 	tending  chan struct{} // closed when the tending is over
+
+	unsearchable string // why dreams cannot be searched on this cluster; empty when they can
 }
 
 func newEngine(h *house) *engine {
@@ -208,5 +210,6 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	}
 	e.starter = e.house.starter()
 	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
+	e.unsearchable = found.Unsearchable()
 	return nil
 }

@@ -46,6 +46,7 @@ func (d *door) app() *console.App {
 		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Open: d.open, Checks: d.checks,
 		Night: console.NightDoor{
 			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Here: d.here, Demo: d.demo,
+			Active: d.active, Abandon: d.abandon,
 		},
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {

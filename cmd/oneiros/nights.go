@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
+
+	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workers"
 )
 
 // behind finds the house behind what the console was shown.
@@ -50,6 +54,30 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 // Running asks Temporal.
 func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
 	return n.starter.Lives().Running(ctx, dreamID, "")
+}
+
+// active tells an agent's life that the agent is used, where there is a cluster. A machine without one loses nothing: the
+// life asks the store before it dreams by itself.
+func (d *door) active(ctx context.Context, h *console.House, handle string) {
+	own, err := d.behind(h)
+	if err != nil {
+		return
+	}
+	e := newEngine(own)
+	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command has its own to say
+	if e.dial(ctx) == nil {
+		_ = e.starter.Active(ctx, handle, time.Now())
+	}
+	_ = e.Stop()
+}
+
+// abandon closes a dream without asking Temporal.
+func (d *door) abandon(ctx context.Context, h *console.House, agent, dreamID string) error {
+	own, err := d.behind(h)
+	if err != nil {
+		return err
+	}
+	return workers.Abandon(ctx, own.ports(), starter.Lives{}, agent, dreamID)
 }
 
 // estimate prices a dream without Temporal.

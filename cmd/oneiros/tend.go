@@ -17,6 +17,9 @@ func (e *engine) hire(ctx context.Context) error {
 	e.worker = workers.New(e.client, e.house.ports(), e.starter.Lives(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
 	})
+	if e.unsearchable != "" {
+		e.log.Warn("dreams cannot be searched on this cluster; oneiros doctor says what to do", "reason", e.unsearchable)
+	}
 	if err := e.worker.Start(); err != nil {
 		e.worker = nil
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}

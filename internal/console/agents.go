@@ -197,6 +197,7 @@ func (app *App) agentsEdit() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		defer app.using(cmd.Context(), h, a.Handle)()
 		return app.putAgent(cmd, h, flags, a, "changed")
 	}
 	return cmd

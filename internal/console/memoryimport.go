@@ -49,6 +49,7 @@ Importing twice adds nothing. A bad line is reported with its number and the res
 		if err != nil {
 			return err
 		}
+		defer app.using(cmd.Context(), h, a.Handle)()
 		files, drop, err := app.sources(args)
 		if err != nil {
 			return err

@@ -83,6 +83,10 @@ type NightDoor struct {
 	Up func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
 	// Here is Up for a single dream: what it has to say goes to a file, since the screen is the dream's.
 	Here func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	// Active tells the agent's life, where one can be reached, that the agent is being used. Nobody hears of its failure.
+	Active func(ctx context.Context, h *House, handle string)
+	// Abandon closes a dream on a cluster that is gone. memory.ErrNotFound when the dream does not go on.
+	Abandon func(ctx context.Context, h *House, agent, dreamID string) error
 	// Demo is a house apart: its own folder, sample lives, the built-in model, a server and a worker.
 	Demo func(ctx context.Context, dir string, tell func(format string, args ...any)) (*House, Engine, error)
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 func (app *App) up() *cobra.Command {
@@ -60,15 +63,24 @@ func (app *App) serve(ctx context.Context, start func(context.Context, *House) (
 }
 
 func (app *App) dreamsCancel() *cobra.Command {
+	var abandon bool
 	cmd := &cobra.Command{
 		Use: "cancel DREAM", Short: "End a dream with what it has", Args: cobra.ExactArgs(1),
-		Long: "Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept.\nDREAM is an id, a number of the agent's, or last.",
+		Long: `Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept.
+DREAM is an id, a number of the agent's, or last.
+
+A dream holds its agent until the Temporal cluster it was begun on says that it is over. When that cluster
+is gone for good, --abandon closes the dream without asking anybody.`,
 	}
 	app.whose(cmd)
+	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, _, night, err := app.nightOf(cmd, args[0])
 		if err != nil {
 			return err
+		}
+		if abandon {
+			return app.abandon(cmd.Context(), h, night)
 		}
 		engine, err := app.Night.Reach(cmd.Context(), h)
 		if err != nil {
@@ -84,4 +96,18 @@ func (app *App) dreamsCancel() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+// abandon closes a dream by the word of the person who asks.
+func (app *App) abandon(ctx context.Context, h *House, night *dream.Night) error {
+	if err := app.Night.Abandon(ctx, h, night.Agent, night.ID); errors.Is(err, memory.ErrNotFound) {
+		return exit(NotFound, "%w", err)
+	} else if err != nil {
+		return err
+	}
+	if app.json {
+		return app.answer(map[string]string{"dream": night.ID, "asked": "abandon"})
+	}
+	app.say("Dream %s is closed, and its agent may dream again.", night.ID)
+	return nil
 }

@@ -1,0 +1,51 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func TestWhoeverChangesAnAgentUsesItAndIsNotKeptWaiting(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{outcome: dream.Completed}
+	d := newDesk(t).furnish().asleep(s, 0)
+	used := make(chan string, 2)
+	d.night.Active = func(ctx context.Context, _ *console.House, handle string) {
+		used <- handle
+		<-ctx.Done() // a cluster that never answers
+	}
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--interest", "ropes"), d.err.String())
+	require.Equal(t, "echo", <-used)
+	d.in = `{"kind":"episode","content":"Something happened.","at":"2026-03-01T10:00:00Z"}`
+	require.Equal(t, console.OK, d.run(0, "memory", "import", "-a", "echo", "-"), d.err.String())
+	require.Equal(t, "echo", <-used)
+	require.Equal(t, console.OK, d.run(0, "memory", "list", "-a", "echo"), d.err.String())
+	require.Empty(t, used, "looking is not using")
+}
+
+func TestADreamIsAbandonedWithoutAskingTemporal(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{dead: true}
+	d := newDesk(t).furnish().asleep(s, 0)
+	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
+	var abandoned []string
+	d.night.Abandon = func(_ context.Context, _ *console.House, agent, id string) error {
+		abandoned = append(abandoned, agent+" "+id)
+		if len(abandoned) > 1 {
+			return fmt.Errorf("dream %s has ended: %w", id, memory.ErrNotFound)
+		}
+		return nil
+	}
+	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
+	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon"), d.err.String())
+	require.Equal(t, []string{"echo dream/echo/0002"}, abandoned)
+	require.Contains(t, d.out.String(), "its agent may dream again")
+	require.Equal(t, console.NotFound, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon"))
+}
