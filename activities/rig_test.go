@@ -116,8 +116,10 @@ func (r *rig) order(n int, asOf time.Time) Order {
 	}
 	o.Models[dream.Embedder] = "p/e"
 	o.Accounts = []budget.Account{
-		{Scope: DreamScope(o.Dream), Limit: o.Budget}, {Scope: "day:a/" + o.Day, Limit: 100 * budget.Dollar},
-		{Scope: "month:a/" + o.Day[:7], Limit: 1000 * budget.Dollar}, {Scope: "fleet:" + o.Day, Limit: budget.Unlimited},
+		{Scope: DreamScope(o.Dream), Limit: o.Budget},
+		{Scope: "day:a/" + o.Day, Limit: 100 * budget.Dollar},
+		{Scope: "month:a/" + o.Day[:7], Limit: 1000 * budget.Dollar},
+		{Scope: "fleet:" + o.Day, Limit: budget.Unlimited},
 	}
 	return o
 }

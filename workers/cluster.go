@@ -31,8 +31,12 @@ type Attribute struct{ Name, Type string }
 
 // attributes are those that a cluster should have, with the types that temporald registers them as.
 var attributes = []Attribute{
-	{workflows.AttrAgent.GetName(), "Keyword"}, {workflows.AttrPhase.GetName(), "Keyword"}, {workflows.AttrDepth.GetName(), "Keyword"},
-	{workflows.AttrOutcome.GetName(), "Keyword"}, {workflows.AttrSpend.GetName(), "Int"}, {workflows.AttrLife.GetName(), "Keyword"},
+	{workflows.AttrAgent.GetName(), "Keyword"},
+	{workflows.AttrPhase.GetName(), "Keyword"},
+	{workflows.AttrDepth.GetName(), "Keyword"},
+	{workflows.AttrOutcome.GetName(), "Keyword"},
+	{workflows.AttrSpend.GetName(), "Int"},
+	{workflows.AttrLife.GetName(), "Keyword"},
 }
 
 // Unsearchable says why dreams cannot be searched on this cluster; empty when they can.

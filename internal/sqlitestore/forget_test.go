@@ -43,8 +43,10 @@ func TestNothingForgottenIsLeftInTheFile(t *testing.T) {
 	var forgotten, kept []int
 	alive := map[int]bool{}
 	for i := range 400 {
-		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode(secret(i), content(i))},
-			Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}}})
+		_, err := s.Commit(t.Context(), memory.Write{
+			Agent: echo, Cause: "import", Add: []dream.Item{episode(secret(i), content(i))},
+			Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
+		})
 		require.NoError(t, err)
 		alive[i] = true
 		if old := r.IntN(i + 1); alive[old] && r.IntN(3) == 0 {

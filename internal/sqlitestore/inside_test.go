@@ -134,8 +134,10 @@ func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	item := &dream.Gist{Head: dream.Head{ID: "g", Agent: "a", Kind: dream.KindGist, At: time.Unix(0, 0), State: dream.Live}}
-	_, err = s.Commit(t.Context(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{item},
-		Vectors: []memory.Vector{{Item: "g", Space: "old", V: []float32{1, 0}}}})
+	_, err = s.Commit(t.Context(), memory.Write{
+		Agent: "a", Cause: "import", Add: []dream.Item{item},
+		Vectors: []memory.Vector{{Item: "g", Space: "old", V: []float32{1, 0}}},
+	})
 	require.NoError(t, err)
 	require.NoError(t, s.Collect(t.Context(), "a", []memory.Vector{{Item: "g", Space: "new", V: []float32{0, 1}}}))
 	missing, err := s.Move(t.Context(), "a", "new")

@@ -63,14 +63,18 @@ func writeUntilKilled(ctx context.Context, path, name string) error {
 }
 
 func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(string, ...any)) error {
-	h, err := s.Reserve(ctx, purse.Ask{Step: id, Agent: "echo", Dream: id[:strings.Index(id, "-")], Amount: 10, At: dawn,
-		Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}}})
+	h, err := s.Reserve(ctx, purse.Ask{
+		Step: id, Agent: "echo", Dream: id[:strings.Index(id, "-")], Amount: 10, At: dawn,
+		Accounts: []budget.Account{{Scope: "fleet", Limit: budget.Unlimited}},
+	})
 	if err != nil {
 		return err
 	}
 	say("reserved %s", id)
-	if _, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "test", Add: []dream.Item{episode(id, id), episode(id+"-twin", id)},
-		Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{Prediction: id})}}); err != nil {
+	if _, err := s.Commit(ctx, memory.Write{
+		Agent: echo, Cause: "test", Add: []dream.Item{episode(id, id), episode(id+"-twin", id)},
+		Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{Prediction: id})},
+	}); err != nil {
 		return err
 	}
 	say("remembered %s", id)

@@ -38,20 +38,28 @@ func oneOfEach() []dream.Item {
 	}
 	pad := mood.PAD{Pleasure: .1, Arousal: -.2, Dominance: .3}
 	return []dream.Item{
-		&dream.Episode{Head: full(dream.KindEpisode), Context: "a pier", Action: "waited", Outcome: "rain", Content: "<& \" ünïcode>",
-			Salience: .25, Surprise: .75, Affect: pad, Session: "s", Origin: "diary:3", Speaker: "Mira"},
+		&dream.Episode{
+			Head: full(dream.KindEpisode), Context: "a pier", Action: "waited", Outcome: "rain", Content: "<& \" ünïcode>",
+			Salience: .25, Surprise: .75, Affect: pad, Session: "s", Origin: "diary:3", Speaker: "Mira",
+		},
 		&dream.Semantic{Head: full(dream.KindSemantic), Content: "tides", Strength: .4, Due: dawn, Affect: pad},
-		&dream.Fragment{Head: full(dream.KindFragment), Content: "glass", Verdict: dream.Verdict{Novelty: .1, Composite: .6, Judge: "embedder"},
-			Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Settings: dream.Settings{Model: "m", Temperature: &heat}},
+		&dream.Fragment{
+			Head: full(dream.KindFragment), Content: "glass", Verdict: dream.Verdict{Novelty: .1, Composite: .6, Judge: "embedder"},
+			Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Settings: dream.Settings{Model: "m", Temperature: &heat},
+		},
 		&dream.Scenario{Head: full(dream.KindScenario), Content: "what if", Premise: "p", Counterfactual: true, Score: .5, Kept: true},
 		&dream.Hypothesis{Head: full(dream.KindHypothesis), Claim: "c", FirstStep: "f", Confidence: .2, Status: dream.HypothesisStaged},
 		&dream.Gist{Head: full(dream.KindGist), Content: "gist"},
 		&dream.Playbook{Head: full(dream.KindPlaybook), Content: "do", Confidence: .8, Hypothesis: "h"},
-		&dream.Prediction{Head: full(dream.KindPrediction), Source: dream.Creative, Claim: "c", Criterion: "k", Horizon: dawn, Confidence: .3,
-			Session: "s", Episodes: []string{"e"}, Status: dream.PredictionRight, ResolvedAt: &resolved, Residual: &residual},
+		&dream.Prediction{
+			Head: full(dream.KindPrediction), Source: dream.Creative, Claim: "c", Criterion: "k", Horizon: dawn, Confidence: .3,
+			Session: "s", Episodes: []string{"e"}, Status: dream.PredictionRight, ResolvedAt: &resolved, Residual: &residual,
+		},
 		&dream.Journal{Head: full(dream.KindJournal), Content: "dear", Significance: .9, Duration: time.Minute, Topics: []string{"x"}},
-		&dream.Night{Head: full(dream.KindNight), Tier: dream.Core, Seed: 1<<64 - 1, AsOf: dawn, Outcome: dream.Completed, Budget: budget.Dollar,
-			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 3, Started: dawn, Ended: dawn}}},
+		&dream.Night{
+			Head: full(dream.KindNight), Tier: dream.Core, Seed: 1<<64 - 1, AsOf: dawn, Outcome: dream.Completed, Budget: budget.Dollar,
+			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 3, Started: dawn, Ended: dawn}},
+		},
 	}
 }
 
@@ -155,8 +163,10 @@ func writesAtOnce(t *testing.T, s memory.Store) {
 	together(t, writers, func(ctx context.Context, w int) error {
 		for i := range each {
 			id := fmt.Sprintf("e-%d-%d", w, i)
-			if _, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode(id, id), episode("shared", "x")},
-				Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})}}); err != nil {
+			if _, err := s.Commit(ctx, memory.Write{
+				Agent: echo, Cause: "import", Add: []dream.Item{episode(id, id), episode("shared", "x")},
+				Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})},
+			}); err != nil {
 				return err
 			}
 		}

@@ -26,8 +26,10 @@ func forget(t *testing.T, s memory.Store, ids ...string) int {
 func forgetErases(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{faded(semantic("s", "tides"))}})
-	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{semantic("s", "tides")},
-		Vectors: []memory.Vector{vector("s", 1, 0), vector("s2", 0, 1)}})
+	commit(t, s, memory.Write{
+		Cause: "operator", Change: []dream.Item{semantic("s", "tides")},
+		Vectors: []memory.Vector{vector("s", 1, 0), vector("s2", 0, 1)},
+	})
 	require.Equal(t, []string{"s", "s2"}, near(t, s, []float32{1, 0}, 9))
 	require.Equal(t, 1, forget(t, s, "s", "nobody", "s"))
 	require.Zero(t, forget(t, s, "s"))

@@ -126,8 +126,10 @@ func bothWrite(t *testing.T, one, other memory.Store) {
 	together(t, 6, func(ctx context.Context, i int) error {
 		for j := range 8 {
 			id := fmt.Sprintf("e-%d-%d", i, j)
-			_, err := []memory.Store{one, other}[i%2].Commit(ctx, memory.Write{Agent: echo, Cause: "import",
-				Add: []dream.Item{episode(id, id)}, Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})}})
+			_, err := []memory.Store{one, other}[i%2].Commit(ctx, memory.Write{
+				Agent: echo, Cause: "import",
+				Add: []dream.Item{episode(id, id)}, Events: []event.Event{event.New(id, echo, "", dawn, event.PatternFound{})},
+			})
 			if err != nil {
 				return err
 			}

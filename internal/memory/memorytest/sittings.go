@@ -133,8 +133,10 @@ func oneOfMany(t *testing.T, s memory.Store) {
 func writeIsFenced(t *testing.T, s memory.Store) {
 	f := sleep(t, s, "echo/0001")
 	write := func(f memory.Fence, id string) error {
-		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Add: []dream.Item{episode(id, id)},
-			Events: []event.Event{event.New("v-"+id, echo, f.Dream, dawn, event.PatternFound{})}})
+		_, err := s.Commit(t.Context(), memory.Write{
+			Agent: echo, Fence: f, Add: []dream.Item{episode(id, id)},
+			Events: []event.Event{event.New("v-"+id, echo, f.Dream, dawn, event.PatternFound{})},
+		})
 		return err
 	}
 	require.NoError(t, write(f, "held"))
