@@ -1,0 +1,189 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// phase is the bookkeeping of one part of the night.
+type phase struct {
+	n       *night
+	name    dream.Phase
+	limit   budget.Micros
+	began   time.Time
+	tally   int // its place in the tallies
+	made    int
+	kept    int
+	cycles  int
+	failed  int
+	bought  int
+	stopped string // why it ended early; empty when it ran to its end
+}
+
+// enter opens a phase and announces it, together with the end of the one before.
+func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
+	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), tally: len(n.state.Tallies)}
+	n.state.Phase = name
+	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
+	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name))}
+	if name == dream.Onset {
+		updates = append(updates, AttrDepth.ValueSet(string(dream.Shallow)))
+	}
+	n.find(ctx, updates...)
+	open.Name, open.State = "open", "running"
+	p.note(open)
+	return p, n.announce(ctx)
+}
+
+// skip records a phase that is not dreamt.
+func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
+	p := &phase{n: n, name: name, began: workflow.Now(ctx), tally: len(n.state.Tallies), stopped: reason}
+	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
+	p.note(activities.Mark{Name: "skip", State: "skipped"})
+}
+
+// note keeps a mark to be announced with the next ones.
+func (p *phase) note(m activities.Mark) {
+	m.Phase, m.Reason, m.Cap, m.Started = p.name, p.stopped, p.limit, p.began
+	m.Made, m.Kept, m.Cycles, m.Failed = p.made, p.kept, p.cycles, p.failed
+	p.n.marks = append(p.n.marks, m)
+	p.n.marked = append(p.n.marked, p.tally)
+}
+
+// announce writes the marks that were noted and takes the phases' figures from the ledger.
+func (n *night) announce(ctx workflow.Context) error {
+	if len(n.marks) == 0 {
+		return nil
+	}
+	var tallies []dream.Tally
+	last := n.marks[len(n.marks)-1]
+	request := activities.MarkRequest{Sitting: n.sitting, Now: workflow.Now(ctx), Marks: n.marks}
+	places := n.marked
+	n.marks, n.marked = nil, nil
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, string(last.Phase)+" "+last.Name), "Chronicle.Mark", request).Get(ctx, &tallies)
+	if err != nil {
+		return err
+	}
+	for i, t := range tallies {
+		n.state.Tallies[places[i]] = t
+	}
+	n.state.Spent = 0
+	for _, t := range n.state.Tallies {
+		n.state.Spent += t.Spent
+	}
+	n.show(ctx)
+	return nil
+}
+
+// leave closes a phase. When every call of it failed, what the phases before it made is kept; a night that has made
+// nothing by then is aborted.
+func (p *phase) leave() error {
+	state := "ran"
+	failed := p.failed > 0 && p.bought == 0
+	switch {
+	case p.stopped != "":
+		state = "exhausted"
+		p.n.ended[p.name] = p.stopped
+	case failed:
+		state = "failed"
+		p.n.broken = append(p.n.broken, string(p.name))
+	}
+	p.note(activities.Mark{Name: "close", State: state})
+	if failed && p.n.kept() == 0 {
+		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed", p.name)}
+	}
+	return nil
+}
+
+// step is what most paid deeds are asked with.
+func (p *phase) step(cycle, turn int, heat float64) activities.StepRequest {
+	return activities.StepRequest{
+		Sitting: p.n.sitting, Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
+	}
+}
+
+// errSpent says that the phase has no money left; the caller stops asking.
+var errSpent = errors.New("the phase's budget is used up")
+
+// settle reads the result of a paid deed. It answers errSpent when the phase must stop, a verdict when the dream must,
+// and nil with an empty result when the deed failed and the phase can do without it.
+func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.StepResult, error) {
+	var r activities.StepResult
+	if err := f.Get(ctx, &r); err != nil {
+		return r, p.failedCall(ctx, err)
+	}
+	switch r.End {
+	case activities.EndCut:
+		return r, &verdict{dream.Canceled, "cancelled by an operator"}
+	case activities.EndCap:
+		if r.Scope == activities.PhaseScope(p.n.order.Dream, p.name) {
+			p.stopped = r.Reason
+			return r, errSpent
+		}
+		p.stopped = r.Reason
+		return r, &verdict{dream.Exhausted, r.Reason}
+	case activities.EndUnreadable:
+		p.failed++
+		p.bought++
+		return activities.StepResult{Done: r.Done}, nil
+	case activities.EndDone:
+		p.bought++
+	}
+	return r, nil
+}
+
+// failedCall decides whether a failed deed ends the dream: a fence or a provider that will never answer does.
+func (p *phase) failedCall(ctx workflow.Context, err error) error {
+	if temporal.IsCanceledError(err) {
+		return err
+	}
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		switch app.Type() {
+		case activities.FailFenced:
+			return &verdict{dream.Canceled, "another dream took the slot"}
+		case activities.FailRefused:
+			return &verdict{dream.Aborted, app.Message()}
+		}
+	}
+	p.failed++
+	workflow.GetLogger(ctx).Warn("a call failed; the phase goes on without it", "phase", p.name, "error", err)
+	return nil
+}
+
+// plain is the innermost message of a failure.
+func plain(err error) string {
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) {
+		return app.Message()
+	}
+	return err.Error()
+}
+
+func ids(made ...[]activities.Made) []string {
+	var out []string
+	for _, list := range made {
+		for _, m := range list {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+func keptOf(made []activities.Made) []activities.Made {
+	var kept []activities.Made
+	for _, m := range made {
+		if m.Kept {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
