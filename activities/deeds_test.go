@@ -351,3 +351,30 @@ func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
 	require.NoError(t, other.Close())
 	require.NotContains(t, shown(2), "number 21 gull")
 }
+
+func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	outcomes := []dream.Outcome{
+		dream.Empty, dream.Completed, dream.Empty, dream.Canceled, dream.Empty, dream.Empty, dream.Empty,
+	}
+	for i, outcome := range outcomes {
+		o := r.order(i+1, tonight.Add(time.Duration(i)*time.Hour))
+		s := r.lie(o)
+		_, err := r.bed().Rise(ctx, RiseRequest{Sitting: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
+		require.NoError(t, err)
+	}
+	events, err := r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	var alarms []string
+	for _, e := range events {
+		if e.Type == "NothingAgain" {
+			alarms = append(alarms, e.Dream+" "+string(e.Data))
+		}
+	}
+	require.Equal(t, []string{`dream/a/0006 {"nights":3}`, `dream/a/0007 {"nights":4}`}, alarms)
+	night, err := memory.One[*dream.Night](ctx, r.store, "a", "dream/a/0006")
+	require.NoError(t, err)
+	require.Contains(t, night.Reason, "3 nights in a row now")
+}

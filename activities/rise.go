@@ -74,6 +74,33 @@ func (b *Bed) forget(ctx context.Context, dreamID string) error {
 	return nil
 }
 
+// emptyAlarm is how many empty nights in a row raise the alarm: two can be chance.
+const emptyAlarm = 3
+
+// nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were refused,
+// cancelled or aborted say nothing either way.
+func (b *Bed) nothingAgain(ctx context.Context, night *dream.Night) (event.NothingAgain, error) {
+	alarm := event.NothingAgain{}
+	if night.Outcome != dream.Empty {
+		return alarm, nil
+	}
+	items, err := b.Memory.Find(ctx, memory.Query{Agent: night.Agent, Kinds: []dream.Kind{dream.KindNight}, Limit: 50})
+	if err != nil {
+		return alarm, fmt.Errorf("look at the nights before %s: %w", night.ID, err)
+	}
+	alarm.Nights = 1
+	for _, before := range memory.As[*dream.Night](items) {
+		switch {
+		case before.ID == night.ID:
+		case before.Outcome == dream.Empty:
+			alarm.Nights++
+		case before.Outcome == dream.Completed || before.Outcome == dream.Exhausted:
+			return alarm, nil
+		}
+	}
+	return alarm, nil
+}
+
 // settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
 // of it (Z2). What was spent counts against the hard caps either way.
 func (b *Bed) settleAllowance(ctx context.Context, night *dream.Night, e Ending, rows []purse.Row) error {
@@ -121,6 +148,12 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	ended := []event.Event{b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept})}
 	if e.Outcome == dream.Aborted {
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason})}, ended...)
+	}
+	if alarm, err := b.nothingAgain(ctx, night); err != nil {
+		return RiseResult{}, err
+	} else if alarm.Nights >= emptyAlarm {
+		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
+		night.Reason = fmt.Sprintf("%s, %d nights in a row now", night.Reason, alarm.Nights)
 	}
 	w := memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: append(told, ended...)}
 	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {

@@ -180,6 +180,11 @@ type DreamEnded struct {
 	Kept    int           `json:"kept"`
 }
 
+// NothingAgain is the alarm of repeated emptiness: so many nights in a row, this one included, kept nothing (Z7).
+type NothingAgain struct {
+	Nights int `json:"nights"`
+}
+
 // EventType of each payload is its name on the wire.
 func (DreamStarted) EventType() string         { return "DreamStarted" }
 func (OnsetStarted) EventType() string         { return "OnsetStarted" }
@@ -200,3 +205,4 @@ func (HypnopompicCompleted) EventType() string { return "HypnopompicCompleted" }
 func (DreamAborted) EventType() string         { return "DreamAborted" }
 func (Spent) EventType() string                { return "Spent" }
 func (DreamEnded) EventType() string           { return "DreamEnded" }
+func (NothingAgain) EventType() string         { return "NothingAgain" }

@@ -42,6 +42,7 @@ var payloads = []event.Payload{
 	event.HypnopompicCompleted{Insights: 2, Transitioned: true, Delta: .16},
 	event.DreamAborted{Phase: dream.Onset, Reason: "all partials failed"},
 	event.Spent{Tally: dream.Tally{Phase: dream.REM, State: "running", Reason: "r", Calls: 8, Reused: 1, Failed: 2, Spent: 3, Cap: 4, In: 5, Cached: 6, Out: 7, Made: 8, Kept: 9, Cycles: 10, Started: at.UTC(), Ended: at.UTC()}},
+	event.NothingAgain{Nights: 3},
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
 }
 

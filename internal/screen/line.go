@@ -112,6 +112,10 @@ func tellLater(e event.Event) (about string, colour ink, text string) {
 		})
 	case "Spent":
 		return read(e, func(p event.Spent) (string, ink, string) { return tellTally(p.Tally) })
+	case "NothingAgain":
+		return read(e, func(p event.NothingAgain) (string, ink, string) {
+			return "alarm", red, fmt.Sprintf("%d nights in a row have kept nothing; look at the memories and the models", p.Nights)
+		})
 	case "DreamEnded":
 		return read(e, func(p event.DreamEnded) (string, ink, string) {
 			return "dream", outcomeInk(p.Outcome), fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))

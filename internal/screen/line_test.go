@@ -40,6 +40,7 @@ func announcements() []event.Event {
 		event.DreamAborted{Phase: dream.Onset, Reason: "all four partials failed"},
 		event.DreamEnded{Outcome: dream.Completed, Spent: 266_651, Kept: 12},
 		event.DreamEnded{Outcome: dream.Empty, Reason: "nothing rose above the floor", Spent: 1},
+		event.NothingAgain{Nights: 3},
 	}
 	var all []event.Event
 	for i, p := range payloads {
