@@ -44,6 +44,7 @@ type night struct {
 	insights  []activities.Made
 
 	broken []string          // phases whose every call failed
+	open   *phase            // the phase under way
 	marks  []activities.Mark // not announced yet
 	marked []int             // the tallies they belong to
 }
@@ -164,6 +165,14 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	n.state.Outcome, n.state.Reason = outcome, reason
+	if p := n.open; p != nil { // the dream ends in its midst
+		p.stopped = reason
+		state := "stopped"
+		if outcome == dream.Exhausted {
+			state = "exhausted"
+		}
+		p.note(activities.Mark{Name: "close", State: state})
+	}
 	if err := n.announce(free); err != nil {
 		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.order.Dream, "error", err)
 	}

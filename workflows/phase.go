@@ -38,6 +38,7 @@ func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micro
 		updates = append(updates, AttrDepth.ValueSet(string(dream.Shallow)))
 	}
 	n.find(ctx, updates...)
+	n.open = p
 	open.Name, open.State = "open", "running"
 	p.note(open)
 	return p, n.announce(ctx)
@@ -96,6 +97,7 @@ func (p *phase) leave() error {
 		state = "failed"
 		p.n.broken = append(p.n.broken, string(p.name))
 	}
+	p.n.open = nil
 	p.note(activities.Mark{Name: "close", State: state})
 	if failed && p.n.kept() == 0 {
 		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed", p.name)}
