@@ -117,6 +117,9 @@ func (d *door) work(ctx context.Context, h *console.House) (console.Engine, erro
 	if err != nil {
 		return nil, err
 	}
+	if own.wants != nil { // a worker must be able to call every model
+		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
+	}
 	e := newEngine(own)
 	if err := e.dial(ctx); err != nil {
 		if errors.Is(err, console.ErrNobody) {
@@ -133,6 +136,9 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 	if err != nil {
 		return nil, err
 	}
+	if own.wants != nil { // a worker must be able to call every model
+		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
+	}
 	e := newEngine(own)
 	e.known = true
 	return d.raise(ctx, e, tell)
@@ -143,6 +149,9 @@ func (d *door) here(ctx context.Context, h *console.House, tell func(string, ...
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
+	}
+	if own.wants != nil { // a worker must be able to call every model
+		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
 	log, err := e.logFile("oneiros.log")

@@ -32,6 +32,7 @@ type house struct {
 	purse *purse.Purse
 	roles map[dream.Role]string
 	shown *console.House
+	wants error // providers that cannot be used as they are configured, such as one whose key is not set
 }
 
 // build opens the store and connects the providers.
@@ -39,15 +40,12 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	if err := folder(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	models, err := providers(c)
-	if err != nil {
-		return nil, err
-	}
+	models, wants := providers(c)
 	store, err := sqlitestore.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models()}
+	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models(), wants: wants}
 	h.purse = &purse.Purse{Ledger: store.Ledger(), Model: h.model, Catalog: c, Now: time.Now}
 	h.shown = &console.House{
 		Store: store, Ledger: store.Ledger(), Events: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(), Auto: c.Agent.Auto,
@@ -56,14 +54,30 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	return h, nil
 }
 
-// providers connects every configured one; the built-in model is always there.
+// unready is a provider that cannot be used: whoever only reads memory need not mind, every call says why.
+type unready struct{ why error }
+
+func (u unready) failure() error {
+	return &inference.Failure{Kind: inference.Unauthorized, Message: u.why.Error(), Err: u.why}
+}
+
+func (u unready) Generate(context.Context, inference.Request, func(string) bool) (inference.Answer, error) {
+	return inference.Answer{}, u.failure()
+}
+
+func (u unready) Embed(context.Context, string, []string, string) (inference.Vectors, error) {
+	return inference.Vectors{}, u.failure()
+}
+
+// providers connects every configured one, and tells which cannot be used; the built-in model is always there.
 func providers(c config.Config) (map[string]inference.Model, error) {
 	models := map[string]inference.Model{localmodel.Provider: localmodel.New()}
 	var faults []error
 	for name, p := range c.Providers {
 		gateway, err := connect(c, name, p)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("provider %s: %w", name, err))
+			err = fmt.Errorf("provider %s: %w", name, err)
+			faults, models[name] = append(faults, err), unready{err}
 			continue
 		}
 		models[name] = gateway

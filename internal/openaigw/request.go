@@ -33,7 +33,7 @@ func (g *Gateway) known(model string) (inference.Spec, error) {
 	}
 	if spec.Price == nil {
 		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-			"model %q has no price; add price: {in, cached_in, out} in micro-dollars per million tokens to its entry under providers.%s.models", model, g.name)}
+			"model %q has no price; add price: {in, cached_in, out} in dollars per million tokens to its entry under providers.%s.models", model, g.name)}
 	}
 	return spec, nil
 }
