@@ -106,7 +106,7 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 prove: bin/temporald ## The proofs in full, for hours; written to docs/measurements/
 	@mkdir -p docs/measurements bin
 	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... 2>&1; echo $$? >bin/prove.status; } | \
-	tee docs/measurements/prove.txt | grep -E '^(===|---|ok|FAIL|PASS|\?)' || true
+	grep -vE '^=== (RUN|PAUSE|CONT) ' | tee docs/measurements/prove.txt | grep -E '^(---|ok|FAIL|PASS|\?)' || true
 	@exit $$(cat bin/prove.status)
 
 .PHONY: bench
