@@ -143,7 +143,7 @@ func (b *Bed) beyond(ctx context.Context, o Order) (string, error) {
 		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
 	}
 	if err := o.Within(agent, b.Planner.FleetDay(), b.Catalog); err != nil {
-		return "the order is not within its limits: " + strings.ReplaceAll(err.Error(), "\n", "; "), nil
+		return "this worker may not dream the order: " + strings.ReplaceAll(err.Error(), "\n", "; "), nil
 	}
 	return "", nil
 }

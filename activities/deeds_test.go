@@ -44,6 +44,9 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 		require.Contains(t, err.Error(), string(kind))
 		require.Contains(t, err.Error(), "418")
 	}
+	nobody := &callFailed{"house/any", &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret}}
+	require.ErrorContains(t, tell(nobody), "house/any: unavailable: nobody answers there")
+	require.NotContains(t, tell(nobody).Error(), secret)
 	require.ErrorContains(t, tell(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}), "model x has no price")
 }
 

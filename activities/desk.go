@@ -130,7 +130,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	if err == nil {
 		return paid, Done{Reused: paid.Reused}, nil
 	}
-	d, err := p.ended(ctx, err)
+	d, err := p.ended(ctx, r.Model, err)
 	return paid, d, err
 }
 
@@ -172,12 +172,12 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	if err == nil {
 		return vectors, Done{}, nil
 	}
-	d, err := p.ended(ctx, err)
+	d, err := p.ended(ctx, c.order.Models[dream.Embedder], err)
 	return vectors, d, err
 }
 
 // ended sorts what stopped a paid call: a cap and a cancellation are ends, everything else is a failure.
-func (p Ports) ended(ctx context.Context, err error) (Done, error) {
+func (p Ports) ended(ctx context.Context, model string, err error) (Done, error) {
 	if over, ok := purse.AsOverCap(err); ok {
 		return Done{End: EndCap, Scope: over.Scope, Reason: over.Error()}, nil
 	}
@@ -187,7 +187,7 @@ func (p Ports) ended(ctx context.Context, err error) (Done, error) {
 	if activity.IsActivity(ctx) {
 		activity.GetLogger(ctx).Warn("a call failed", "error", err) // in full: histories get the kind and status only
 	}
-	return Done{}, err
+	return Done{}, &callFailed{model, err}
 }
 
 // write is what a deed adds to the store, fenced by its sitting.

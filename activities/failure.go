@@ -27,10 +27,15 @@ func tell(err error) error {
 		return nil
 	}
 	if failure, ok := inference.AsFailure(err); ok {
-		if !failure.Again() {
-			return temporal.NewNonRetryableApplicationError(brief(failure), FailRefused, nil)
+		said := brief(failure)
+		var call *callFailed
+		if errors.As(err, &call) {
+			said = call.model + ": " + said
 		}
-		return temporal.NewApplicationErrorWithOptions(brief(failure), FailProvider,
+		if !failure.Again() {
+			return temporal.NewNonRetryableApplicationError(said, FailRefused, nil)
+		}
+		return temporal.NewApplicationErrorWithOptions(said, FailProvider,
 			temporal.ApplicationErrorOptions{NextRetryDelay: failure.RetryAfter})
 	}
 	switch {
@@ -52,8 +57,21 @@ func brief(f *inference.Failure) string {
 	case inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable,
 		inference.Broken, inference.Malformed:
 	}
-	return (&inference.Failure{Kind: f.Kind, Status: f.Status}).Error()
+	own := ""
+	if f.Kind == inference.Unavailable && f.Status == 0 && !f.Billed {
+		own = "nobody answers there"
+	}
+	return (&inference.Failure{Kind: f.Kind, Status: f.Status, Message: own}).Error()
 }
+
+// callFailed names the model whose call failed.
+type callFailed struct {
+	model string
+	err   error
+}
+
+func (c *callFailed) Error() string { return c.model + ": " + c.err.Error() }
+func (c *callFailed) Unwrap() error { return c.err }
 
 // canceled says whether ctx ended because the workflow asked for it, and not because a worker stops or a clock ran out.
 func canceled(ctx context.Context) bool {

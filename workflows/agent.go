@@ -26,7 +26,7 @@ type Life struct {
 	LastActive time.Time `json:"last_active"`
 	LastDream  time.Time `json:"last_dream"`            // when the last one ended
 	LastReason string    `json:"last_reason,omitempty"` // why the last automatic dream was not begun
-	NotBefore  time.Time `json:"not_before"`            // no automatic dream before this
+	LastTry    time.Time `json:"last_try"`              // when an automatic dream was last planned in vain
 	Dreams     int       `json:"dreams"`
 	Settings   Settings  `json:"settings"`
 }
@@ -136,8 +136,10 @@ func (a *life) next(now time.Time) (time.Duration, bool) {
 
 func (a *life) dueAt() time.Time {
 	idle := a.state.LastActive.Add(a.state.Settings.IdleTimeout)
-	if a.state.NotBefore.After(idle) {
-		return a.state.NotBefore
+	for _, last := range []time.Time{a.state.LastDream, a.state.LastTry} {
+		if gap := last.Add(a.state.Settings.MinGap); !last.IsZero() && gap.After(idle) {
+			idle = gap
+		}
 	}
 	return idle
 }
@@ -232,7 +234,6 @@ func (a *life) over(ctx workflow.Context, dreamID string) {
 	}
 	a.state.State, a.state.Dream, a.dream = Sleeping, nil, nil
 	a.state.LastDream = workflow.Now(ctx)
-	a.state.NotBefore = a.state.LastDream.Add(a.state.Settings.MinGap)
 }
 
 // lookAtDream notices a dream that ended without being able to say so.
@@ -266,7 +267,7 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 		a.state.LastReason = plain(err)
 	}
 	if a.state.LastReason != "" {
-		a.state.NotBefore = workflow.Now(ctx).Add(a.state.Settings.MinGap)
+		a.state.LastTry = workflow.Now(ctx)
 	}
 }
 

@@ -244,3 +244,15 @@ func TestDreamIDsReadWell(t *testing.T) {
 	require.Empty(t, HandleOf("agent/echo"))
 	require.Equal(t, "agent/echo", AgentID("echo"))
 }
+
+func TestAShorterGapReachesAnAgentThatHasDreamt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env.RegisterDelayedCallback(func() {
+		require.Len(t, w.planned, 1)
+		w.env.SignalWorkflow(SignalSettings, Settings{Auto: true, IdleTimeout: time.Minute, MinGap: time.Minute})
+	}, 4*time.Hour)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 5*time.Hour)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 24 * time.Hour}})
+	require.Len(t, w.planned, 2)
+}

@@ -134,7 +134,7 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		}
 	}
 	if len(caught) == 0 && stop == nil {
-		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed", k.Partials, cycle)}
+		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault)}
 	}
 	kept, err := p.judge(ctx, cycle, caught, partialHeat, judgeHeat, stop)
 	if stop = worse(stop, err); stop != nil && !errors.Is(stop, errSpent) {

@@ -26,6 +26,7 @@ type phase struct {
 	failed  int
 	bought  int
 	stopped string // why it ended early; empty when it ran to its end
+	fault   string // how the last failed call failed
 }
 
 // enter opens a phase and announces it, together with the end of the one before.
@@ -100,7 +101,7 @@ func (p *phase) leave() error {
 	p.n.open = nil
 	p.note(activities.Mark{Name: "close", State: state})
 	if failed && p.n.kept() == 0 {
-		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed", p.name)}
+		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed: %s", p.name, p.fault)}
 	}
 	return nil
 }
@@ -157,6 +158,7 @@ func (p *phase) failedCall(ctx workflow.Context, err error) error {
 		}
 	}
 	p.failed++
+	p.fault = plain(err)
 	workflow.GetLogger(ctx).Warn("a call failed; the phase goes on without it", "phase", p.name, "error", err)
 	return nil
 }
