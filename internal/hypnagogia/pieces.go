@@ -48,6 +48,9 @@ func Decompose(item dream.Item) []Piece {
 	return []Piece{blank.with("content", text)}
 }
 
+// mostPieces is how many pieces the content of one episode gives: a memory as long as a book does not crowd out a life.
+const mostPieces = 24
+
 func episodePieces(e *dream.Episode, blank Piece) []Piece {
 	var pieces []Piece
 	said := map[string]bool{}
@@ -67,7 +70,8 @@ func episodePieces(e *dream.Episode, blank Piece) []Piece {
 	add("action", shorten([]string{flatten(e.Action)}))
 	add("outcome", shorten([]string{flatten(e.Outcome)}))
 	if content := flatten(e.Content); !said[wordKey(content)] {
-		add("content", shorten(sentences(content)))
+		said := shorten(sentences(content))
+		add("content", said[:min(len(said), mostPieces)])
 	}
 	return pieces
 }

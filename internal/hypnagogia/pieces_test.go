@@ -1,6 +1,7 @@
 package hypnagogia_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,4 +79,14 @@ func TestDecomposingLosesNoWordAndLeavesNoBlank(t *testing.T) {
 		}
 		require.Equal(r, pieces, hypnagogia.Decompose(e))
 	})
+}
+
+func TestAMemoryAsLongAsABookGivesAFewPieces(t *testing.T) {
+	t.Parallel()
+	var book strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&book, "Sentence number %d tells of another gull. ", i)
+	}
+	pieces := hypnagogia.Decompose(&dream.Episode{Head: dream.Head{ID: "e"}, Context: "A shelf.", Content: book.String()})
+	require.Len(t, pieces, 25)
 }

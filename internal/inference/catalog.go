@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
@@ -45,6 +46,18 @@ func (s Spec) Makes(space string) bool {
 		return space == s.Space
 	}
 	return strings.HasPrefix(space, s.Provider+"/"+s.Wire+"/")
+}
+
+// Clip cuts a text to what the model's window surely holds: no tokenizer makes more tokens than there are bytes.
+func (s Spec) Clip(text string) string {
+	if s.Context <= 0 || len(text) <= s.Context {
+		return text
+	}
+	cut := s.Context
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
 }
 
 // Catalog knows every model of a deployment.

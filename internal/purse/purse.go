@@ -99,14 +99,17 @@ func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []strin
 		return inference.Vectors{}, err
 	}
 	r := inference.Request{Model: model}
-	for _, text := range texts {
+	clipped := make([]string, len(texts)) // a memory longer than the embedder's window is placed by its beginning
+	for i, text := range texts {
+		text = spec.Clip(text)
+		clipped[i] = text
 		r.Messages = append(r.Messages, inference.Message{Content: text})
 	}
 	hold, err := p.reserve(ctx, c, model, spec.Price.Worst(inference.CountPrompt(spec, r), 0))
 	if err != nil {
 		return inference.Vectors{}, err
 	}
-	vectors, callErr := p.Model.Embed(ctx, model, texts, hold.Key())
+	vectors, callErr := p.Model.Embed(ctx, model, clipped, hold.Key())
 	answer := inference.Answer{Finish: inference.Stopped, Tokens: vectors.Tokens, UsageFrom: vectors.UsageFrom}
 	bill := bill(spec, r, hold, answer, callErr)
 	if callErr == nil {
