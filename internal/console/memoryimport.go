@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,8 @@ func (app *App) memoryImport() *cobra.Command {
   diary    Markdown or plain text under dated headings
   locomo   dialogues of the LoCoMo benchmark
 
-Importing twice adds nothing. A bad line is reported with its number and the rest goes in; with --strict nothing does.`,
+Importing twice adds nothing. A bad line is reported with its number and the rest goes in; with --strict nothing does. An
+import that finds nothing at all, neither new nor known, says what it expected and exits with 1.`,
 	}
 	app.whose(cmd)
 	cmd.Flags().StringVar(&format, "format", "", "jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
@@ -43,7 +45,7 @@ Importing twice adds nothing. A bad line is reported with its number and the res
 	app.completes(cmd, "format", fixed(importer.Formats))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "" && !oneOf(format, importer.Formats) {
-			return exit(Usage, "--format %s is unknown; formats are %v", format, importer.Formats)
+			return exit(Usage, "--format %s is unknown; formats are %s", format, importer.Names())
 		}
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
@@ -116,12 +118,14 @@ func (app *App) sources(names []string) ([]importer.File, func(), error) {
 
 // imported tells what an import did.
 func (app *App) imported(a dream.Agent, r importer.Report, failed error) error {
-	strict := errors.Is(failed, importer.ErrStrict)
-	if failed != nil && !strict {
+	if failed != nil && !errors.Is(failed, importer.ErrStrict) {
 		return fmt.Errorf("import into the memory of %s: %w", a.Handle, failed)
 	}
+	if failed == nil && r.Nothing() {
+		failed = nothingIn(a, r)
+	}
 	if app.json {
-		r.Bad = orEmpty(r.Bad)
+		r.Bad, r.Formats = orEmpty(r.Bad), orEmpty(r.Formats)
 		if err := app.answer(r); err != nil {
 			return err
 		}
@@ -136,7 +140,7 @@ func (app *App) imported(a dream.Agent, r importer.Report, failed error) error {
 	if more := r.BadCount - int64(min(len(r.Bad), mostBad)); more > 0 {
 		app.note("  and %d more; --json lists up to %d", more, importer.MaxBad)
 	}
-	if strict {
+	if failed != nil {
 		return failed
 	}
 	app.say("%s remembers %d new: %s and %s read, %d known already, %s.", a.Handle, r.Added,
@@ -146,6 +150,16 @@ func (app *App) imported(a dream.Agent, r importer.Report, failed error) error {
 		app.say("They reach from %s to %s.", day(r.First, a.Zone), day(r.Last, a.Zone))
 	}
 	return nil
+}
+
+// nothingIn is the failure of an import that found nothing: what each format would have held.
+func nothingIn(a dream.Agent, r importer.Report) error {
+	var expected []string
+	for _, f := range slices.Compact(slices.Sorted(slices.Values(r.Formats))) {
+		expected = append(expected, fmt.Sprintf("read as %s, it must hold %s", f, f.Expects()))
+	}
+	return exit(Failure, "nothing was imported into the memory of %s: %s, no memory found; %s; with --format it is read as another format (%s)",
+		a.Handle, plural(int(r.BadCount), "bad line", "bad lines"), strings.Join(expected, "; "), importer.Names())
 }
 
 func (app *App) memoryExport() *cobra.Command {

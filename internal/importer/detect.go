@@ -28,18 +28,20 @@ func Detect(name string, head []byte) (Format, error) {
 			return f, nil
 		}
 		if !prose {
-			return "", fmt.Errorf("%s looks like JSON but like none of the formats %v; name the format to read it anyway", name, Formats)
+			return "", fmt.Errorf("%s looks like JSON but like no format that is known (%s); with --format it is read as what you name", name, Names())
 		}
 	}
 	if prose {
 		return Diary, nil
 	}
 	for line := range bytes.Lines(head) {
-		if found, ok := dateLine(strings.TrimSpace(string(line)), ext == "", true); ok && found.full {
+		text, dressed := bare(string(line))
+		if found, ok := dateLine(text, dressed || ext == "", true); ok && found.full {
 			return Diary, nil
 		}
 	}
-	return "", fmt.Errorf("%s is in none of the formats %v; name the format to read it anyway", name, Formats)
+	return "", fmt.Errorf("%s is of no format that is known (%s); a diary has dates on lines of their own, such as ## 2026-03-05, "+
+		"and with --format diary a text without any is read as one too", name, Names())
 }
 
 // detectJSON looks at the keys of the first object.

@@ -106,7 +106,11 @@ type Report struct {
 	Semantics int       `json:"semantics"` // knowledge found in the sources or derived from them
 	First     time.Time `json:"first"`     // the earliest episode
 	Last      time.Time `json:"last"`      // the latest
+	Formats   []Format  `json:"formats"`   // as which the files were read, in their order
 }
+
+// Nothing says whether nothing came in, neither new nor known: the files hold nothing that their formats know.
+func (r Report) Nothing() bool { return r.Added == 0 && r.Known == 0 }
 
 // Import reads the files into the agent's memory. Bad records are reported and the rest goes in; with Strict any bad
 // record ends in ErrStrict before the first write. Ids come from content, so a second import of the same files adds

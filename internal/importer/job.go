@@ -21,6 +21,7 @@ type job struct {
 	report  Report
 	marks   []rawMarks // one per episode of the first reading, in order
 	undated []int      // per file, episodes that carry no time
+	formats []Format   // per file, as the first reading found them
 	meter   meter
 }
 
@@ -79,6 +80,7 @@ func (j *job) survey() error {
 		}
 	}
 	j.meter.secondReading()
+	j.report.Formats = j.formats
 	return nil
 }
 

@@ -216,6 +216,6 @@ func TestFormatsAreToldApart(t *testing.T) {
 	}
 	for _, c := range [][2]string{{"x.json", `{"a":1}`}, {"x.json", `[1,2]`}, {"x.bin", "\x00\x01"}, {"x", ""}} {
 		_, err := Detect(c[0], []byte(c[1]))
-		require.ErrorContains(t, err, "name the format to read it anyway")
+		require.ErrorContains(t, err, "(jsonl, chat, chatgpt, diary or locomo)")
 	}
 }

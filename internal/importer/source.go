@@ -42,6 +42,7 @@ func (j *job) read(f File, to *sink) (err error) {
 		}
 	}
 	src := &source{in: buffered, name: filepath.Base(f.Name), zone: j.zone, agent: j.agent.ID, dialogue: j.opts.Dialogue, due: j.opts.Due}
+	j.formats = append(j.formats, format)
 	if err := src.readAs(format, j.guarded(to)); err != nil {
 		return fmt.Errorf("read %s as %s: %w", f.Name, format, err)
 	}
@@ -71,7 +72,7 @@ func (s *source) readAs(format Format, to *sink) error {
 	case LoCoMo:
 		return readLoCoMo(s, to)
 	default:
-		return fmt.Errorf("format %q is unknown; formats are %v", format, Formats)
+		return fmt.Errorf("format %q is unknown; formats are %s", format, Names())
 	}
 }
 
