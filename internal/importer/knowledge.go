@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/mood"
@@ -84,7 +85,7 @@ func (k *knowledge) hear(ep *dream.Episode, d *draft) {
 		if len(k.speakers) < 500 {
 			k.speakers[v.speaker]++
 		}
-		k.tokens = words(v.text, k.tokens[:0])
+		k.tokens = words(unwrapped(v.text), k.tokens[:0])
 		k.hearTopics(ep, v.speaker)
 		k.hearStatements(ep, v, d.scene)
 	}
@@ -159,7 +160,7 @@ func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, 
 		}
 		said := ""
 		for i, s := range statements {
-			if s.speaker == t.speaker && strings.Contains(lower[i], t.about) && !used[s.words] {
+			if s.speaker == t.speaker && mentions(lower[i], t.about) && !used[s.words] {
 				said = s.words
 				break
 			}
@@ -178,6 +179,22 @@ func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, 
 		}
 	}
 	return shown, bare
+}
+
+// mentions says whether a text has a subject as words of their own, a plural included; both are in lower case.
+func mentions(text, subject string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], subject)
+		if i < 0 {
+			return false
+		}
+		from += i + len(subject)
+		before, _ := utf8.DecodeLastRuneInString(text[:from-len(subject)])
+		after, _ := utf8.DecodeRuneInString(strings.TrimPrefix(text[from:], "s"))
+		if !isWordRune(before) && !isWordRune(after) {
+			return true
+		}
+	}
 }
 
 // entry makes a semantic entry of a candidate. Its strength grows with how often it came up and halves with every

@@ -30,6 +30,7 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 		if n := utf8.RuneCountInString(text); n > mostStated || n < 20 || strings.HasSuffix(text, "?") || strings.Contains(text, strings.TrimSpace(shownPhoto)) {
 			continue
 		}
+		text = whole(text)
 		k.tokens = words(text, k.tokens[:0])
 		weight, key := 0.0, who
 		var told, names int

@@ -104,7 +104,7 @@ func (d *draft) outcomeOf(next *draft) string {
 		return sentence(name(next.ep.Speaker) + " " + said(next.ep.Content, outcomeRunes, "answered", "asked in return"))
 	}
 	if told := sentences(d.ep.Content); len(told) > 1 {
-		return sentence(clip(told[len(told)-1], outcomeRunes))
+		return sentence(whole(clip(told[len(told)-1], outcomeRunes)))
 	}
 	if next != nil {
 		return sentence("what came next: " + quoted(gist(next.ep.Content, outcomeRunes)))

@@ -49,8 +49,10 @@ func needsCleaning(s string) bool {
 // flat is text on one line.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// sentences splits text after . ! ? … and at line breaks. Abbreviations and initials do not end a sentence.
+// sentences splits text after . ! ? … and at line breaks, but not at hard wraps. Abbreviations and initials do not end
+// a sentence.
 func sentences(s string) []string {
+	s = unwrapped(s)
 	var out []string
 	begin := 0
 	cut := func(end int) {
@@ -136,7 +138,7 @@ func passage(s string, n int) string {
 		}
 		out += " " + sentence
 	}
-	return out
+	return whole(out)
 }
 
 // gist is the one sentence of a text that says most, in at most n runes; of equals the earlier.
@@ -154,13 +156,5 @@ func gist(s string, n int) string {
 	if best == "" {
 		best = flat(s)
 	}
-	return clip(best, n)
+	return whole(clip(best, n))
 }
-
-// quoted sets words in quotation marks; marks around them are not doubled, those inside become single.
-func quoted(s string) string {
-	s = strings.Trim(s, `"“” `)
-	return "“" + innerMarks.Replace(s) + "”"
-}
-
-var innerMarks = strings.NewReplacer(`"`, "'", "“", "‘", "”", "’")

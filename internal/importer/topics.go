@@ -20,6 +20,7 @@ type topic struct {
 	named   int // times written with a capital inside a sentence
 	nouns   int // times after an article, a possessive or a preposition
 	the     int // times after "the"
+	an      int // times after "a" or "an"
 	leads   int // times right before another subject, which it then only describes
 	seen    int
 }
@@ -96,6 +97,9 @@ func (k *knowledge) count(ep *dream.Episode, who uint64, speaker string, span []
 			t.the++
 		case beforeNouns[before.hash]:
 			t.nouns++
+			if indefinite[before.hash] {
+				t.an++
+			}
 		}
 	}
 	return t
@@ -108,6 +112,7 @@ func singularHash(s string) uint64 {
 
 var (
 	definite, _ = fold("the")
+	indefinite  = hashed("a an")
 	beforeNouns = hashed("a an my your his her its our their another each every of in for with about on at from into by through without during between towards")
 )
 
@@ -177,13 +182,20 @@ func (k *knowledge) isSpeaker(surface string) bool {
 }
 
 func (k *knowledge) tellTopic(t *topic, what string, named bool) string {
-	if !named && 2*t.the >= t.seen {
+	many := !named && inPlural(what)
+	switch {
+	case named:
+	case 2*t.the >= t.seen:
 		what = "the " + what
+	case !many && 2*t.an >= t.seen:
+		what = article(what) + " " + what
 	}
 	bygone := k.bygone(&t.trace, t.first)
 	switch {
 	case t.speaker == "" && bygone:
 		return fmt.Sprintf("There was a time when %s came up often", what)
+	case t.speaker == "" && many:
+		return fmt.Sprintf("%s come up again and again", what)
 	case t.speaker == "":
 		return fmt.Sprintf("%s comes up again and again", what)
 	case bygone:

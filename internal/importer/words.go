@@ -99,6 +99,26 @@ func singular(s string) string {
 	return s
 }
 
+// inPlural says whether the last word of an English subject stands in the plural.
+func inPlural(what string) bool {
+	last := strings.ToLower(what[strings.LastIndexByte(what, ' ')+1:])
+	hash, _ := fold(last)
+	return irregular[hash] || singular(last) != last && !alwaysS[hash] && !strings.HasSuffix(last, "ics")
+}
+
+var (
+	irregular = hashed("people children men women feet teeth mice geese wolves police cattle folk")
+	alwaysS   = hashed("news series species lens gas atlas canvas christmas yes maths bias alias chaos cosmos ethos pathos rhinoceros asparagus")
+)
+
+// article is the indefinite one before a word, by its first letter.
+func article(what string) string {
+	if strings.ContainsRune("aeio", rune(what[0])) {
+		return "an"
+	}
+	return "a"
+}
+
 // contentWords counts the words of a text that carry a subject.
 func contentWords(s string) int {
 	n := 0
@@ -126,7 +146,7 @@ isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't cou
 not never ever always often sometimes usually again also just only even still already too very really quite rather pretty almost enough now soon later today yesterday tomorrow tonight ago once twice here there back away together apart maybe perhaps probably definitely absolutely totally actually basically literally especially certainly exactly truly simply finally currently recently lately forward ahead instead anyway though alone
 hey hi hello bye goodbye wow woah whoa oh ah aww haha lol yeah yep yes yup nope nah ok okay alright please thanks thank thx cheers welcome sorry congrats congratulations sure great good nice cool awesome amazing fantastic wonderful lovely super incredible glad happy best better well fine right wrong true fun kind kinda sorta gonna wanna gotta lot lots bit pretty sweet interesting exciting excited impressive inspiring special important new old big small little long short high low hard easy different full whole last next first second able ready real keen proud grateful thankful perfect beautiful gorgeous
 get gets got getting gotten go goes going went gone come comes came coming make makes made making take takes took taking taken give gives gave giving given put puts keep keeps kept keeping let lets say says said saying tell tells told telling ask asks asked asking talk talks talked talking speak speaks spoke speaking know knows knew known knowing think thinks thought thinking feel feels felt feeling seem seems seemed look looks looked looking see sees saw seen seeing watch hear heard hearing find finds found finding want wants wanted wanting need needs needed needing like likes liked love loves loved loving hope hopes hoped hoping wish wishes try tries tried trying use uses used using help helps helped helping helpful start starts started starting stop stops stopped begin begins began end ends ended ending happen happens happened happening become becomes became becoming mean means meant show shows showed shown showing share shares shared sharing bring brings brought bringing call calls called turn turns turned leave leaves left learn learned believe remember forget stay stays stayed run work works worked working live lives lived play plays played believe enjoy enjoys enjoyed enjoying appreciate check checking reach reached reaching set add added pick picked wait waiting spend spent hang hit catch figure guess bet agree matter matters plan plans planned planning decide decided
-safe huge differences difference tough powerful positive favorite favourite loved loving journey group groups words word
+safe huge blast fam differences difference tough powerful positive favorite favourite loved loving journey group groups words word
 thing things stuff way ways time times day days week weeks month months year years moment moments morning afternoon evening night hour hours minute minutes people person guy guys man men woman women kind sort part parts place places point case idea ideas reason fact side end start number name names pic pics photo photos picture pictures image
 hundred thousand million two three four five six seven eight nine ten couple half
 monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december
