@@ -48,6 +48,7 @@ func (d *door) demo(ctx context.Context, dir string, tell func(string, ...any)) 
 		return nil, nil, errors.Join(err, h.store.Close())
 	}
 	shown := d.show(h)
+	shown.Dir = dir
 	e, err := d.here(ctx, shown, tell)
 	if err != nil {
 		return nil, nil, errors.Join(err, h.store.Close())

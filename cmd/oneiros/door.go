@@ -75,7 +75,11 @@ func (d *door) open(ctx context.Context) (*console.House, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.show(h), nil
+	shown := d.show(h)
+	if flag := d.flags.Lookup("data-dir"); flag != nil && flag.Changed {
+		shown.Dir = c.DataDir
+	}
+	return shown, nil
 }
 
 // show gives the console its view of a house, and remembers which one it was.

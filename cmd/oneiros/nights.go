@@ -39,8 +39,17 @@ func (n nights) Begin(ctx context.Context, w console.Wish) (string, error) {
 	if errors.Is(err, starter.ErrUnreachable) {
 		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
 	}
+	if errors.Is(err, starter.ErrDreaming) {
+		err = busy{err}
+	}
 	return begun.Dream, err
 }
+
+// busy is a refusal that the console knows as its own, in the starter's words.
+type busy struct{ error }
+
+func (b busy) Is(target error) bool { return target == console.ErrDreaming }
+func (b busy) Unwrap() error        { return b.error }
 
 // Cancel ends one.
 func (n nights) Cancel(ctx context.Context, dreamID string) error {

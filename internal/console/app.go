@@ -41,6 +41,7 @@ type App struct {
 	house *House
 	fail  error
 	json  bool
+	again string // the command that goes on with what is watched, when it is not oneiros up alone
 }
 
 // House is what most commands stand on.
@@ -54,6 +55,7 @@ type House struct {
 	Auto    bool                  // of new agents
 	Knobs   dream.Knobs
 	Embed   Embed
+	Dir     string // the --data-dir that other commands need to find this house; empty when they find it without
 	Close   func() error
 }
 

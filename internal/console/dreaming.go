@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // dreamFlags are what a command line may wish of a dream.
@@ -25,7 +28,8 @@ func (app *App) dream() *cobra.Command {
 		Long: `Dream begins a dream of an agent and, with --watch, follows it to its report.
 
 When no Temporal cluster is configured and no "oneiros up" is running, it starts what it needs, watches
-until the dream is over and stops it again. --demo needs nothing at all: a sample life, the built-in
+until the dream is over and stops it again; a dream that was left half-way goes on then, and no other
+is begun. --demo needs nothing at all: a sample life, the built-in
 model, a server and a worker of its own.
 
 Exit codes: 0 completed, 4 refused by a cap or for want of consent, 6 the dream ended otherwise.`,
@@ -112,20 +116,69 @@ func (app *App) consent(ctx context.Context, h *House, w Wish, f *dreamFlags) (d
 // dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
 func (app *App) dreamNow(ctx context.Context, h *House, a dream.Agent, w Wish, watch bool) error {
 	engine, err := app.Night.Reach(ctx, h)
-	if errors.Is(err, ErrNobody) {
+	own := errors.Is(err, ErrNobody)
+	if own {
 		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
 		engine, err = app.Night.Here(ctx, h, app.note)
-		watch = true
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(app.dreamOn(ctx, h, a, engine, w, watch), engine.Stop())
+	on := app.dreamOn
+	if own {
+		on = app.dreamAlone
+	}
+	return errors.Join(on(ctx, h, a, engine, w, watch), engine.Stop())
+}
+
+// dreamAlone dreams where nothing else carries dreams on: one that was left half-way goes on, and is watched to its end.
+func (app *App) dreamAlone(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, _ bool) error {
+	id, err := underWay(ctx, h, engine, a)
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return app.dreamOn(ctx, h, a, engine, w, true)
+	}
+	app.note("%s is already dreaming %s: it goes on.", a.Handle, id)
+	return app.follow(ctx, h, a, engine, id)
+}
+
+// underWay finds the dream of an agent that the engine's server still carries; empty when there is none.
+func underWay(ctx context.Context, h *House, engine Engine, a dream.Agent) (string, error) {
+	slots, err := h.Store.Slots(ctx)
+	if err != nil {
+		return "", err
+	}
+	latest, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	if held, ok := slots[a.ID]; ok {
+		ids = append(ids, held.Dream)
+	}
+	for _, n := range memory.As[*dream.Night](latest) { // begun, and not yet laid down
+		if n.Outcome == dream.Dreaming && !slices.Contains(ids, n.ID) {
+			ids = append(ids, n.ID)
+		}
+	}
+	for _, id := range ids {
+		if alive, err := engine.Nights().Running(ctx, id); err != nil || alive {
+			return id, err
+		}
+	}
+	return "", nil
 }
 
 func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, watch bool) error {
 	app.announce(h, a)
 	id, err := engine.Nights().Begin(ctx, w)
+	if errors.Is(err, ErrDreaming) {
+		if going, _ := underWay(ctx, h, engine, a); going != "" {
+			return fmt.Errorf("%w; watch it with oneiros watch %s%s, or end it with oneiros dreams cancel %s%s", err, going, h.option(), going, h.option())
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -133,7 +186,7 @@ func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Eng
 		if app.json {
 			return app.answer(map[string]string{"dream": id, "agent": a.Handle})
 		}
-		app.say("Dream %s has begun. Follow it: oneiros watch %s", id, id)
+		app.say("Dream %s has begun. Follow it: oneiros watch %s%s", id, id, h.option())
 		return nil
 	}
 	return app.follow(ctx, h, a, engine, id)
@@ -148,6 +201,12 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 	}
 	if app.house == nil { // the report and its catalogue are the demo's
 		app.open.Do(func() { app.house = h })
+	}
+	app.again = "oneiros dream --demo"
+	if f.dir != "" {
+		app.again += " --demo-dir " + f.dir
+	} else if o := app.outer(); o != "" {
+		app.again += o
 	}
 	run := func() error {
 		w.Agent, _ = cmd.Flags().GetString("agent")
@@ -165,7 +224,7 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 			}
 			return app.showEstimate(e)
 		}
-		return app.dreamOn(ctx, h, a, engine, w, true)
+		return app.dreamAlone(ctx, h, a, engine, w, true)
 	}
 	return errors.Join(run(), engine.Stop())
 }
@@ -173,16 +232,58 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 // demoAgent is the sample life that the demo dreams over unless another is named: the companion.
 const demoAgent = "echo"
 
-// announce says plainly when the words of a dream will be the built-in model's.
+// outer is the --data-dir that this command line was given.
+func (app *App) outer() string {
+	if app.Flags == nil {
+		return ""
+	}
+	if flag := app.Flags.Lookup("data-dir"); flag != nil && flag.Changed {
+		return (&House{Dir: flag.Value.String()}).option()
+	}
+	return ""
+}
+
+// option is what a command line needs beside the rest to find this house.
+func (h *House) option() string {
+	if h.Dir == "" {
+		return ""
+	}
+	dir := h.Dir
+	if strings.ContainsAny(dir, " \t'\"\\$`") {
+		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return " --data-dir " + dir
+}
+
+// announce says plainly when words of a dream will be the built-in model's, and which.
 func (app *App) announce(h *House, a dream.Agent) {
+	models := map[dream.Role]string{}
 	for _, role := range dream.Roles {
-		name := a.Models[role]
-		if name == "" {
-			name = h.Roles[role]
-		}
-		if spec, err := h.Catalog.Lookup(name); err == nil && spec.BuiltIn && role != dream.Embedder {
-			app.note("%s dreams with the built-in model, for trying things out.", a.Handle)
-			return
+		models[role] = a.Models[role]
+		if models[role] == "" {
+			models[role] = h.Roles[role]
 		}
 	}
+	switch own, all := builtIn(h, models); {
+	case all:
+		app.note("%s dreams with the built-in model, for trying things out.", a.Handle)
+	case len(own) > 0:
+		app.note("Some of this dream is of the built-in model, for trying things out: the words of %s.", strings.Join(own, " and "))
+	}
+}
+
+// builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks. The
+// embedder says nothing, so it does not count.
+func builtIn(h *House, models map[dream.Role]string) (own []string, all bool) {
+	speaking := 0
+	for _, role := range dream.Roles {
+		if role == dream.Embedder || models[role] == "" {
+			continue
+		}
+		speaking++
+		if spec, err := h.Catalog.Lookup(models[role]); err == nil && spec.BuiltIn {
+			own = append(own, string(role))
+		}
+	}
+	return own, speaking > 0 && len(own) == speaking
 }

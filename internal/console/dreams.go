@@ -85,7 +85,7 @@ func reportJSON(r screen.NightReport) map[string]any {
 	return map[string]any{
 		"agent": r.Agent, "night": r.Night, "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
-		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn,
+		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
 	}
 }
 
@@ -113,11 +113,11 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 	for _, item := range surfaced {
 		r.Surfaced = append(r.Surfaced, item.Text())
 	}
+	models := map[dream.Role]string{}
 	for _, line := range night.Models { // "role=provider/model"
-		_, name, _ := strings.Cut(line, "=")
-		if spec, err := h.Catalog.Lookup(name); err == nil && spec.BuiltIn && !spec.Embeds {
-			r.BuiltIn = true
-		}
+		role, name, _ := strings.Cut(line, "=")
+		models[dream.Role(role)] = name
 	}
+	r.BuiltInRoles, r.BuiltIn = builtIn(h, models)
 	return r, err
 }

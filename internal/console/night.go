@@ -46,7 +46,7 @@ type PhaseEstimate struct {
 
 // Nights begins, watches and ends dreams through Temporal.
 type Nights interface {
-	// Begin starts a dream and answers its id.
+	// Begin starts a dream and answers its id. ErrDreaming.
 	Begin(ctx context.Context, w Wish) (string, error)
 	// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
 	Cancel(ctx context.Context, dreamID string) error
@@ -67,6 +67,9 @@ type Engine interface {
 	Gone() <-chan error // gives what ended by itself
 	Stop() error        // stops what it started, in order, and waits
 }
+
+// ErrDreaming is returned by Begin when the agent dreams already.
+var ErrDreaming = errors.New("already dreaming")
 
 // ErrNobody is returned by Reach when no cluster is configured and no server of ours runs.
 var ErrNobody = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")

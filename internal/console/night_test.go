@@ -22,7 +22,10 @@ import (
 type sleeper struct {
 	desk    *desk
 	outcome dream.Outcome
-	dead    bool // the dream stops without an end
+	dead    bool   // the dream stops without an end
+	refuse  error  // of Begin
+	fault   error  // of Running
+	going   func() // what happens when somebody asks whether a dream runs
 	gone    chan error
 	begun   []console.Wish
 	ended   []string
@@ -37,6 +40,9 @@ func (s *sleeper) Gone() <-chan error { return s.gone }
 func (s *sleeper) Stop() error        { s.stopped++; return nil }
 
 func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
+	if s.refuse != nil {
+		return "", s.refuse
+	}
 	s.begun = append(s.begun, w)
 	id := fmt.Sprintf("dream/echo/%04d", 1+len(s.begun))
 	night := &dream.Night{
@@ -64,7 +70,13 @@ func (s *sleeper) Cancel(_ context.Context, id string) error {
 	s.ended = append(s.ended, id)
 	return nil
 }
-func (s *sleeper) Running(context.Context, string) (bool, error) { return !s.dead, nil }
+func (s *sleeper) Running(context.Context, string) (bool, error) {
+	if s.going != nil {
+		s.going()
+		s.going = nil
+	}
+	return !s.dead, s.fault
+}
 
 // asleep gives a desk a way to Temporal.
 func (d *desk) asleep(s *sleeper, expected budget.Micros) *desk {
@@ -181,4 +193,54 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	require.Contains(t, d.out.String(), "A rope remembers")
 	require.Equal(t, console.OK, d.run(80, "help", "exit-codes"))
 	require.Contains(t, d.out.String(), "6  the dream ended empty")
+}
+
+func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{outcome: dream.Completed}
+	d := newDesk(t).furnish().asleep(s, 0)
+	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
+	s.dead = true
+	id, err := s.Begin(t.Context(), console.Wish{})
+	require.NoError(t, err)
+	s.dead, s.begun = false, nil
+	s.going = func() {
+		night, err := memory.One[*dream.Night](t.Context(), d.store, "echo", id)
+		require.NoError(t, err)
+		night.Outcome = dream.Completed
+		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: id, Change: []dream.Item{night}, Events: []event.Event{
+			event.New("end", "echo", id, now, event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
+		}})
+		require.NoError(t, err)
+	}
+	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
+	require.Contains(t, d.err.String(), "echo is already dreaming "+id+": it goes on.")
+	require.Contains(t, d.out.String(), "Dali 1")
+	require.Empty(t, s.begun, "no other dream is begun")
+}
+
+func TestARefusalToDreamTwiceSaysHowToWatchAndHowToEndTheOther(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{dead: true}
+	d := newDesk(t).furnish().asleep(s, 0)
+	id, err := s.Begin(t.Context(), console.Wish{})
+	require.NoError(t, err)
+	s.dead, s.refuse = false, fmt.Errorf("echo: %w %s", console.ErrDreaming, id)
+	require.Equal(t, console.Failure, d.run(0, "dream", "-a", "echo"))
+	require.Contains(t, d.err.String(), "watch it with oneiros watch "+id+", or end it with oneiros dreams cancel "+id)
+}
+
+func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, lose := range []func(*sleeper){
+		func(s *sleeper) { s.fault = errors.New("connection refused") },
+		func(s *sleeper) { s.gone <- errors.New("connection refused") },
+	} {
+		s := &sleeper{dead: true}
+		d := newDesk(t).furnish().asleep(s, 0)
+		lose(s)
+		require.Equal(t, console.Unreachable, d.run(0, "dream", "-a", "echo", "--watch"))
+		require.Contains(t, d.err.String(), "Temporal is gone: connection refused")
+		require.Contains(t, d.err.String(), "is kept, and it goes on when Temporal and a worker run again (oneiros up)")
+	}
 }

@@ -58,7 +58,7 @@ func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engi
 	for {
 		events, err := h.Events.Events(ctx, a.ID, after, page)
 		if err != nil {
-			return app.left(ctx, id, err)
+			return app.left(ctx, h, id, err)
 		}
 		ended := false
 		for _, e := range events {
@@ -80,7 +80,7 @@ func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engi
 		}
 		v.draw()
 		if err := app.await(ctx, h, a, engine, id, after); err != nil {
-			return app.left(ctx, id, err)
+			return app.left(ctx, h, id, err)
 		}
 	}
 }
@@ -99,15 +99,20 @@ func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engin
 	case err := <-engine.Gone():
 		cancel()
 		<-heard
-		return fmt.Errorf("what carried the dream on has stopped: %w", err)
+		return app.lost(h, id, err)
 	case err := <-heard:
 		if err == nil || ctx.Err() != nil || quiet.Err() == nil {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	alive, err := engine.Nights().Running(ctx, id)
+	asking, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	alive, err := engine.Nights().Running(asking, id)
+	if err != nil && ctx.Err() == nil {
+		return app.lost(h, id, err)
+	}
 	if err != nil || alive {
-		return err
+		return errors.Join(err, ctx.Err())
 	}
 	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
 	if err == nil && night.Outcome == dream.Dreaming {
@@ -116,12 +121,29 @@ func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engin
 	return err
 }
 
+// lost says that Temporal is gone from under a dream, and how the dream goes on.
+func (app *App) lost(h *House, id string, err error) error {
+	app.note("Temporal is gone.")
+	return exit(Unreachable, "Temporal is gone: %w.\nWhat %s has dreamt so far is kept, and it goes on when Temporal and a worker run again (%s); then watch it with oneiros watch %s%s",
+		err, id, app.onward(h), id, h.option())
+}
+
 // left says what goes on when somebody leaves off watching.
-func (app *App) left(ctx context.Context, id string, err error) error {
+func (app *App) left(ctx context.Context, h *House, id string, err error) error {
 	if ctx.Err() != nil {
-		return exit(Failure, "left off watching; dream %s is not over and goes on wherever a worker runs (oneiros up): watch it with oneiros watch %s, end it with oneiros dreams cancel %s", id, id, id)
+		o := h.option()
+		return exit(Failure, "left off watching; dream %s is not over and goes on wherever a worker runs (%s): watch it with oneiros watch %s%s, end it with oneiros dreams cancel %s%s",
+			id, app.onward(h), id, o, id, o)
 	}
 	return err
+}
+
+// onward is the command that carries on the dreams of a house.
+func (app *App) onward(h *House) string {
+	if app.again != "" {
+		return app.again + " again, or oneiros up" + h.option()
+	}
+	return "oneiros up" + h.option()
 }
 
 // finished reports a dream that is over, and turns its outcome into an exit code.

@@ -21,7 +21,9 @@ type NightReport struct {
 	Gists       []*dream.Gist
 	Playbook    []*dream.Playbook // added or changed by this dream
 	Surfaced    []string          // the texts of what came back on return
-	BuiltIn     bool              // whether a model of the night was the built-in one
+	BuiltIn     bool              // whether all words of the night are the built-in model's
+
+	BuiltInRoles []string // the roles that the built-in model had
 }
 
 // most is how many entries of a list the report shows before it only counts the rest.
@@ -35,6 +37,10 @@ func Report(r NightReport, st Style) string {
 	if r.BuiltIn {
 		p.blank()
 		p.text("", "Built-in model, for trying things out: it recombines the memories it is shown and understands none of them.", amber)
+	} else if len(r.BuiltInRoles) > 0 {
+		p.blank()
+		p.text("", fmt.Sprintf("Built-in model, for trying things out, as %s: there it recombines the memories it is shown and understands none of them. "+
+			"The other roles had the models named above.", Clean(strings.Join(r.BuiltInRoles, " and "))), amber)
 	}
 	if len(r.Night.Phases) > 0 {
 		p.blank()
@@ -67,6 +73,9 @@ func headline(p *page, r NightReport) {
 	add("seed %d", n.Seed)
 	if !n.At.IsZero() {
 		add("%s", p.st.clock(n.At, "2 Jan 2006, 15:04"))
+	}
+	if away := n.AsOf.Sub(n.At).Abs(); !n.AsOf.IsZero() && !n.At.IsZero() && away > 24*time.Hour {
+		add("as of %s", p.st.clock(n.AsOf, "2 Jan 2006"))
 	}
 	if n.Selected > 0 {
 		add("%d of %s shown", n.Shown, count(n.Selected, "memory piece"))

@@ -3,6 +3,7 @@ package screen_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,4 +71,19 @@ func TestAnOverspentNightAccusesItself(t *testing.T) {
 	r := night()
 	r.Night.Spent = r.Night.Budget + 1
 	require.Contains(t, strings.Join(strings.Fields(screen.Report(r, screen.Style{Width: 200})), " "), "This must never happen")
+}
+
+func TestTheReportNamesTheNightsNowWhenItIsAnotherDay(t *testing.T) {
+	t.Parallel()
+	r := screen.NightReport{Agent: "echo", Night: dream.Night{Head: dream.Head{ID: "dream/echo/0001", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}, Outcome: dream.Completed}}
+	r.Night.AsOf = r.Night.At.Add(-time.Hour)
+	require.NotContains(t, screen.Report(r, screen.Style{}), "as of")
+	r.Night.AsOf = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
+	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "20 Nov 2026, 08:00 · as of 19 Oct 2026")
+}
+
+func TestTheReportNamesTheRolesOfTheBuiltInModelWhenOthersDreamToo(t *testing.T) {
+	t.Parallel()
+	r := screen.NightReport{Agent: "echo", Night: dream.Night{Outcome: dream.Completed}, BuiltInRoles: []string{"observer", "replay"}}
+	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "Built-in model, for trying things out, as observer and replay:")
 }
