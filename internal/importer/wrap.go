@@ -18,7 +18,7 @@ const (
 var ownRow = regexp.MustCompile("^(?:[-*+•–—]\\s|\\d{1,3}[.)]\\s|#{1,6}\\s|[|>]|```)")
 
 // unwrapped joins lines that were broken only for their width: those which had no room left for the first word of the
-// next. Lists, tables, headings and lines of verse keep their breaks.
+// next, and longer ones that plainly lead on. Lists, tables, headings and lines of verse keep their breaks.
 func unwrapped(s string) string {
 	if !strings.Contains(s, "\n") {
 		return s
@@ -50,9 +50,21 @@ func wraps(row, next string, width int) bool {
 		return false
 	}
 	word, _, _ := strings.Cut(next, " ")
-	if utf8.RuneCountInString(row)+1+utf8.RuneCountInString(word) <= width {
-		return false
-	}
 	first, _ := utf8.DecodeRuneInString(next)
-	return unicode.IsLower(first) || width >= proseWrap && !strings.HasSuffix(row, ":")
+	size := utf8.RuneCountInString(row)
+	switch {
+	case size+1+utf8.RuneCountInString(word) > width:
+		return unicode.IsLower(first) || width >= proseWrap && !strings.HasSuffix(row, ":")
+	default:
+		return size >= leastWrap && unicode.IsLower(first) && leadsOn(row)
+	}
+}
+
+// leadsOn says whether a line cannot be the end of a sentence: it ends in a comma, a semicolon or a function word.
+func leadsOn(row string) bool {
+	if strings.HasSuffix(row, ",") || strings.HasSuffix(row, ";") {
+		return true
+	}
+	last, _ := fold(row[strings.LastIndexByte(row, ' ')+1:])
+	return plainWords[last]
 }

@@ -10,12 +10,13 @@ import (
 
 func TestAHardWrapIsNoEndOfASentence(t *testing.T) {
 	t.Parallel()
-	wrapped := "First day at the weather station. The hut below it smells of pencil\nshavings and wet wool. Tomas showed me how to read the old barometer by\nDr. Hale: tap the glass once,\nand wait."
+	wrapped := "First day at the weather station. The hut below it smells of pencil\nshavings and wet wool. Tomas showed me how to read the old barometer by\nDr. Hale: tap the glass once,\nand wait.\nRain again, and the evening boat and\nits people"
 	require.Equal(t, []string{
 		"First day at the weather station.",
 		"The hut below it smells of pencil shavings and wet wool.",
-		"Tomas showed me how to read the old barometer by Dr. Hale: tap the glass once,", // the line had room: a break of its own
+		"Tomas showed me how to read the old barometer by Dr. Hale: tap the glass once,", // a short line is one of its own
 		"and wait.",
+		"Rain again, and the evening boat and its people", // a longer one may lead on
 	}, sentences(wrapped))
 	for _, kept := range []string{
 		"hey\nwhat's up",
