@@ -53,10 +53,22 @@ func withoutSpecificClauses(sentence string) string {
 	if end == "" {
 		end = "."
 	}
-	if rest += end; len(Specifics(rest)) > 0 {
+	if rest = closed(rest + end); len(Specifics(rest)) > 0 {
 		return ""
 	}
 	return rest
+}
+
+// closed closes a quotation whose end went with a clause, and drops the end of one whose beginning did.
+func closed(text string) string {
+	switch strings.Count(text, "“") - strings.Count(text, "”") {
+	case 1:
+		return text + "”"
+	case -1:
+		at := strings.LastIndex(text, "”")
+		return text[:at] + text[at+len("”"):]
+	}
+	return text
 }
 
 // withoutLeadingLink drops the word that linked a clause to one that is gone.

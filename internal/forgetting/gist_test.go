@@ -34,14 +34,16 @@ func TestSpecificsAreFound(t *testing.T) {
 func TestAGistKeepsTheShapeAndLeavesTheFigures(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"There are 112 steps, and Mara counts them when she cannot sleep.":                     "Mara counts them when she cannot sleep.",
-		"After 3 days, the pool always recovers its depth.":                                    "The pool always recovers its depth.",
-		"Quiet pools drain slowly and then all at once, by 40 % or more.":                      "Quiet pools drain slowly and then all at once.",
-		"Sellers hide in the noise (see https://x.io/1) until the noise stops":                 "Sellers hide in the noise until the noise stops.",
-		"Fees rose to 50 gwei. Crowds arrive late!  They pay for each other's fear":            "Crowds arrive late! They pay for each other's fear",
-		"Trust is spent faster than it is earned.":                                             "Trust is spent faster than it is earned.",
-		"A calm week often comes before the storm — in 2026 as well — and nobody believes it.": "A calm week often comes before the storm and nobody believes it.",
-		"潮水退去以后，市场很安静。价格是3120。":                                                                "潮水退去以后，市场很安静。",
+		"She often speaks of shows: “I used to compete in a few competitions - I won 3 of them.”": "She often speaks of shows: “I used to compete in a few competitions.”",
+		"In 2019 he said “never again”, 4 times, “by the sea, by night, at 10”":                   "“by the sea, by night.”",
+		"There are 112 steps, and Mara counts them when she cannot sleep.":                        "Mara counts them when she cannot sleep.",
+		"After 3 days, the pool always recovers its depth.":                                       "The pool always recovers its depth.",
+		"Quiet pools drain slowly and then all at once, by 40 % or more.":                         "Quiet pools drain slowly and then all at once.",
+		"Sellers hide in the noise (see https://x.io/1) until the noise stops":                    "Sellers hide in the noise until the noise stops.",
+		"Fees rose to 50 gwei. Crowds arrive late!  They pay for each other's fear":               "Crowds arrive late! They pay for each other's fear",
+		"Trust is spent faster than it is earned.":                                                "Trust is spent faster than it is earned.",
+		"A calm week often comes before the storm — in 2026 as well — and nobody believes it.":    "A calm week often comes before the storm and nobody believes it.",
+		"潮水退去以后，市场很安静。价格是3120。":                                                                   "潮水退去以后，市场很安静。",
 	} {
 		got, ok := forgetting.Gist(text)
 		require.True(t, ok, text)
