@@ -176,6 +176,8 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, up.Wait(), "%s", up.said)
 	require.True(t, gone(server.PID)(), "the server does not outlive us")
 	_, beside, code = h.run("dreams", "cancel", "last")
+	require.Equal(t, console.NotFound, code, beside)
+	_, beside, code = h.run("worker")
 	require.Equal(t, console.Unreachable, code, beside)
 }
 

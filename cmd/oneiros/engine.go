@@ -27,6 +27,7 @@ type engine struct {
 	starter  *starter.Starter
 	child    *temporalchild.Child
 	record   *temporalchild.Record
+	beside   int  // the process whose server this one uses; 0 when there is none
 	known    bool // the child listens where Temporal's tools look first, with its user interface
 	worker   worker.Worker
 	places   []console.Place
@@ -141,7 +142,11 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 	}
 	e := newEngine(own)
 	e.known = true
-	return d.raise(ctx, e, tell)
+	up, err := d.raise(ctx, e, tell)
+	if err == nil && e.beside > 0 {
+		tell("Process %d runs the Temporal server of this data_dir already: this one is only another worker beside it.", e.beside)
+	}
+	return up, err
 }
 
 // here is up for a single dream. The screen is the dream's, so what the SDK says goes to a file.
@@ -194,6 +199,7 @@ func (e *engine) dial(ctx context.Context) error {
 		}
 		return err
 	}
+	e.beside = record.Owner
 	e.place("temporal", fmt.Sprintf("%s, run by process %d", record.Address, record.Owner))
 	return e.connect(ctx, client.Options{HostPort: record.Address, Namespace: record.Namespace})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -196,6 +197,15 @@ func (app *App) agentsEdit() *cobra.Command {
 		a, err := findAgent(cmd.Context(), h, args[0])
 		if err != nil {
 			return err
+		}
+		changes := 0
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Changed {
+				changes++
+			}
+		})
+		if changes == 0 {
+			return exit(Usage, "agents edit %s names no change; oneiros agents edit --help lists what can be changed", a.Handle)
 		}
 		defer app.using(cmd.Context(), h, a.Handle)()
 		return app.putAgent(cmd, h, flags, a, "changed")

@@ -3,6 +3,7 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -114,6 +115,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	app.addNights(root)
 	root.SetHelpCommandGroupID(house)
 	root.SetCompletionCommandGroupID(house)
+	root.InitDefaultCompletionCmd()
 	mindArguments(root)
 	return root
 }
@@ -126,9 +128,14 @@ const (
 
 // Run executes one command line and answers its exit code.
 func Run(ctx context.Context, app *App, args []string) int {
+	out := &writer{w: app.Out}
+	app.Out = out
 	root := New(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.fail != nil {
+		err = fmt.Errorf("write the answer: %w", out.fail)
+	}
 	if app.house != nil && app.house.Close != nil {
 		if closing := app.house.Close(); err == nil {
 			err = closing
@@ -139,6 +146,20 @@ func Run(ctx context.Context, app *App, args []string) int {
 	}
 	app.complain(err)
 	return Code(err)
+}
+
+// writer remembers the first failure, so that an answer nobody could read is not told as a success.
+type writer struct {
+	w    io.Writer
+	fail error
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if w.fail == nil {
+		w.fail = err
+	}
+	return n, err
 }
 
 // within opens the house, once.

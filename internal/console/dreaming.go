@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +58,9 @@ Exit codes: 0 completed, 4 refused by a cap or for want of consent, 6 the dream 
 			return err
 		}
 		w.Agent = a.Handle
+		if err := affordable(a, w); err != nil {
+			return err
+		}
 		if done, err := app.consent(cmd.Context(), h, w, f); done || err != nil {
 			return err
 		}
@@ -67,11 +69,26 @@ Exit codes: 0 completed, 4 refused by a cap or for want of consent, 6 the dream 
 	return cmd
 }
 
+// affordable refuses a budget above the agent's own cap, before anything is begun.
+func affordable(a dream.Agent, w Wish) error {
+	if w.Budget != nil && *w.Budget > a.Caps.Dream {
+		return exit(Refused, "--budget %s is above the cap of one dream of %s, %s; raise that first with oneiros agents edit %s --cap-dream",
+			*w.Budget, a.Handle, a.Caps.Dream, a.Handle)
+	}
+	return nil
+}
+
+// longestTheme is what the starter takes.
+const longestTheme = 500
+
 func (f *dreamFlags) wish() (Wish, error) {
 	w := Wish{Theme: f.theme, Tier: dream.Tier(f.tier)}
 	var faults []error
 	if f.tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
 		faults = append(faults, fmt.Errorf("--tier %s must be core or hardened", f.tier))
+	}
+	if n := len([]rune(f.theme)); n > longestTheme {
+		faults = append(faults, fmt.Errorf("--theme has %d characters; at most %d are kept", n, longestTheme))
 	}
 	if f.budget != "" {
 		amount, err := budget.ParseMicros(f.budget)
@@ -217,6 +234,9 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 		if err != nil {
 			return err
 		}
+		if err := affordable(a, w); err != nil {
+			return err
+		}
 		if f.estimate {
 			e, err := app.Night.Estimate(ctx, h, w)
 			if err != nil {
@@ -231,59 +251,3 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 
 // demoAgent is the sample life that the demo dreams over unless another is named: the companion.
 const demoAgent = "echo"
-
-// outer is the --data-dir that this command line was given.
-func (app *App) outer() string {
-	if app.Flags == nil {
-		return ""
-	}
-	if flag := app.Flags.Lookup("data-dir"); flag != nil && flag.Changed {
-		return (&House{Dir: flag.Value.String()}).option()
-	}
-	return ""
-}
-
-// option is what a command line needs beside the rest to find this house.
-func (h *House) option() string {
-	if h.Dir == "" {
-		return ""
-	}
-	dir := h.Dir
-	if strings.ContainsAny(dir, " \t'\"\\$`") {
-		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
-	}
-	return " --data-dir " + dir
-}
-
-// announce says plainly when words of a dream will be the built-in model's, and which.
-func (app *App) announce(h *House, a dream.Agent) {
-	models := map[dream.Role]string{}
-	for _, role := range dream.Roles {
-		models[role] = a.Models[role]
-		if models[role] == "" {
-			models[role] = h.Roles[role]
-		}
-	}
-	switch own, all := builtIn(h, models); {
-	case all:
-		app.note("%s dreams with the built-in model, for trying things out.", a.Handle)
-	case len(own) > 0:
-		app.note("Some of this dream is of the built-in model, for trying things out: the words of %s.", strings.Join(own, " and "))
-	}
-}
-
-// builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks. The
-// embedder says nothing, so it does not count.
-func builtIn(h *House, models map[dream.Role]string) (own []string, all bool) {
-	speaking := 0
-	for _, role := range dream.Roles {
-		if role == dream.Embedder || models[role] == "" {
-			continue
-		}
-		speaking++
-		if spec, err := h.Catalog.Lookup(models[role]); err == nil && spec.BuiltIn {
-			own = append(own, string(role))
-		}
-	}
-	return own, speaking > 0 && len(own) == speaking
-}

@@ -27,7 +27,7 @@ func (app *App) dreams() *cobra.Command {
 			{title: "CALLS", right: true, drop: 2},
 			{title: "SPENT", right: true},
 			{title: "BUDGET", right: true, drop: 3},
-			{title: "REASON", flex: true, drop: 4},
+			{title: "REASON", flex: true, drop: 4, under: true},
 			{title: "THEME", flex: true, drop: 4},
 		},
 		row: nightRow,
@@ -39,15 +39,22 @@ func nightRow(item dream.Item, a dream.Agent) []string {
 	n := item.(*dream.Night)
 	kept, calls := 0, 0
 	for _, t := range n.Phases {
-		kept, calls = kept+t.Kept, calls+t.Calls
+		calls += t.Calls
+		if t.Phase != dream.Return { // what comes back on return was kept before
+			kept += t.Kept
+		}
+	}
+	keptText, callsText, spentText := fmt.Sprint(kept), fmt.Sprint(calls), n.Spent.String()
+	if n.Outcome == dream.Dreaming { // its books are not closed
+		keptText, callsText, spentText = "-", "-", "-"
 	}
 	outcome := outcomeOf(n)
 	if n.State == dream.Archived {
 		outcome += ", undone"
 	}
 	return []string{
-		n.ID, when(n.At, a.Zone), lasted(n.Ended.Sub(n.At)), outcome, string(n.Tier), fmt.Sprint(kept), fmt.Sprint(calls),
-		n.Spent.String(), n.Budget.String(), orDash(n.Reason), orDash(n.Theme),
+		short(n.ID, a), when(n.At, a.Zone), lasted(n.Ended.Sub(n.At)), outcome, string(n.Tier), keptText, callsText,
+		spentText, n.Budget.String(), orDash(n.Reason), orDash(n.Theme),
 	}
 }
 

@@ -82,7 +82,7 @@ func (app *App) predictions() *cobra.Command {
 			idColumn(),
 			{title: "DUE"},
 			{title: "STATUS"},
-			{title: "CONFIDENCE", right: true},
+			{title: "CONFIDENCE", right: true, drop: 1},
 			{title: "PHASE", drop: 2},
 			{title: "RESIDUAL", right: true, drop: 3},
 			{title: "SOURCE", drop: 4},
@@ -94,7 +94,7 @@ func (app *App) predictions() *cobra.Command {
 			if p.Residual != nil {
 				residual = fmt.Sprintf("%+.2f", *p.Residual)
 			}
-			return []string{p.ID, day(p.Horizon, a.Zone), p.Status, score(p.Confidence), orDash(string(p.Phase)), residual, p.Source, p.Claim}
+			return []string{short(p.ID, a), day(p.Horizon, a.Zone), p.Status, score(p.Confidence), orDash(string(p.Phase)), residual, p.Source, p.Claim}
 		},
 	}), app.show(dream.KindPrediction, "Show one prediction whole"))
 	return cmd
@@ -120,7 +120,7 @@ func (app *App) fragments() *cobra.Command {
 		row: func(item dream.Item, a dream.Agent) []string {
 			f := item.(*dream.Fragment)
 			return []string{
-				f.ID, when(f.At, a.Zone), fmt.Sprint(f.Cycle), f.Status, score(f.Verdict.Composite), score(f.Verdict.Novelty),
+				short(f.ID, a), when(f.At, a.Zone), fmt.Sprint(f.Cycle), f.Status, score(f.Verdict.Composite), score(f.Verdict.Novelty),
 				score(f.Verdict.Relevance), score(f.Verdict.Coherence), f.Content, orDash(f.Reason),
 			}
 		},

@@ -17,6 +17,20 @@ func dreamID(name string, a dream.Agent) string {
 	return name
 }
 
+// short is an id as lists of one agent write it, without what all of its dreams' ids have in common: "0042/onset/0.3".
+func short(id string, a dream.Agent) string { return strings.TrimPrefix(id, dreamsOf(a)) }
+
+// whole gives a short id back what short took; other ids stay as they are.
+func whole(id string, a dream.Agent) string {
+	number, _, _ := strings.Cut(id, "/")
+	if _, err := strconv.ParseUint(number, 10, 63); err != nil {
+		return id
+	}
+	return dreamsOf(a) + id
+}
+
+func dreamsOf(a dream.Agent) string { return "dream/" + a.Handle + "/" }
+
 func sortedFields[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {

@@ -1,8 +1,8 @@
 package console
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,7 +38,17 @@ func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
 	fs.StringVar(&f.since, "since", "", "not before this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
 	fs.StringVar(&f.until, "until", "", "before this `time`")
 	fs.IntVarP(&f.limit, "limit", "n", 20, "at most this many; 0 for all")
+	app.completes(cmd, "status", fixed(statuses))
 	app.completes(cmd, "state", fixed([]dream.State{dream.Live, dream.Superseded, dream.Archived}))
+}
+
+// statuses of all kinds that have any.
+var statuses = []string{
+	dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted, dream.FragmentDiscarded,
+	"kept", "dropped", // scenarios
+	dream.HypothesisStaged, dream.HypothesisRefuted,
+	dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid,
+	string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted),
 }
 
 // query turns the flags into a question to the store, in the agent's own zone.
@@ -49,6 +59,11 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 			return q, exit(Usage, "--kind %s is unknown; kinds are %v", k, dream.Kinds)
 		}
 		q.Kinds = append(q.Kinds, dream.Kind(k))
+	}
+	for _, s := range f.statuses {
+		if !slices.Contains(statuses, s) {
+			return q, exit(Usage, "--status %s is unknown; statuses are %s", s, strings.Join(statuses, ", "))
+		}
 	}
 	states := []dream.State{dream.Live, dream.Superseded, dream.Archived}
 	for _, s := range f.states {
@@ -160,7 +175,7 @@ func (app *App) more(cmd *cobra.Command, h *House, q memory.Query, shown int) er
 func itemTable(items []dream.Item, a dream.Agent) *table {
 	t := &table{columns: []column{
 		idColumn(),
-		{title: "WHEN"},
+		{title: "WHEN", drop: 1},
 		{title: "KIND"},
 		{title: "SALIENCE", right: true, drop: 2},
 		{title: "SCORE", right: true, drop: 3},
@@ -178,7 +193,7 @@ func itemTable(items []dream.Item, a dream.Agent) *table {
 		default:
 			worth = score(marks.Score)
 		}
-		t.add(head.ID, when(head.At, a.Zone), string(head.Kind), salience, worth, orDash(marks.Status), string(head.Taint), item.Text())
+		t.add(short(head.ID, a), when(head.At, a.Zone), string(head.Kind), salience, worth, orDash(marks.Status), string(head.Taint), item.Text())
 	}
 	return t
 }
@@ -188,63 +203,4 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-func (app *App) memorySearch() *cobra.Command {
-	var kinds []string
-	var n int
-	cmd := &cobra.Command{Use: "search TEXT", Short: "Find the memories nearest in meaning", Args: cobra.MinimumNArgs(1)}
-	app.whose(cmd)
-	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
-	cmd.Flags().IntVarP(&n, "limit", "n", 10, "how `many`")
-	app.completes(cmd, "kind", fixed(dream.Kinds))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, err := app.agentOf(cmd)
-		if err != nil {
-			return err
-		}
-		q, err := (&listFlags{kinds: kinds}).query(a, app.Now())
-		if err != nil {
-			return err
-		}
-		if n < 1 {
-			return exit(Usage, "--limit is %d; it must be at least 1", n)
-		}
-		vectors, space, err := h.Embed(cmd.Context(), a, []string{strings.Join(args, " ")})
-		if err != nil {
-			return fmt.Errorf("place the words in the agent's space: %w", err)
-		}
-		hits, err := h.Store.Near(cmd.Context(), a.ID, space, vectors[0], n, q.Kinds...)
-		if errors.Is(err, memory.ErrSpace) {
-			return fmt.Errorf("search the memory of %s: %w; place it anew with oneiros memory embed --agent %s", a.Handle, err, a.Handle)
-		}
-		if err != nil {
-			return fmt.Errorf("search the memory of %s: %w", a.Handle, err)
-		}
-		return app.showHits(cmd, h, a, hits)
-	}
-	return cmd
-}
-
-// found is a hit with what was hit.
-type found struct {
-	Cosine float64    `json:"cosine"`
-	Item   dream.Item `json:"item"`
-}
-
-func (app *App) showHits(cmd *cobra.Command, h *House, a dream.Agent, hits []memory.Hit) error {
-	t := &table{columns: []column{{title: "NEAR", right: true}, idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "TEXT", flex: true}}}
-	list := []found{}
-	for _, hit := range hits {
-		items, err := h.Store.Get(cmd.Context(), a.ID, hit.Item)
-		if err != nil {
-			return err
-		}
-		for _, item := range items {
-			head := item.Header()
-			list = append(list, found{Cosine: hit.Cosine, Item: item})
-			t.add(score(hit.Cosine), head.ID, when(head.At, a.Zone), string(head.Kind), item.Text())
-		}
-	}
-	return app.rows(list, t, "%s remembers nothing with a place in this space; place it with oneiros memory embed.", a.Handle)
 }

@@ -20,14 +20,14 @@ func (app *App) memoryShow() *cobra.Command {
 	var history bool
 	cmd := &cobra.Command{Use: "show ID", Short: "Show one memory whole, with what it was made from", Args: cobra.ExactArgs(1)}
 	app.whose(cmd)
-	cmd.Flags().BoolVar(&history, "revisions", false, "show every state it has been in, and what changed it")
+	cmd.Flags().BoolVar(&history, "revisions", false, "also every state it has been in, and what changed it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, item, err := app.itemOf(cmd, args[0])
 		if err != nil {
 			return err
 		}
 		if history {
-			return app.showRevisions(cmd, h, a, item.Header().ID)
+			return app.showRevisions(cmd, h, a, item)
 		}
 		if app.json {
 			return app.answer(item)
@@ -43,12 +43,15 @@ func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Hou
 	var owner dream.Agent
 	var item dream.Item
 	err := app.each(cmd, func(h *House, a dream.Agent) error {
-		if item != nil {
-			return nil
-		}
 		got, err := oneItem(cmd.Context(), h, a, id, kinds)
+		if err != nil || got == nil {
+			return err
+		}
+		if item != nil {
+			return exit(Usage, "%q is known to %s and to %s; say whose with --agent", id, owner.Handle, a.Handle)
+		}
 		house, owner, item = h, a, got
-		return err
+		return nil
 	})
 	if err == nil && item == nil {
 		err = exit(NotFound, "there is no memory %q; memory list and dreams list name them", id)
@@ -56,26 +59,29 @@ func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Hou
 	return house, owner, item, err
 }
 
-// oneItem finds an item by its id, or by a beginning or an end (as lists cut it: …/nrem/backward/1) that only one id has;
-// nil when there is none.
+// oneItem finds an item by its id, whole or as lists write it (0001/nrem/backward/1), or by a beginning or an end that only
+// one id has; nil when there is none.
 func oneItem(ctx context.Context, h *House, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
-	items, err := h.Store.Get(ctx, a.ID, id)
+	items, err := h.Store.Get(ctx, a.ID, whole(id, a))
+	if err == nil && len(items) == 0 {
+		items, err = h.Store.Get(ctx, a.ID, id)
+	}
 	if err != nil || len(items) > 0 {
 		if len(items) > 0 && (len(kinds) == 0 || oneOf(string(items[0].Header().Kind), kinds)) {
 			return items[0], nil
 		}
 		return nil, err
 	}
-	part := strings.TrimPrefix(id, "…")
+	part := strings.Trim(id, "…")
 	if len(part) < 4 {
 		return nil, nil
 	}
 	all, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: kinds, States: []dream.State{dream.Live, dream.Superseded, dream.Archived}})
 	var match dream.Item
 	for _, item := range all {
-		if whole := item.Header().ID; strings.HasPrefix(whole, part) || strings.HasSuffix(whole, part) {
+		if full := item.Header().ID; strings.HasPrefix(full, part) || strings.HasPrefix(full, whole(part, a)) || strings.HasSuffix(full, part) {
 			if match != nil {
-				return nil, exit(Usage, "%q is part of several ids (%s, %s); give more of it", id, match.Header().ID, whole)
+				return nil, exit(Usage, "%q is part of several ids (%s, %s); give more of it", id, match.Header().ID, full)
 			}
 			match = item
 		}
@@ -156,89 +162,6 @@ func mapText(m map[string]any, zone string) string {
 	return strings.Join(parts, ", ")
 }
 
-func (app *App) showRevisions(cmd *cobra.Command, h *House, a dream.Agent, id string) error {
-	revisions, err := h.Store.Revisions(cmd.Context(), a.ID, id)
-	if err != nil {
-		return err
-	}
-	t := &table{columns: []column{{title: "#", right: true}, {title: "WHEN"}, {title: "CAUSE"}, {title: "STATE"}, {title: "STATUS", drop: 1}, {title: "SCORE", right: true, drop: 2}, {title: "TEXT", flex: true}}}
-	for _, r := range revisions {
-		t.add(strconv.Itoa(r.Number), when(r.At, a.Zone), r.Cause, string(r.Item.Header().State), orDash(r.Item.Marks().Status), score(r.Item.Marks().Score), r.Item.Text())
-	}
-	return app.rows(orEmpty(revisions), t, "It has no revisions.")
-}
-
-func (app *App) memoryUndo() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed", Args: cobra.ExactArgs(1),
-		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
-	}
-	app.whose(cmd)
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, night, err := app.nightOf(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		if night.Outcome == dream.Dreaming {
-			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", night.ID, night.ID)
-		}
-		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", night.ID, a.Handle)); err != nil {
-			return err
-		}
-		undone, err := h.Store.Undo(cmd.Context(), a.ID, night.ID)
-		if err != nil {
-			return fmt.Errorf("undo dream %s: %w", night.ID, err)
-		}
-		if app.json {
-			return app.answer(map[string]any{"dream": night.ID, "archived": undone.Archived, "restored": undone.Restored, "kept": orEmpty(undone.Kept)})
-		}
-		app.say("Dream %s is undone: %s archived, %s restored.", night.ID, plural(undone.Archived, "item", "items"), plural(undone.Restored, "item", "items"))
-		if len(undone.Kept) > 0 {
-			app.say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
-		}
-		return nil
-	}
-	return cmd
-}
-
-func (app *App) memoryForget() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "forget ID...", Short: "Erase memories for good", Args: cobra.MinimumNArgs(1),
-		Long: "Forget erases memories with their revisions and vectors, and scrubs them from whatever names them as a source.\nIt is the only thing that truly deletes, and nothing brings them back.",
-	}
-	app.whose(cmd)
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, err := app.agentOf(cmd)
-		if err != nil {
-			return err
-		}
-		items, err := h.Store.Get(cmd.Context(), a.ID, args...)
-		if err != nil {
-			return err
-		}
-		if len(items) < len(args) {
-			return exit(NotFound, "%s remembers %d of these %d; nothing was erased: give whole ids, as memory list shows them", a.Handle, len(items), len(args))
-		}
-		if err := app.confirm(yes, fmt.Sprintf("This erases %s of %s for good", plural(len(args), "memory", "memories"), a.Handle)); err != nil {
-			return err
-		}
-		n, err := h.Store.Forget(cmd.Context(), a.ID, args...)
-		if err != nil {
-			return fmt.Errorf("forget: %w", err)
-		}
-		if app.json {
-			return app.answer(map[string]any{"forgotten": n})
-		}
-		app.say("%s forgotten for good.", plural(n, "memory", "memories"))
-		return nil
-	}
-	return cmd
-}
-
 // errNight distinguishes a dream that is not there.
 var errNight = errors.New("no such dream")
 
@@ -251,12 +174,12 @@ func (app *App) nightOf(cmd *cobra.Command, name string) (*House, dream.Agent, *
 	var owner dream.Agent
 	var night *dream.Night
 	err := app.each(cmd, func(h *House, a dream.Agent) error {
-		if night != nil {
-			return nil
-		}
 		got, err := memory.One[*dream.Night](cmd.Context(), h.Store, a.ID, dreamID(name, a))
 		if errors.Is(err, memory.ErrNotFound) {
 			return nil
+		}
+		if err == nil && night != nil {
+			return exit(Usage, "%s and %s both have a dream %q; say whose with --agent", owner.Handle, a.Handle, name)
 		}
 		house, owner, night = h, a, got
 		return err

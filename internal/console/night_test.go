@@ -187,8 +187,16 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newDesk(t).furnish().asleep(s, 0)
-	require.Equal(t, console.OK, d.run(80, "dreams", "cancel", "1", "-a", "echo"), d.err.String())
-	require.Equal(t, []string{nightID}, s.ended)
+	s.dead = true
+	id, err := s.Begin(t.Context(), console.Wish{})
+	require.NoError(t, err)
+	require.Equal(t, console.OK, d.run(80, "dreams", "cancel", "2", "-a", "echo"), d.err.String())
+	require.Equal(t, []string{id}, s.ended)
+	require.Equal(t, console.Refused, d.run(80, "dreams", "cancel", "2", "-a", "echo", "--abandon"), "it asks")
+	require.Equal(t, console.OK, d.run(80, "dreams", "list", "-a", "echo"))
+	require.Regexp(t, `0002 +2026-11-20 06:00 .*dreaming +- +- +-`, d.out.String(), "its books are not closed")
+	require.Equal(t, console.NotFound, d.run(80, "dreams", "cancel", "1", "-a", "echo"))
+	require.Contains(t, d.err.String(), "dream "+nightID+" does not go on: it ended completed")
 	require.Equal(t, console.OK, d.run(80, "watch", "1", "-a", "echo"), "a dream that is over is reported")
 	require.Contains(t, d.out.String(), "A rope remembers")
 	require.Equal(t, console.OK, d.run(80, "help", "exit-codes"))

@@ -1,14 +1,18 @@
 package console
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
@@ -70,6 +74,12 @@ counted in full. The total is never below what a provider bills.`,
 				return exit(Usage, "--by %s is unknown; it must be one or several of %s", name, strings.Join(groupings, ", "))
 			}
 		}
+		if _, err := time.Parse(time.DateOnly, q.Day); err != nil && q.Day != "" {
+			return exit(Usage, "--day %s is no day; it must be YYYY-MM-DD", q.Day)
+		}
+		if q.Phase != "" && !oneOf(q.Phase, dream.Phases) {
+			return exit(Usage, "--phase %s is unknown; phases are %v", q.Phase, dream.Phases)
+		}
 		h, err := app.within(cmd.Context())
 		if err != nil {
 			return err
@@ -103,9 +113,33 @@ func (app *App) narrow(cmd *cobra.Command, h *House, q *purse.Query) (map[string
 			return nil, err
 		}
 		q.Agent = a.ID
-		q.Dream = dreamID(q.Dream, a)
+		all = []dream.Agent{a}
 	}
-	return handles, nil
+	if q.Dream == "" {
+		return handles, nil
+	}
+	return handles, knownDream(cmd.Context(), h, all, q)
+}
+
+// knownDream makes the dream asked for a whole id, and finds out whether any of these agents dreamt it. The ledger outlives
+// a record that was forgotten.
+func knownDream(ctx context.Context, h *House, all []dream.Agent, q *purse.Query) error {
+	for _, a := range all {
+		id := dreamID(q.Dream, a)
+		_, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+		if err == nil {
+			q.Agent, q.Dream = a.ID, id
+			return nil
+		}
+		if !errors.Is(err, memory.ErrNotFound) {
+			return err
+		}
+	}
+	rows, err := h.Ledger.Rows(ctx, purse.Query{Dream: q.Dream})
+	if err == nil && len(rows) == 0 {
+		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, q.Dream)}
+	}
+	return err
 }
 
 // grouped sums rows by the named fields, in their order.

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -16,7 +17,7 @@ type column struct {
 	title string
 	right bool
 	flex  bool
-	left  bool // cut at its beginning: the end of an id says more
+	under bool // where there is no room for the column, its cells are written beneath their rows
 	least int  // of a flexible column; usualLeast when 0
 	drop  int
 }
@@ -49,9 +50,6 @@ func (t *table) draw(w io.Writer, width int, bold func(string) string) {
 		var b strings.Builder
 		for i, c := range shown {
 			text := cut(flat(cells[c]), widths[i])
-			if t.columns[c].left {
-				text = cutLeft(flat(cells[c]), widths[i])
-			}
 			pad := strings.Repeat(" ", max(0, widths[i]-uniseg.StringWidth(text)))
 			if i > 0 {
 				b.WriteString(strings.Repeat(" ", gap))
@@ -72,6 +70,11 @@ func (t *table) draw(w io.Writer, width int, bold func(string) string) {
 	line(titles, bold)
 	for _, row := range t.rows {
 		line(row, plain)
+		for c, column := range t.columns {
+			if column.under && !slices.Contains(shown, c) && row[c] != "-" && row[c] != "" {
+				fmt.Fprintln(w, wrap(flat(row[c]), width, "  "))
+			}
+		}
 	}
 	if t.total != nil {
 		line(t.total, bold)
@@ -168,17 +171,9 @@ func cut(s string, width int) string {
 	return strings.TrimRight(b.String(), " ") + "…"
 }
 
-// cutLeft keeps the end of an id, which show understands.
-func cutLeft(s string, width int) string {
-	r := []rune(s)
-	if width <= 0 || len(r) <= width {
-		return s
-	}
-	return "…" + string(r[len(r)-width+1:])
-}
-
-// idColumn holds ids, which grow long.
-func idColumn() column { return column{title: "ID", flex: true, left: true, least: 18} }
+// idColumn holds ids, which can be copied as they stand; one longer than a screen has room for keeps its beginning, which
+// show understands.
+func idColumn() column { return column{title: "ID", flex: true, least: 30} }
 
 // wrap breaks a text into lines of at most width, each behind the indent.
 func wrap(s string, width int, indent string) string {

@@ -63,23 +63,31 @@ func (app *App) serve(ctx context.Context, start func(context.Context, *House) (
 }
 
 func (app *App) dreamsCancel() *cobra.Command {
-	var abandon bool
+	var abandon, yes bool
 	cmd := &cobra.Command{
 		Use: "cancel DREAM", Short: "End a dream with what it has", Args: cobra.ExactArgs(1),
 		Long: `Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept.
 DREAM is an id, a number of the agent's, or last.
 
 A dream holds its agent until the Temporal cluster it was begun on says that it is over. When that cluster
-is gone for good, --abandon closes the dream without asking anybody.`,
+is gone for good, --abandon closes the dream without asking that cluster.`,
 	}
 	app.whose(cmd)
-	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking")
+	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking it")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, _, night, err := app.nightOf(cmd, args[0])
 		if err != nil {
 			return err
 		}
+		if night.Outcome != dream.Dreaming {
+			return exit(NotFound, "dream %s does not go on: it ended %s%s; its report is in oneiros dreams show %s", night.ID, outcomeOf(night), reasonOf(night), night.ID)
+		}
 		if abandon {
+			question := fmt.Sprintf("This closes dream %s without asking the cluster that carries it; should that one still run, the dream can write nothing more", night.ID)
+			if err := app.confirm(yes, question); err != nil {
+				return err
+			}
 			return app.abandon(cmd.Context(), h, night)
 		}
 		engine, err := app.Night.Reach(cmd.Context(), h)

@@ -138,14 +138,6 @@ func (app *App) left(ctx context.Context, h *House, id string, err error) error 
 	return err
 }
 
-// onward is the command that carries on the dreams of a house.
-func (app *App) onward(h *House) string {
-	if app.again != "" {
-		return app.again + " again, or oneiros up" + h.option()
-	}
-	return "oneiros up" + h.option()
-}
-
 // finished reports a dream that is over, and turns its outcome into an exit code.
 func (app *App) finished(ctx context.Context, h *House, a dream.Agent, id string) error {
 	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)

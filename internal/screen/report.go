@@ -120,7 +120,8 @@ func sentence(r NightReport) string {
 	return fmt.Sprintf("%s dreamt; the night ended as %q.", who, Clean(string(n.Outcome)))
 }
 
-// keptWords lists what a night has left: "4 fragments, 2 patterns and 1 hypothesis".
+// keptWords lists what a night has left, and apart from it what came back on return, which was kept before: "4 fragments and
+// 1 hypothesis, and brought back 2 insights".
 func keptWords(r NightReport) string {
 	kept := 0
 	for _, f := range r.Fragments {
@@ -138,18 +139,23 @@ func keptWords(r NightReport) string {
 	for _, c := range []struct {
 		n     int
 		thing string
-	}{{kept, "fragment"}, {len(patternsOf(r.Predictions)), "pattern"}, {scenarios, "scenario"}, {len(r.Hypotheses), "hypothesis"}, {len(r.Gists), "gist"}, {len(r.Surfaced), "insight"}} {
+	}{{kept, "fragment"}, {len(patternsOf(r.Predictions)), "pattern"}, {scenarios, "scenario"}, {len(r.Hypotheses), "hypothesis"}, {len(r.Gists), "gist"}} {
 		if c.n > 0 {
 			parts = append(parts, count(c.n, c.thing))
 		}
 	}
+	text := "nothing"
 	switch len(parts) {
 	case 0:
-		return "nothing"
 	case 1:
-		return parts[0]
+		text = parts[0]
+	default:
+		text = strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	if n := len(r.Surfaced); n > 0 {
+		text += ", and brought back " + count(n, "insight")
+	}
+	return text
 }
 
 // moodOf shows the mood before and after, and how far it moved (H15).

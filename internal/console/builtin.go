@@ -1,0 +1,40 @@
+package console
+
+import (
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// announce says plainly when words of a dream will be the built-in model's, and which.
+func (app *App) announce(h *House, a dream.Agent) {
+	models := map[dream.Role]string{}
+	for _, role := range dream.Roles {
+		models[role] = a.Models[role]
+		if models[role] == "" {
+			models[role] = h.Roles[role]
+		}
+	}
+	switch own, all := builtIn(h, models); {
+	case all:
+		app.note("%s dreams with the built-in model, for trying things out.", a.Handle)
+	case len(own) > 0:
+		app.note("Some of this dream is of the built-in model, for trying things out: the words of %s.", strings.Join(own, " and "))
+	}
+}
+
+// builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks. The
+// embedder says nothing, so it does not count.
+func builtIn(h *House, models map[dream.Role]string) (own []string, all bool) {
+	speaking := 0
+	for _, role := range dream.Roles {
+		if role == dream.Embedder || models[role] == "" {
+			continue
+		}
+		speaking++
+		if spec, err := h.Catalog.Lookup(models[role]); err == nil && spec.BuiltIn {
+			own = append(own, string(role))
+		}
+	}
+	return own, speaking > 0 && len(own) == speaking
+}

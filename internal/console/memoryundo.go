@@ -1,0 +1,104 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+func (app *App) memoryUndo() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed", Args: cobra.ExactArgs(1),
+		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
+	}
+	app.whose(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, night, err := app.nightOf(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		if night.Outcome == dream.Dreaming {
+			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", night.ID, night.ID)
+		}
+		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", night.ID, a.Handle)); err != nil {
+			return err
+		}
+		undone, err := h.Store.Undo(cmd.Context(), a.ID, night.ID)
+		if err != nil {
+			return fmt.Errorf("undo dream %s: %w", night.ID, err)
+		}
+		if app.json {
+			return app.answer(map[string]any{"dream": night.ID, "archived": undone.Archived, "restored": undone.Restored, "kept": orEmpty(undone.Kept)})
+		}
+		app.say("Dream %s is undone: %s archived, %s restored.", night.ID, plural(undone.Archived, "item", "items"), plural(undone.Restored, "item", "items"))
+		if len(undone.Kept) > 0 {
+			app.say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (app *App) memoryForget() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "forget ID...", Short: "Erase memories for good", Args: cobra.MinimumNArgs(1),
+		Long: "Forget erases memories with their revisions and vectors, and scrubs them from whatever names them as a source.\nIt is the only thing that truly deletes, and nothing brings them back.",
+	}
+	app.whose(cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		args, items, err := named(cmd.Context(), h, a, args)
+		if err != nil {
+			return err
+		}
+		if len(items) < len(args) {
+			return exit(NotFound, "%s remembers %d of these %d; nothing was erased: give whole ids, as memory list shows them", a.Handle, len(items), len(args))
+		}
+		if err := app.confirm(yes, fmt.Sprintf("This erases %s of %s for good", plural(len(args), "memory", "memories"), a.Handle)); err != nil {
+			return err
+		}
+		n, err := h.Store.Forget(cmd.Context(), a.ID, args...)
+		if err != nil {
+			return fmt.Errorf("forget: %w", err)
+		}
+		if app.json {
+			return app.answer(map[string]any{"forgotten": n})
+		}
+		app.say("%s forgotten for good.", plural(n, "memory", "memories"))
+		return nil
+	}
+	return cmd
+}
+
+// named finds memories by their ids, whole or as lists write them, and answers the whole ids too.
+func named(ctx context.Context, h *House, a dream.Agent, names []string) ([]string, []dream.Item, error) {
+	var ids []string
+	var items []dream.Item
+	for _, name := range names {
+		found, err := h.Store.Get(ctx, a.ID, name)
+		if full := whole(name, a); err == nil && len(found) == 0 && full != name {
+			name = full
+			found, err = h.Store.Get(ctx, a.ID, name)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(ids, name) {
+			continue
+		}
+		ids, items = append(ids, name), append(items, found...)
+	}
+	return ids, items, nil
+}

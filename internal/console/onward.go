@@ -1,0 +1,36 @@
+package console
+
+import (
+	"strings"
+)
+
+// outer is the --data-dir that this command line was given.
+func (app *App) outer() string {
+	if app.Flags == nil {
+		return ""
+	}
+	if flag := app.Flags.Lookup("data-dir"); flag != nil && flag.Changed {
+		return (&House{Dir: flag.Value.String()}).option()
+	}
+	return ""
+}
+
+// option is what a command line needs beside the rest to find this house.
+func (h *House) option() string {
+	if h.Dir == "" {
+		return ""
+	}
+	dir := h.Dir
+	if strings.ContainsAny(dir, " \t'\"\\$`") {
+		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return " --data-dir " + dir
+}
+
+// onward is the command that carries on the dreams of a house.
+func (app *App) onward(h *House) string {
+	if app.again != "" {
+		return app.again + " again, or oneiros up" + h.option()
+	}
+	return "oneiros up" + h.option()
+}
