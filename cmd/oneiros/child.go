@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"go.temporal.io/sdk/client"
 
@@ -50,6 +52,9 @@ func (e *engine) spawn(ctx context.Context, d *door, tell func(string, ...any)) 
 		o.Port, o.UIPort = 0, 0 // somebody was quicker
 		e.child, err = temporalchild.Start(ctx, o)
 	}
+	if err != nil && ctx.Err() == nil && leaves(ctx, db+".lock") {
+		e.child, err = temporalchild.Start(ctx, o)
+	}
 	if err != nil {
 		e.child = nil
 		return err
@@ -70,6 +75,16 @@ func (e *engine) spawn(ctx context.Context, d *door, tell func(string, ...any)) 
 		return err
 	}
 	return e.connect(ctx, client.Options{HostPort: e.child.Address, Namespace: config.DefaultNamespace})
+}
+
+// leaves waits for a server whose owner was killed before it could announce it: the lock of the file names the server.
+func leaves(ctx context.Context, lock string) bool {
+	text, err := os.ReadFile(lock)
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && pid > 0 && temporalchild.Record{PID: pid}.Left(ctx) == nil
 }
 
 // self is our own binary; temporald is built beside it.

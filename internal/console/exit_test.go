@@ -26,6 +26,9 @@ func TestEveryFaultHasItsExitCode(t *testing.T) {
 		"spend --day yesterday":                             console.Usage,
 		"spend --phase sleep":                               console.Usage,
 		"fragments list -a echo --status asleep":            console.Usage,
+		"fragments list -a echo --status correct":           console.Usage,
+		"dreams list -a echo --status completed":            console.OK,
+		"memory list -a echo --status correct":              console.OK,
 		"fragments list -a echo --status selected":          console.OK,
 		"completion tcsh":                                   console.Usage,
 	} {

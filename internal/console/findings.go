@@ -32,11 +32,12 @@ func (app *App) list(use string, l listing) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		f.kinds = []string{string(l.kind)}
 		q, err := f.query(a, app.Now())
 		if err != nil {
 			return err
 		}
-		q.Kinds, q.Order = []dream.Kind{l.kind}, l.order
+		q.Order = l.order
 		if len(q.States) == 0 {
 			q.States = l.states
 		}

@@ -38,17 +38,8 @@ func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
 	fs.StringVar(&f.since, "since", "", "not before this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
 	fs.StringVar(&f.until, "until", "", "before this `time`")
 	fs.IntVarP(&f.limit, "limit", "n", 20, "at most this many; 0 for all")
-	app.completes(cmd, "status", fixed(statuses))
+	app.completes(cmd, "status", fixed(statusesOf(nil)))
 	app.completes(cmd, "state", fixed([]dream.State{dream.Live, dream.Superseded, dream.Archived}))
-}
-
-// statuses of all kinds that have any.
-var statuses = []string{
-	dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted, dream.FragmentDiscarded,
-	"kept", "dropped", // scenarios
-	dream.HypothesisStaged, dream.HypothesisRefuted,
-	dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid,
-	string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted),
 }
 
 // query turns the flags into a question to the store, in the agent's own zone.
@@ -60,9 +51,10 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		}
 		q.Kinds = append(q.Kinds, dream.Kind(k))
 	}
+	known := statusesOf(q.Kinds)
 	for _, s := range f.statuses {
-		if !slices.Contains(statuses, s) {
-			return q, exit(Usage, "--status %s is unknown; statuses are %s", s, strings.Join(statuses, ", "))
+		if !slices.Contains(known, s) {
+			return q, exit(Usage, "--status %s is unknown; statuses are %s", s, strings.Join(known, ", "))
 		}
 	}
 	states := []dream.State{dream.Live, dream.Superseded, dream.Archived}

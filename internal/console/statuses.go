@@ -1,0 +1,30 @@
+package console
+
+import "github.com/seed-56a03226/oneiros/internal/dream"
+
+// statuses of the kinds that have any.
+var statuses = map[dream.Kind][]string{
+	dream.KindFragment:   {dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted, dream.FragmentDiscarded},
+	dream.KindScenario:   {"kept", "dropped"},
+	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted},
+	dream.KindPrediction: {dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid},
+	dream.KindNight: {
+		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted),
+	},
+}
+
+// statusesOf lists the statuses that memories of these kinds may have; of all kinds when none is named.
+func statusesOf(kinds []dream.Kind) []string {
+	if len(kinds) == 0 {
+		kinds = dream.Kinds
+	}
+	var all []string
+	for _, kind := range kinds {
+		for _, status := range statuses[kind] {
+			if !oneOf(status, all) {
+				all = append(all, status)
+			}
+		}
+	}
+	return all
+}
