@@ -1,0 +1,35 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
+	t.Parallel()
+	for _, night := range []struct {
+		models      []string
+		said, never string
+	}{
+		{[]string{"generator=builtin/associative", "observer=builtin/associative", "embedder=builtin/lexical"}, "Built-in model, for trying things out: ", ""},
+		{[]string{"generator=house/small", "observer=builtin/associative", "replay=builtin/associative"}, "for trying things out, as observer and replay: ", "out: "},
+		{[]string{"generator=house/small", "embedder=builtin/lexical"}, "", "Built-in"},
+	} {
+		d := newDesk(t).furnish()
+		record, err := memory.One[*dream.Night](t.Context(), d.store, "echo", nightID)
+		require.NoError(t, err)
+		record.Models = night.models
+		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
+		require.NoError(t, err)
+		require.Equal(t, console.OK, d.run(110, "dreams", "show", "1", "-a", "echo"))
+		require.Contains(t, d.out.String(), night.said)
+		if night.never != "" {
+			require.NotContains(t, d.out.String(), night.never)
+		}
+	}
+}
