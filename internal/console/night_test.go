@@ -70,6 +70,7 @@ func (s *sleeper) Cancel(_ context.Context, id string) error {
 	s.ended = append(s.ended, id)
 	return nil
 }
+
 func (s *sleeper) Running(context.Context, string) (bool, error) {
 	if s.going != nil {
 		s.going()
