@@ -94,10 +94,10 @@ func accept(clean []byte, target reflect.Value) error {
 	if err := json.Unmarshal(clean, fresh.Interface()); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) && wrong.Field == "" {
-			return fmt.Errorf("the answer is a %s where %s is wanted", wrong.Value, wrong.Type)
+			return fmt.Errorf("the answer is a %s where %s is wanted", short(wrong.Value), wrong.Type)
 		}
 		if wrong != nil {
-			return fmt.Errorf("field %q holds a %s where %s is wanted", wrong.Field, wrong.Value, wrong.Type)
+			return fmt.Errorf("field %s holds a %s where %s is wanted", excerpt(wrong.Field, 0), short(wrong.Value), wrong.Type)
 		}
 		return fmt.Errorf("not JSON: %w", err)
 	}
@@ -125,6 +125,14 @@ func unfenced(text string) string {
 		}
 		rest = next
 	}
+}
+
+// short is a text of at most 60 characters.
+func short(text string) string {
+	if runes := []rune(text); len(runes) > 60 {
+		return string(runes[:60]) + "…"
+	}
+	return text
 }
 
 // excerpt shows up to 60 characters from a place.

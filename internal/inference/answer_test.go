@@ -132,10 +132,9 @@ func FuzzReadJSON(f *testing.F) {
 		}
 		var typed fragments
 		_ = inference.ReadJSON(text, &typed)
-		if json.Valid([]byte(text)) && len(text) < 1<<20 {
-			var plain any
-			require.NoError(t, json.Unmarshal([]byte(text), &plain))
-			require.NoError(t, inference.ReadJSON(text, &got), "valid JSON is always read")
+		var plain any // a number beyond float64 is valid JSON that Go cannot hold
+		if len(text) < 1<<20 && json.Unmarshal([]byte(text), &plain) == nil {
+			require.NoError(t, inference.ReadJSON(text, &got), "what encoding/json reads is always read")
 		}
 	})
 }

@@ -88,7 +88,7 @@ func (s *scanner) member(depth int) ([]byte, error) {
 		return nil, errCutOff
 	}
 	if s.text[s.at] != ':' {
-		return nil, fmt.Errorf("no colon after the key %s, near %s", key, s.near())
+		return nil, fmt.Errorf("no colon after the key %s, near %s", excerpt(string(key), 0), s.near())
 	}
 	s.at++
 	value, err := s.value(depth + 1)
