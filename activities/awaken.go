@@ -41,9 +41,9 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		text: prompt.Surface(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
 	}
 	var answer surfaced
+	done := Done{}
 	if order.Tier == dream.Hardened {
-		_, done, err := a.askFor(ctx, c, &answer)
-		if err != nil || done.End != EndDone {
+		if _, done, err = a.askFor(ctx, c, &answer); err != nil || done.End != EndDone {
 			return StepResult{Done: done}, tell(err)
 		}
 	}
@@ -69,7 +69,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 			}
 		}
 	}
-	return a.keep(ctx, r.Sitting, c, items, memory.Write{})
+	return a.keep(ctx, r.Sitting, c, done, items, memory.Write{})
 }
 
 // entry is a journal entry, its significance counted over the distinct lived memories it goes back to (Z1).

@@ -33,6 +33,7 @@ type Mark struct {
 	Kept    int           `json:"kept,omitempty"`
 	Cycles  int           `json:"cycles,omitempty"`
 	Failed  int           `json:"failed,omitempty"`
+	Reused  int           `json:"reused,omitempty"`
 	Started time.Time     `json:"started"`
 	Onset   *GatherResult `json:"onset,omitempty"` // when an onset opens: what it begins with
 	Deeper  *Deeper       `json:"deeper,omitempty"`
@@ -77,7 +78,7 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tally, error) {
 	t := dream.Tally{
 		Phase: m.Phase, State: m.State, Reason: m.Reason, Cap: m.Cap, Made: m.Made, Kept: m.Kept,
-		Cycles: m.Cycles, Failed: m.Failed, Started: m.Started, Ended: r.Now,
+		Cycles: m.Cycles, Failed: m.Failed, Reused: m.Reused, Started: m.Started, Ended: r.Now,
 	}
 	if m.Name == "open" || m.Name == "skip" {
 		return t, nil // nothing has been spent

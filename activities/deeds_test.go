@@ -381,3 +381,18 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, night.Reason, "3 nights in a row now")
 }
+
+func TestAStepDoneAgainSaysThatItsAnswerWasBoughtBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.order(1, tonight))
+	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
+	for again, want := range []bool{false, true} {
+		result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
+		require.NoError(t, err)
+		require.Equal(t, want, result.Reused, "time %d", again+1)
+		require.Len(t, result.Made, 1)
+	}
+	require.Len(t, r.model.asked, 1)
+}

@@ -137,7 +137,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 // unreadable is why an answer came to nothing; what it said stays out of the history.
 const unreadable = "the answer could not be read, nor its repair"
 
-// askFor buys an answer that must be one JSON value, with one attempt at repair (issue: a tolerant reader and one repair).
+// askFor buys an answer that must be one JSON value, with one attempt at repair.
 func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, error) {
 	paid, done, err := p.ask(ctx, c)
 	if err != nil || done.End != EndDone {

@@ -85,7 +85,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 		p.Scenario = s.ID
 		items = append(items, p)
 	}
-	result, err := m.keep(ctx, r.Sitting, c, items, memory.Write{})
+	result, err := m.keep(ctx, r.Sitting, c, done, items, memory.Write{})
 	if len(result.Made) > 0 {
 		result.Made = result.Made[:1]
 	}

@@ -80,7 +80,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
 		return StepResult{}, tell(err)
 	}
-	return g.keep(ctx, r.Sitting, c, items, w)
+	return g.keep(ctx, r.Sitting, c, done, items, w)
 }
 
 // material are the texts to consolidate, as lines, with the item behind each.

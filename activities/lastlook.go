@@ -64,14 +64,14 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 		}
 	}
 	items, w := n.distil(order, r.Sitting, entries, gistsBySource(answer, lines, texts, spec.Judges))
-	result, err := n.keep(ctx, r.Sitting, c, items, w)
+	result, err := n.keep(ctx, r.Sitting, c, done, items, w)
 	if err != nil {
 		return result, err
 	}
 	return result, tell(n.archive(ctx, order, r.Sitting, volatility, entries...))
 }
 
-// fading is how many live entries a last look considers, soonest due first, and what it does with them.
+// fadingNote freezes what is looked at tonight, out of the fadingPool live entries that are due soonest.
 const fadingNote, fadingPool = "fading", 1000
 
 // fading are the entries nearest to their demurrage threshold that have not given up their gist yet, at the rate of

@@ -86,12 +86,12 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 		w.Events = append(w.Events, n.event(r.Sitting, fmt.Sprintf("nrem/%s/%d", r.direction(), i+1),
 			event.PatternFound{Prediction: item.ID, Confidence: item.Confidence, Direction: r.direction()}))
 	}
-	return n.keep(ctx, r.Sitting, c, found, w)
+	return n.keep(ctx, r.Sitting, c, done, found, w)
 }
 
 // keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
 // needs none, and costs none.
-func (p Ports) keep(ctx context.Context, s Sitting, c call, items []dream.Item, w memory.Write) (StepResult, error) {
+func (p Ports) keep(ctx context.Context, s Sitting, c call, asked Done, items []dream.Item, w memory.Write) (StepResult, error) {
 	var placed []dream.Item
 	for _, item := range items {
 		if slices.Contains(measurable, item.Header().Kind) {
@@ -107,6 +107,7 @@ func (p Ports) keep(ctx context.Context, s Sitting, c call, items []dream.Item, 
 	for i, item := range items {
 		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: true}
 	}
+	done.Reused = asked.Reused
 	return StepResult{Done: done, Made: made}, tell(p.write(ctx, s, w))
 }
 

@@ -27,9 +27,6 @@ type Wish struct {
 	AsOf   time.Time      // the night's now; zero: now
 }
 
-// longestTheme keeps a theme a theme.
-const longestTheme = 500
-
 // draft is a wish made whole, before it has an id.
 type draft struct {
 	agent dream.Agent
@@ -44,8 +41,8 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if err != nil {
 		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
 	}
-	if len([]rune(w.Theme)) > longestTheme {
-		return draft{}, fmt.Errorf("theme has %d characters; at most %d are kept", len([]rune(w.Theme)), longestTheme)
+	if len([]rune(w.Theme)) > dream.LongestTheme {
+		return draft{}, fmt.Errorf("theme has %d characters; at most %d are kept", len([]rune(w.Theme)), dream.LongestTheme)
 	}
 	d := draft{agent: agent, theme: w.Theme, specs: map[dream.Role]inference.Spec{}}
 	zone, err := time.LoadLocation(agent.Zone)

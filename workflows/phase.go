@@ -25,6 +25,7 @@ type phase struct {
 	cycles  int
 	failed  int
 	bought  int
+	reused  int
 	stopped string // why it ended early; empty when it ran to its end
 	fault   string // how the last failed call failed
 }
@@ -56,6 +57,7 @@ func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
 func (p *phase) note(m activities.Mark) {
 	m.Phase, m.Reason, m.Cap, m.Started = p.name, p.stopped, p.limit, p.began
 	m.Made, m.Kept, m.Cycles, m.Failed = p.made, p.kept, p.cycles, p.failed
+	m.Reused = p.reused
 	p.n.marks = append(p.n.marks, m)
 	p.n.marked = append(p.n.marked, p.tally)
 }
@@ -122,6 +124,9 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 	var r activities.StepResult
 	if err := f.Get(ctx, &r); err != nil {
 		return r, p.failedCall(ctx, err)
+	}
+	if r.Reused {
+		p.reused++
 	}
 	switch r.End {
 	case activities.EndCut:

@@ -78,17 +78,14 @@ func affordable(a dream.Agent, w Wish) error {
 	return nil
 }
 
-// longestTheme is what the starter takes.
-const longestTheme = 500
-
 func (f *dreamFlags) wish() (Wish, error) {
 	w := Wish{Theme: f.theme, Tier: dream.Tier(f.tier)}
 	var faults []error
 	if f.tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
 		faults = append(faults, fmt.Errorf("--tier %s must be core or hardened", f.tier))
 	}
-	if n := len([]rune(f.theme)); n > longestTheme {
-		faults = append(faults, fmt.Errorf("--theme has %d characters; at most %d are kept", n, longestTheme))
+	if n := len([]rune(f.theme)); n > dream.LongestTheme {
+		faults = append(faults, fmt.Errorf("--theme has %d characters; at most %d are kept", n, dream.LongestTheme))
 	}
 	if f.budget != "" {
 		amount, err := budget.ParseMicros(f.budget)

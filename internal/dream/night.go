@@ -27,6 +27,9 @@ type Tally struct {
 	Ended   time.Time     `json:"ended"`
 }
 
+// LongestTheme is how many characters keep a theme a theme.
+const LongestTheme = 500
+
 // Night is the record of one dream, written when it begins and changed when it ends. Its item id is the dream id.
 type Night struct {
 	Head

@@ -104,10 +104,8 @@ func (d deal) each(query string, args []any, row func(scan func(...any) error) e
 	return rows.Err()
 }
 
-// write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the lock
-// ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be a
-// question of timing.
-func (s *Store) write(ctx context.Context, do func(deal) error) error {
+// writing lends the one connection that writes.
+func (s *Store) writing(ctx context.Context, do func(*line) error) error {
 	l, err := s.take(ctx, s.writer)
 	if err != nil {
 		return err
@@ -117,7 +115,16 @@ func (s *Store) write(ctx context.Context, do func(deal) error) error {
 		s.gate.Lock()
 		defer s.gate.Unlock()
 	}
-	err = l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(deal{l, context.WithoutCancel(ctx)}) })
+	return do(l)
+}
+
+// write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the lock
+// ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be a
+// question of timing.
+func (s *Store) write(ctx context.Context, do func(deal) error) error {
+	err := s.writing(ctx, func(l *line) error {
+		return l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(deal{l, context.WithoutCancel(ctx)}) })
+	})
 	if busy(err) {
 		return fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)
 	}

@@ -100,16 +100,7 @@ func (s *Store) startLog(ctx context.Context) error {
 
 // peek uses the writing connection outside any transaction.
 func (s *Store) peek(ctx context.Context, do func(deal) error) error {
-	l, err := s.take(ctx, s.writer)
-	if err != nil {
-		return err
-	}
-	defer func() { s.writer <- l }()
-	if s.private {
-		s.gate.Lock()
-		defer s.gate.Unlock()
-	}
-	return do(deal{l, ctx})
+	return s.writing(ctx, func(l *line) error { return do(deal{l, ctx}) })
 }
 
 func (s *Store) step(ctx context.Context, version int, script string) error {

@@ -95,7 +95,8 @@ func (s *scene) night(name string, w starter.Wish, want dream.Outcome) workflows
 func (s *scene) save(workflow, name string) {
 	file := filepath.Join(s.folder, name+".json.gz")
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		s.t.Fatalf("%s exists; a recorded history is never written over", file)
+		s.t.Logf("%s exists; a recorded history is never written over", file)
+		return
 	}
 	require.NoError(s.t, histories.Save(s.ctx, s.company.Client, workflow, "", s.folder, name))
 }
