@@ -16,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
@@ -26,6 +27,10 @@ type Ports struct {
 	Purse   *purse.Purse
 	Catalog inference.Catalog
 	Now     func() time.Time
+
+	Presence presence.Store // kept by the same store as Memory
+	Bell     presence.Bell
+	Feeds    memory.Feeds
 
 	shelf *shelf // nil: everything is read anew
 }

@@ -28,13 +28,15 @@ type Order struct {
 	Day        string                `json:"day"`    // the day that pays, YYYY-MM-DD in the agent's zone
 	Models     map[dream.Role]string `json:"models"` // every role resolved
 	Knobs      dream.Knobs           `json:"knobs"`
-	Budget     budget.Micros         `json:"budget"`          // hard cap of this dream
-	Accounts   []budget.Account      `json:"accounts"`        // every cap above the phase's: dream, day, month, fleet
-	DayLimit   budget.Micros         `json:"day_limit"`       // of the agent's allowance
-	Free       bool                  `json:"free"`            // every model states a price of zero
-	Searchable bool                  `json:"searchable"`      // the cluster has our search attributes
-	Owner      string                `json:"owner,omitempty"` // workflow to tell when the dream has ended
-	Alone      bool                  `json:"alone,omitempty"` // it begins by itself: its record is opened when it lies down
+	Budget     budget.Micros         `json:"budget"`               // hard cap of this dream
+	Accounts   []budget.Account      `json:"accounts"`             // every cap above the phase's: dream, day, month, fleet
+	DayLimit   budget.Micros         `json:"day_limit"`            // of the agent's allowance
+	Free       bool                  `json:"free"`                 // every model states a price of zero
+	Searchable bool                  `json:"searchable"`           // the cluster has our search attributes
+	Owner      string                `json:"owner,omitempty"`      // workflow to tell when the dream has ended
+	Alone      bool                  `json:"alone,omitempty"`      // it begins by itself: its record is opened when it lies down
+	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began (H24); empty bounds nothing
+	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
 }
 
 // Validate says what is wrong with an order.
@@ -85,18 +87,26 @@ type Sitting struct {
 	Agent string `json:"agent"`
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
+	Epoch int64  `json:"epoch,omitempty"` // of the agent when the sitting lay down; a higher one stops its deeds
 }
 
-func (s Sitting) fence() memory.Fence { return memory.Fence{Dream: s.Dream, Run: s.Run} }
+// Seat is the sitting itself: whatever embeds one can be asked for it.
+func (s Sitting) Seat() Sitting { return s }
+
+func (s Sitting) fence() memory.Fence {
+	return memory.Fence{Dream: s.Dream, Run: s.Run, Epoch: s.Epoch}
+}
 
 // End is a way for a paid deed to end that is no error.
 type End string
 
-// The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled and kept nothing half done.
+// The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled, EndWoken that the agent was
+// woken. What a call had said by then is kept under Done.Snapshot until it is judged (W4).
 const (
 	EndDone       End = ""
 	EndCap        End = "cap"
 	EndCut        End = "cut"
+	EndWoken      End = "woken"
 	EndUnreadable End = "unreadable" // the answer could not be read, nor its repair
 )
 
@@ -106,6 +116,8 @@ type Done struct {
 	Scope  string `json:"scope,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Reused bool   `json:"reused,omitempty"`
+
+	Snapshot string `json:"snapshot,omitempty"` // key of the note that keeps what an interrupted call had said
 }
 
 // Made is an item that a deed made: its id and what the law needs to go on.

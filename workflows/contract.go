@@ -13,6 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // Names on the wire: recorded in histories, typed by people into other tools.
@@ -26,6 +27,12 @@ const (
 	SignalEnded    = "dream-ended" // on an agent: a dream of yours has ended; carries Ended
 	SignalActive   = "active"      // on an agent: somebody used it; idleness counts from now
 	SignalSettings = "settings"    // on an agent: new Settings
+	UpdateWake     = "wake"        // on an agent or a dream: wake up; carries Wake, answers Awoken
+	SignalWake     = "wake"        // the same, where no answer is wanted; both may carry nothing at all
+	SignalAlarm    = "alarm"       // on an agent or a dream: an alarm; carries Wake
+	SignalSleep    = "sleep"       // on an agent: nobody is connected any more, look again
+	SignalResume   = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
+	UpdateResume   = "resume"      // on an agent: go on with the interrupted dream; answers Begun
 	QueryLife      = "life"        // on an agent: Life
 	QueryProgress  = "progress"    // on a dream: Progress
 )
@@ -88,10 +95,31 @@ type Result struct {
 	Tallies []dream.Tally `json:"tallies"`
 }
 
-// Ended tells an agent's life that a dream is over.
+// Ended tells an agent's life that a sitting is over: for good, or, with Until, for as long as nobody resumes it.
 type Ended struct {
 	Dream   string        `json:"dream"`
 	Outcome dream.Outcome `json:"outcome"`
+	Until   time.Time     `json:"until,omitzero"`
+	Epoch   int64         `json:"epoch,omitempty"` // that woke it
+}
+
+// Wake asks an agent, or one dream, to wake up. Whoever raised the epoch names it; with the zero Wake, which a person may
+// send with any tool, the workflow raises it itself.
+type Wake struct {
+	Epoch   int64          `json:"epoch,omitempty"`
+	Cause   presence.Cause `json:"cause,omitempty"`   // knock when empty; alarm for a signal of that name
+	Client  string         `json:"client,omitempty"`  // who came
+	At      time.Time      `json:"at,omitzero"`       // when the visit was received
+	Raised  time.Time      `json:"raised,omitzero"`   // when its epoch was durable
+	Trigger string         `json:"trigger,omitempty"` // of an alarm: "feed/rule"
+}
+
+// Awoken answers a wake.
+type Awoken struct {
+	Epoch int64     `json:"epoch"`
+	State string    `json:"state"`           // awake
+	Dream string    `json:"dream,omitempty"` // the dream that was interrupted
+	Until time.Time `json:"until,omitzero"`  // it may be resumed until then
 }
 
 // Begun names the dream that has begun.
@@ -107,6 +135,14 @@ type Settings struct {
 	IdleTimeout time.Duration `json:"idle_timeout"` // after the last activity
 	MinGap      time.Duration `json:"min_gap"`      // between the end of a dream and the next automatic one
 	Searchable  bool          `json:"searchable"`
+
+	ClientTimeout time.Duration `json:"client_timeout,omitempty"` // how long one request keeps an agent awake (Z10)
+	WakeLock      time.Duration `json:"wake_lock,omitempty"`      // after any client activity no dream begins for so long (W7)
+	AlarmHold     time.Duration `json:"alarm_hold,omitempty"`     // how long an alarm keeps an agent awake that nobody visits
+	ResumeAfter   time.Duration `json:"resume_after,omitempty"`   // quiet time before an interrupted dream goes on
+	Jitter        time.Duration `json:"jitter,omitempty"`         // dreams by themselves begin up to so much later, each agent its own
+	Windows       []string      `json:"windows,omitempty"`        // dreams by themselves begin only then: "22:00-07:00", the agent's zone; none: always
+	Quiet         []string      `json:"quiet,omitempty"`          // and never then
 }
 
 // Register lists every workflow; it serves worker, replayer and test environment alike.

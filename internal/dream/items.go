@@ -253,7 +253,21 @@ type Journal struct {
 	Duration     time.Duration `json:"duration"`
 	Interrupted  bool          `json:"interrupted"`
 	Topics       []string      `json:"topics,omitempty"`
+	Wake         *WakeTimes    `json:"wake,omitempty"` // how the wake that made this entry went; nil when the dream ended by itself
 }
+
+// WakeTimes are the four phases of one wake (W2), each measured by the clocks of the processes that did it.
+type WakeTimes struct {
+	Receipt  time.Duration `json:"receipt"`  // from the visit to the durable epoch, affect and digest: the caller may go on
+	Stop     time.Duration `json:"stop"`     // from there to the last stream that was cut; 0 in light sleep
+	Preserve time.Duration `json:"preserve"` // from there until what it had said was safe
+	Switch   time.Duration `json:"switch"`   // from there until the dream's context was closed and the slot free
+	Light    bool          `json:"light"`    // no call was under way (W8)
+	Forced   bool          `json:"forced"`   // a call did not stop in time and was left behind
+}
+
+// Total is the whole wake.
+func (w WakeTimes) Total() time.Duration { return w.Receipt + w.Stop + w.Preserve + w.Switch }
 
 // Marks of a journal entry.
 func (j *Journal) Marks() Marks { return Marks{Score: j.Significance} }

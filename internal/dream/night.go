@@ -53,7 +53,12 @@ type Night struct {
 	Shown    int           `json:"shown"`              // memory pieces that fitted the model's window
 	Paid     bool          `json:"paid"`               // false when every model states a price of zero
 	Models   []string      `json:"models,omitempty"`
+	Sittings int           `json:"sittings,omitempty"` // how often it lay down
+	Until    time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
 }
+
+// Resumable says whether the dream was interrupted and may go on.
+func (n *Night) Resumable() bool { return n.Outcome == Interrupted && !n.Until.IsZero() }
 
 // Marks of a night.
 func (n *Night) Marks() Marks { return Marks{Status: string(n.Outcome)} }

@@ -185,6 +185,59 @@ type NothingAgain struct {
 	Nights int `json:"nights"`
 }
 
+// AlarmAbort replaces OnsetCompleted when an alarm ended the onset (S4).
+type AlarmAbort struct {
+	Trigger   string        `json:"trigger"` // feed and rule
+	Fragments int           `json:"fragments_saved"`
+	Spent     budget.Micros `json:"budget_consumed_micros"`
+}
+
+// DreamInterrupted closes a sitting that was woken. The four phases of the wake are in milliseconds (W2).
+type DreamInterrupted struct {
+	Cause        string      `json:"cause"` // knock, alarm or operator
+	Epoch        int64       `json:"epoch"`
+	Sitting      int         `json:"sitting"`
+	Phase        dream.Phase `json:"phase"`
+	Cycle        int         `json:"cycle,omitempty"`
+	Light        bool        `json:"light"`  // no call was under way (W8)
+	Forced       bool        `json:"forced"` // a call did not stop in time
+	Receipt      float64     `json:"receipt_ms"`
+	Stop         float64     `json:"stop_ms"`
+	Preserve     float64     `json:"preserve_ms"`
+	Switch       float64     `json:"switch_ms"`
+	Partials     int         `json:"partials"`          // interrupted calls whose words were kept to be judged
+	Significance float64     `json:"significance"`      // of the most significant of them
+	Journal      string      `json:"journal,omitempty"` // the entry made of it; empty when it was erased
+	Delta        float64     `json:"pad_delta"`         // the mood shift of a return of zero length (Z14)
+	Until        time.Time   `json:"resumable_until"`
+}
+
+// DreamResumed opens a later sitting of an interrupted dream.
+type DreamResumed struct {
+	Sitting int           `json:"sitting"`
+	Phase   dream.Phase   `json:"phase"`
+	Left    budget.Micros `json:"budget_left_micros"`
+}
+
+// AgentAwake announces that an agent is awake, and who woke it.
+type AgentAwake struct {
+	Epoch int64  `json:"epoch"`
+	Cause string `json:"cause"`
+	Dream string `json:"dream,omitempty"` // the dream that was interrupted for it
+}
+
+// AgentAsleep announces that nobody holds the agent awake any more.
+type AgentAsleep struct {
+	Epoch int64 `json:"epoch"`
+}
+
+// AlarmRaised announces that a rule over the agent's feed fired.
+type AlarmRaised struct {
+	Feed string `json:"feed"`
+	Rule string `json:"rule"`
+	Kind string `json:"kind"`
+}
+
 // EventType of each payload is its name on the wire.
 func (DreamStarted) EventType() string         { return "DreamStarted" }
 func (OnsetStarted) EventType() string         { return "OnsetStarted" }
@@ -206,3 +259,9 @@ func (DreamAborted) EventType() string         { return "DreamAborted" }
 func (Spent) EventType() string                { return "Spent" }
 func (DreamEnded) EventType() string           { return "DreamEnded" }
 func (NothingAgain) EventType() string         { return "NothingAgain" }
+func (AlarmAbort) EventType() string           { return "AlarmAbort" }
+func (DreamInterrupted) EventType() string     { return "DreamInterrupted" }
+func (DreamResumed) EventType() string         { return "DreamResumed" }
+func (AgentAwake) EventType() string           { return "AgentAwake" }
+func (AgentAsleep) EventType() string          { return "AgentAsleep" }
+func (AlarmRaised) EventType() string          { return "AlarmRaised" }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 // The failures that callers branch on. Stores wrap them with what was tried.
@@ -19,13 +20,27 @@ var (
 	ErrSpace    = errors.New("other space") // vectors of two embedders may not be mixed
 	ErrDreamt   = errors.New("has dreamt")  // dreams and ledger are named by the handle, which stays from the first dream on
 	ErrStale    = errors.New("stale")       // the item has changed since it was read; read it again
+	ErrWoken    = errors.New("woken")       // the agent's epoch has risen since the writer's sitting began
+	ErrAwake    = errors.New("awake")       // somebody holds the agent awake: no dream may begin
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
-// agent's dreaming slot (ErrFenced). The zero Fence is a write made awake: it is never refused.
+// agent's dreaming slot (ErrFenced) and the agent's epoch is not above Epoch (ErrWoken). The zero Fence is a write made
+// awake: it is never refused. Two fences of one Dream and Run are the same holder, whatever their epochs.
 type Fence struct {
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
+	Epoch int64  `json:"epoch,omitempty"` // of the agent when the sitting took the slot
+}
+
+// Same says whether two fences name the same holder.
+func (f Fence) Same(o Fence) bool { return f.Dream == o.Dream && f.Run == o.Run }
+
+// Waking is what a knock would find now: the step that raises the epoch fixes it (presence.Store.Arrive). Mood goes with
+// the slot, the digest waits for the next wake.
+type Waking struct {
+	Mood   *mood.PAD // the affect that the dream would leave if it were woken now; nil: the waking one stays
+	Digest []string  // ids of journal entries to add to the digest; the newest presence.Digested are kept
 }
 
 // Vector is an item's place in one embedder's space.
@@ -45,6 +60,8 @@ type Write struct {
 	Vectors []Vector      // an item's vector in a space, one space per agent (ErrSpace); the newest wins; the item must exist (ErrNotFound)
 	Affect  *dream.Affect // sets the agent's affect
 	Events  []event.Event // appended in order; an id already in the agent's log is ignored
+	Waking  *Waking       // replaces the mood that a knock would leave, and adds to the digest
+	Late    bool          // the last words of a sitting that was woken: the epoch is not checked, and Affect and Waking must be nil
 }
 
 // Receipt says what a write did.
@@ -148,20 +165,25 @@ type Store interface {
 
 	// NextDream gives 1, 2, 3, … per agent; a number is never given twice.
 	NextDream(ctx context.Context, agent string) (int64, error)
-	// TakeSlot takes the agent's dreaming slot, or confirms it when the same fence holds it already. When another holds
-	// it, that slot is returned with ErrTaken; with steal set to that slot's fence, it is taken over in one step.
+	// TakeSlot takes the agent's dreaming slot, or confirms it when the same holder has it already. When another holds
+	// it, that slot is returned with ErrTaken; with steal set to that slot's fence, it is taken over in one step. The slot that
+	// is returned names the agent's epoch when it was taken, whatever was asked. ErrAwake when somebody holds the agent awake at
+	// s.Since and the slot is not confirmed.
 	TakeSlot(ctx context.Context, agent string, s Slot, steal Fence) (Slot, error)
 	// FreeSlot frees the slot if this fence holds it; otherwise it does nothing.
 	FreeSlot(ctx context.Context, agent string, f Fence) error
 	// Slots lists every taken slot by agent.
 	Slots(ctx context.Context) (map[string]Slot, error)
 
-	// PutNote keeps working data of a dream under a key, once: a key that exists keeps its first value, which is returned.
+	// PutNote keeps working data of a dream under a key, once: a key that exists keeps its first value, which is returned. Keys
+	// that begin with LateNote are kept although the epoch has risen.
 	PutNote(ctx context.Context, agent string, f Fence, key string, value []byte) ([]byte, error)
 	// Note reads it back. ErrNotFound.
 	Note(ctx context.Context, agent, dreamID, key string) ([]byte, error)
-	// DropNotes removes the working data of a dream that has ended.
-	DropNotes(ctx context.Context, agent, dreamID string) error
+	// Notes reads back every note whose key begins with prefix, by key.
+	Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error)
+	// DropNotes removes notes by key; without keys, all of a dream that has ended.
+	DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error
 
 	// Undo archives what a dream made and restores what it changed, affect included, as revisions with the cause
 	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too.
@@ -174,6 +196,20 @@ type Store interface {
 	Forgettings(ctx context.Context, agent string) (int64, error)
 
 	Close() error
+}
+
+// LateNote begins the keys of notes that hold what an interrupted call had said (W4).
+const LateNote = "snapshot/"
+
+// Feeds keeps what agents are told from outside. Names are unique.
+type Feeds interface {
+	PutFeed(ctx context.Context, f dream.Feed) error
+	// Feed finds one by name. ErrNotFound.
+	Feed(ctx context.Context, name string) (dream.Feed, error)
+	// Feeds lists all, by name.
+	Feeds(ctx context.Context) ([]dream.Feed, error)
+	// DropFeed removes one; agents that follow it follow nothing. ErrNotFound.
+	DropFeed(ctx context.Context, name string) error
 }
 
 // Revision is one state of an item.

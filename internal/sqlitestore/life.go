@@ -98,11 +98,38 @@ func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, e
 	return value, nil
 }
 
+// Notes reads back the notes under a prefix.
+func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
+	notes := map[string][]byte{}
+	err := s.read(ctx, func(d deal) error {
+		return d.each("SELECT name, value FROM notes WHERE agent = ? AND dream = ? AND substr(name, 1, length(?)) = ?",
+			[]any{agent, dreamID, prefix, prefix}, func(scan func(...any) error) error {
+				var name string
+				var value []byte
+				err := scan(&name, &value)
+				notes[name] = value
+				return err
+			})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("notes %q of dream %q of %s: %w", prefix, dreamID, agent, err)
+	}
+	return notes, nil
+}
+
 // DropNotes removes a dream's working data.
-func (s *Store) DropNotes(ctx context.Context, agent, dreamID string) error {
+func (s *Store) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
 	err := s.write(ctx, func(d deal) error {
-		_, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ?", agent, dreamID)
-		return err
+		if len(keys) == 0 {
+			_, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ?", agent, dreamID)
+			return err
+		}
+		for _, key := range keys {
+			if _, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ? AND name = ?", agent, dreamID, key); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("drop the notes of dream %q of %s: %w", dreamID, agent, err)

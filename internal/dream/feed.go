@@ -1,0 +1,44 @@
+package dream
+
+import "time"
+
+// Feed is something outside that agents are told about: numbers and states, pushed or pulled (H19).
+type Feed struct {
+	Name  string        `json:"name"`
+	URL   string        `json:"url,omitempty"`   // where to pull a JSON document from; empty: it is only pushed
+	Path  string        `json:"path,omitempty"`  // where in the document the readings are
+	Every time.Duration `json:"every,omitempty"` // how often it is pulled
+	Rules []Rule        `json:"rules,omitempty"`
+}
+
+// Rule is one alarm over a feed.
+type Rule struct {
+	Name   string        `json:"name"`
+	Metric string        `json:"metric,omitempty"` // of the readings; empty: the feed's only one
+	Kind   RuleKind      `json:"kind"`
+	Number float64       `json:"number,omitempty"` // the change or threshold; relative changes as a share: .05 is 5 %
+	Window time.Duration `json:"window,omitempty"` // of a change, and the longest silence of staleness
+	State  string        `json:"state,omitempty"`  // of a state rule
+}
+
+// RuleKind is what a rule looks at.
+type RuleKind string
+
+// The kinds of rules.
+const (
+	RiseFall     RuleKind = "change"          // the number moved by at least Number within Window, up or down
+	RelativeMove RuleKind = "relative_change" // likewise, as a share of the earlier number
+	RelativeDrop RuleKind = "relative_drop"   // likewise, downwards only
+	Above        RuleKind = "above"
+	Below        RuleKind = "below"
+	StateIs      RuleKind = "state"
+	Stale        RuleKind = "stale" // nothing was heard for Window
+)
+
+// Reading is one thing that a feed said: a number or a state.
+type Reading struct {
+	At     time.Time `json:"at"`
+	Metric string    `json:"metric,omitempty"`
+	Number *float64  `json:"number,omitempty"`
+	State  string    `json:"state,omitempty"`
+}

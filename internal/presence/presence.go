@@ -1,0 +1,125 @@
+// Package presence says who is connected to an agent, by lease, across replicas, and carries the bell that rouses a dream.
+package presence
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Cause is what woke an agent (W1).
+type Cause string
+
+// The causes.
+const (
+	Knock    Cause = "knock"    // a client connected
+	Alarm    Cause = "alarm"    // a rule over the agent's feed fired
+	Operator Cause = "operator" // a person who runs the deployment
+)
+
+// Visit is somebody who wants the agent awake.
+type Visit struct {
+	Agent  string // id
+	Client string // names whoever comes; the same client renews its lease. Never empty: an alarm comes as "alarm/<feed>"
+	Cause  Cause
+	Now    time.Time
+	For    time.Duration // how long the lease holds, > 0
+	Lock   time.Duration // how long after Now no dream may begin, whatever happens to the leases (W7)
+}
+
+// Wake is one rise of the epoch and what was fixed by it: whoever connects sees this, and no later write of the dream that
+// was woken changes it (W6).
+type Wake struct {
+	Agent  string    `json:"agent"`
+	Epoch  int64     `json:"epoch"`
+	Cause  Cause     `json:"cause"`
+	Client string    `json:"client"`
+	At     time.Time `json:"at"`
+	Dream  string    `json:"dream,omitempty"` // the dream that held the slot; empty when the agent only slept
+	Affect mood.PAD  `json:"affect"`          // after the shift of a return of zero length; none after an alarm (Z14)
+	Delta  float64   `json:"delta"`           // how far that shift moved it, mood.PAD.Distance
+	Digest []string  `json:"digest"`          // ids of journal entries since the wake before, at most Digested; consumed by this wake
+}
+
+// Digested is how many entries a digest keeps: the newest.
+const Digested = 5
+
+// Arrival answers a visit.
+type Arrival struct {
+	Wake
+	Raised bool // this visit raised the epoch; otherwise the agent was awake already and Wake is the one that woke it
+}
+
+// Lease keeps an agent awake until it ends.
+type Lease struct {
+	Client string    `json:"client"`
+	Cause  Cause     `json:"cause"`
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+}
+
+// Standing is who holds an agent awake.
+type Standing struct {
+	Epoch  int64     `json:"epoch"`
+	Leases []Lease   `json:"leases"`        // live ones, by client
+	Lock   time.Time `json:"lock"`          // no dream begins before it
+	Last   *Wake     `json:"last"`          // the newest wake; nil when there was none
+	Told   int64     `json:"told"`          // the newest epoch that the agent's workflow has recorded
+	Seen   time.Time `json:"seen,omitzero"` // the last visit or departure
+}
+
+// Until is when the agent is free to dream if nobody comes again; not after now when it is free already.
+func (s Standing) Until() time.Time {
+	until := s.Lock
+	for _, l := range s.Leases {
+		if l.Until.After(until) {
+			until = l.Until
+		}
+	}
+	return until
+}
+
+// Awake says whether somebody holds the agent awake.
+func (s Standing) Awake(now time.Time) bool { return s.Until().After(now) }
+
+// Store keeps leases and epochs. Each method is one atomic, durable step, safe across processes. It is kept by the same
+// store as memory, which refuses every fenced write of an older epoch (memory.ErrWoken) and a dream of an agent that is
+// awake (memory.ErrAwake).
+type Store interface {
+	// Arrive grants or renews the client's lease and the wake lock. When the agent was not awake, or a dream that has not been
+	// woken holds its slot, the same step raises the epoch, applies the mood that the woken dream would leave (unless the cause
+	// is an alarm), consumes the digest and keeps the Wake. An epoch is raised by exactly one of many simultaneous visits.
+	Arrive(ctx context.Context, v Visit) (Arrival, error)
+	// Depart ends a client's lease; lock is the wake lock that its going starts anew. A client without a lease changes nothing.
+	Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (Standing, error)
+	// Dismiss ends every lease and the lock, by the word of an operator.
+	Dismiss(ctx context.Context, agent string, now time.Time) (Standing, error)
+	// Standing tells who holds the agent awake; leases that have ended by now are left out. An agent nobody ever visited has
+	// the zero Standing.
+	Standing(ctx context.Context, agent string, now time.Time) (Standing, error)
+	// Epoch is the agent's newest: 0 before its first wake.
+	Epoch(ctx context.Context, agent string) (int64, error)
+	// Told notes that the agent's workflow has recorded the wake of an epoch; it never goes back.
+	Told(ctx context.Context, agent string, epoch int64) error
+	// Untold lists the newest wakes that no workflow has recorded yet, by agent.
+	Untold(ctx context.Context) (map[string]Wake, error)
+}
+
+// Ring tells every process to stop the deeds of an agent that began under an epoch before this one.
+type Ring struct {
+	Agent  string    `json:"agent"`
+	Epoch  int64     `json:"epoch"`
+	Cause  Cause     `json:"cause"`
+	At     time.Time `json:"at"`     // when the visit was received
+	Raised time.Time `json:"raised"` // when its epoch was durable
+	Local  bool      `json:"-"`      // it was rung in this process; a ring from elsewhere may be forged, and is checked against the store
+}
+
+// Bell carries rings. It may lose, repeat, delay or forge them: nothing durable rests on it.
+type Bell interface {
+	// Ring reaches the listeners of this process before it returns, and those of others soon.
+	Ring(ctx context.Context, r Ring) error
+	// Listen calls hear for every ring until stop is called, from any goroutine, quickly answered. It returns when it listens.
+	Listen(hear func(Ring)) (stop func(), err error)
+}
