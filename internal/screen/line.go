@@ -17,14 +17,14 @@ const subject = 12
 // Line tells one event on one line, never wider than the terminal: the time, what it is about, what happened. An event of a
 // type this version does not know is named, not hidden.
 func Line(e event.Event, st Style) string {
-	about, colour, text := tell(e)
+	about, colour, text := tell(e, st)
 	at := st.clock(e.At, "15:04:05")
 	room := st.columns() - len(at) - subject - 4
 	line := st.paint(faint, at) + "  " + st.paint(colour, pad(cut(Clean(about), subject), subject)) + "  " + cut(Clean(text), room)
 	return strings.TrimRight(line, " ")
 }
 
-func tell(e event.Event) (about string, colour ink, text string) {
+func tell(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "DreamStarted":
 		return read(e, func(p event.DreamStarted) (string, ink, string) {
@@ -61,11 +61,11 @@ func tell(e event.Event) (about string, colour ink, text string) {
 			return "onset", amber, fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"), p.Spent, p.Seconds, early(p.Reason))
 		})
 	}
-	return tellLater(e)
+	return tellLater(e, st)
 }
 
 // tellLater tells what follows the onset.
-func tellLater(e event.Event) (about string, colour ink, text string) {
+func tellLater(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "PhaseStarted":
 		return read(e, func(p event.PhaseStarted) (string, ink, string) {
@@ -121,7 +121,7 @@ func tellLater(e event.Event) (about string, colour ink, text string) {
 			return "dream", outcomeInk(p.Outcome), fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))
 		})
 	}
-	return e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))
+	return tellWaking(e, st)
 }
 
 // read decodes a payload and tells it, or tells that it cannot be read.

@@ -41,6 +41,17 @@ func announcements() []event.Event {
 		event.DreamEnded{Outcome: dream.Completed, Spent: 266_651, Kept: 12},
 		event.DreamEnded{Outcome: dream.Empty, Reason: "nothing rose above the floor", Spent: 1},
 		event.NothingAgain{Nights: 3},
+		event.AlarmRaised{Feed: "harbour", Rule: "price", Kind: "relative_change"},
+		event.AlarmAbort{Trigger: "harbour/price", Fragments: 3, Spent: 12_000},
+		event.AgentAwake{Epoch: 3, Cause: "knock", Dream: "dream/echo/0042"},
+		event.DreamInterrupted{
+			Cause: "knock", Epoch: 3, Sitting: 1, Phase: dream.Integration, Receipt: .62, Stop: 1.1, Preserve: 1.44, Switch: 6.2, Partials: 1, Significance: .4, Delta: .05,
+			Until: evening.Add(8 * time.Hour),
+		},
+		event.DreamInterrupted{Cause: "alarm", Epoch: 4, Sitting: 2, Phase: dream.REM, Light: true, Forced: true, Stop: 500, Switch: 700, Until: evening.Add(48 * time.Hour)},
+		event.DreamInterrupted{Cause: "operator", Epoch: 5, Sitting: 3, Phase: dream.Onset},
+		event.AgentAsleep{Epoch: 3},
+		event.DreamResumed{Sitting: 2, Phase: dream.REM, Left: 233_349},
 	}
 	var all []event.Event
 	for i, p := range payloads {

@@ -24,6 +24,7 @@ type NightReport struct {
 	BuiltIn     bool              // whether all words of the night are the built-in model's
 
 	BuiltInRoles []string // the roles that the built-in model had
+	Breaks       []Break  // where it was woken, Breaks of its events
 }
 
 // most is how many entries of a list the report shows before it only counts the rest.
@@ -44,7 +45,7 @@ func Report(r NightReport, st Style) string {
 	}
 	if len(r.Night.Phases) > 0 {
 		p.blank()
-		p.raw(Timeline(r.Night.Phases, st))
+		p.raw(Timeline(r.Night.Phases, st, r.Breaks...))
 	}
 	noticed(p, r.Fragments)
 	setAside(p, r)
@@ -61,7 +62,7 @@ func Report(r NightReport, st Style) string {
 // headline says plainly how the night ended. An empty night is never told as a success (Z7).
 func headline(p *page, r NightReport) {
 	n := r.Night
-	p.text("", sentence(r), headlineInk(n.Outcome))
+	p.text("", sentence(r)+goesOn(n, p.st), headlineInk(n.Outcome))
 	facts := []string{Clean(n.ID)}
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
 	if n.Tier != "" {
@@ -99,6 +100,9 @@ func sentence(r NightReport) string {
 	slept := ""
 	if d := n.Ended.Sub(n.At); !n.Ended.IsZero() && !n.At.IsZero() && d >= time.Second {
 		slept = " for " + span(d)
+		if n.Sittings > 1 {
+			slept = fmt.Sprintf(" in %d sittings within %s", n.Sittings, span(d))
+		}
 	}
 	kept := keptWords(r)
 	switch n.Outcome {
@@ -118,6 +122,14 @@ func sentence(r NightReport) string {
 		return fmt.Sprintf("%s was woken%s and kept %s.", who, because, kept)
 	}
 	return fmt.Sprintf("%s dreamt; the night ended as %q.", who, Clean(string(n.Outcome)))
+}
+
+// goesOn says until when a woken dream may be resumed.
+func goesOn(n dream.Night, st Style) string {
+	if !n.Resumable() {
+		return ""
+	}
+	return " It may go on until " + st.until(n.Until, n.Ended) + "."
 }
 
 // keptWords lists what a night has left, and apart from it what came back on return, which was kept before: "4 fragments and

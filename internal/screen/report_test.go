@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
@@ -49,6 +50,37 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 		b.WriteString(strings.Join(strings.SplitN(report, "\n", 4)[:3], "\n") + "\n\n")
 	}
 	golden(t, "headlines.txt", b.String())
+}
+
+// Z7: a woken dream that may go on is not over, and says until when it waits.
+func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
+	t.Parallel()
+	r := night()
+	r.Night.Outcome, r.Night.Reason, r.Night.Until, r.Night.Sittings = dream.Interrupted, "knock", r.Night.Ended.Add(8*time.Hour), 1
+	r.Breaks = []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}
+	r.Night.Phases = r.Night.Phases[:3]
+	r.Night.Phases[2].State = "stopped"
+	golden(t, "report-woken.txt", strings.SplitAfter(screen.Report(r, screen.Style{Width: 80}), "Noticed")[0])
+	r = night()
+	r.Night.Sittings = 3
+	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "echo dreamt in 3 sittings within 2 min 14 s and kept")
+}
+
+// What cannot be read marks nothing; a dream that went on waits no more.
+func TestTheBreaksOfADreamAreReadFromItsEvents(t *testing.T) {
+	t.Parallel()
+	tell := func(p event.Payload) event.Event {
+		return event.New(p.EventType(), "echo", "dream/echo/0042", evening, p)
+	}
+	broken := tell(event.DreamInterrupted{})
+	broken.Data = []byte("{")
+	woken := []event.Event{
+		tell(event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3}}), tell(event.DreamInterrupted{Phase: dream.REM}), broken,
+	}
+	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}, screen.Breaks(woken))
+	later := append(woken, tell(event.DreamResumed{Sitting: 2}), tell(event.DreamInterrupted{Phase: dream.Return}))
+	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3}, {Phase: dream.Return, Open: true}}, screen.Breaks(later))
+	require.Empty(t, screen.Breaks(nil))
 }
 
 func TestLongListsAreCounted(t *testing.T) {

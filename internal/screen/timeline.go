@@ -30,6 +30,7 @@ const (
 	drained = "!"
 	drop    = "✶" // a Dali interrupt: the bottle falls
 	caught  = "•" // a fragment
+	pause   = "‖" // somebody woke the dream here
 )
 
 // segment is how a phase appears: its labels, the longest first; what it keeps; the least columns it needs; and its share of
@@ -52,20 +53,21 @@ var segments = []segment{
 // Timeline draws a dream on one line, a segment per phase, with two lines of figures under it (S4, dream cycle timeline; H25). A segment is
 // about as wide as its phase's share of the money. Done is "=", what is ahead "-", what was skipped "·"; a running
 // segment has its head ">" where its spending stands, one that did not get to its end ends in "!". In the onset each Dali interrupt is a "✶" and each
-// capture a "•", as far as there is room. Terminals too narrow for that get a line per phase. There is no line break at the end.
-func Timeline(tallies []dream.Tally, st Style) string {
+// capture a "•", as far as there is room. Each waking between two sittings is a "‖" where the dream stood. Terminals too narrow for
+// that get a line per phase. There is no line break at the end.
+func Timeline(tallies []dream.Tally, st Style, breaks ...Break) string {
 	rows := make(map[dream.Phase]dream.Tally, len(tallies))
 	for _, t := range tallies {
-		rows[t.Phase] = t
+		rows[t.Phase] = waiting(t, breaks)
 	}
 	widths, fits := layout(rows, st.columns())
 	if !fits {
-		return ladder(rows, st)
+		return ladder(rows, breaks, st)
 	}
 	bar, figures, spend := st.paint(faint, "|"), "", ""
 	for i, s := range segments {
 		t, begun := rows[s.phase]
-		bar += st.segmentBar(s, t, begun, widths[i]) + st.paint(faint, "|")
+		bar += st.segmentBar(s, t, begun, breaks, widths[i]) + st.paint(faint, "|")
 		figures += " " + pad(firstFitting(figuresOf(s, t, begun), widths[i]), widths[i])
 		spend += " " + pad(firstFitting(spendOf(t, begun), widths[i]), widths[i])
 	}
@@ -106,12 +108,13 @@ func layout(rows map[dream.Phase]dream.Tally, columns int) ([]int, bool) {
 
 // segmentBar draws one segment in its colour, exactly columns wide: half of its cells, the label, the other half. A segment
 // whose cells have something to tell takes its shortest label, to have more of them.
-func (st Style) segmentBar(s segment, t dream.Tally, begun bool, columns int) string {
+func (st Style) segmentBar(s segment, t dream.Tally, begun bool, breaks []Break, columns int) string {
+	breaks = within(s.phase, breaks)
 	label := " " + firstFitting(s.labels, columns-4) + " "
-	if begun && (t.State == running || short(t)) && columns-width(label) < 7 {
+	if (begun && (t.State == running || short(t)) || len(breaks) > 0) && columns-width(label) < 7 {
 		label = " " + s.labels[len(s.labels)-1] + " "
 	}
-	cells := bar(t, begun, columns-width(label))
+	cells := paused(bar(t, begun, columns-width(label)), t, breaks)
 	colour, sparks := inkOf(s.phase), ""
 	switch {
 	case !begun || t.State == skipped:
@@ -131,6 +134,8 @@ func (st Style) segmentBar(s segment, t dream.Tally, begun bool, columns int) st
 			sparks = rest
 		case glyph == drained:
 			drawn.add(red, glyph)
+		case glyph == pause:
+			drawn.add(bold, glyph)
 		default:
 			drawn.add(colour, glyph)
 		}
@@ -199,14 +204,14 @@ func sparksOf(t dream.Tally, room int) string {
 }
 
 // ladder is the timeline of a narrow terminal: a line per phase.
-func ladder(rows map[dream.Phase]dream.Tally, st Style) string {
+func ladder(rows map[dream.Phase]dream.Tally, breaks []Break, st Style) string {
 	var lines []string
 	const bars = 12
 	for _, s := range segments {
 		short := s
 		short.labels = s.labels[len(s.labels)-1:]
 		t, begun := rows[s.phase]
-		line := st.paint(faint, "|") + st.segmentBar(short, t, begun, bars) + st.paint(faint, "|")
+		line := st.paint(faint, "|") + st.segmentBar(short, t, begun, breaks, bars) + st.paint(faint, "|")
 		room := st.columns() - bars - 3
 		spend := firstFitting(spendOf(t, begun), room/2)
 		figures := firstFitting(figuresOf(s, t, begun), room-width(spend)-1)

@@ -25,21 +25,25 @@ func TestTheTimelineOfANight(t *testing.T) {
 	nights := []struct {
 		name    string
 		tallies []dream.Tally
+		breaks  []screen.Break
 	}{
-		{"before it begins", nil},
-		{"in the onset", []dream.Tally{state(early, "running", "")}},
-		{"in replay", []dream.Tally{all[0], state(all[1], "running", "")}},
-		{"over", all},
-		{"without onset", []dream.Tally{state(dream.Tally{Phase: dream.Onset}, "skipped", "budget"), all[1], all[2], all[3], all[4]}},
-		{"out of money", []dream.Tally{all[0], state(all[1], "exhausted", "cap"), state(dream.Tally{Phase: dream.REM, Cap: 175_000}, "skipped", "exhausted")}},
-		{"cancelled in replay, and a return that failed", []dream.Tally{all[0], state(all[1], "stopped", "cancelled"), state(all[4], "failed", "")}},
-		{"free of charge", free},
-		{"a rich night", []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 170, Cycles: 20, Kept: 64, Spent: 99_999_999, Cap: 100 * budget.Dollar}, {Phase: dream.NREM, State: "ran", Calls: 1200, Spent: 123_456_789, Cap: budget.Unlimited}}},
+		{"before it begins", nil, nil},
+		{"in the onset", []dream.Tally{state(early, "running", "")}, nil},
+		{"in replay", []dream.Tally{all[0], state(all[1], "running", "")}, nil},
+		{"over", all, nil},
+		{"without onset", []dream.Tally{state(dream.Tally{Phase: dream.Onset}, "skipped", "budget"), all[1], all[2], all[3], all[4]}, nil},
+		{"out of money", []dream.Tally{all[0], state(all[1], "exhausted", "cap"), state(dream.Tally{Phase: dream.REM, Cap: 175_000}, "skipped", "exhausted")}, nil},
+		{"cancelled in replay, and a return that failed", []dream.Tally{all[0], state(all[1], "stopped", "cancelled"), state(all[4], "failed", "")}, nil},
+		{"free of charge", free, nil},
+		{"a rich night", []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 170, Cycles: 20, Kept: 64, Spent: 99_999_999, Cap: 100 * budget.Dollar}, {Phase: dream.NREM, State: "ran", Calls: 1200, Spent: 123_456_789, Cap: budget.Unlimited}}, nil},
+		{"woken in replay, waiting", []dream.Tally{all[0], state(all[1], "stopped", "")}, []screen.Break{{Phase: dream.NREM, Calls: 12, Open: true}}},
+		{"resumed, woken again before imagination", []dream.Tally{all[0], all[1]}, []screen.Break{{Phase: dream.NREM, Calls: 6}, {Phase: dream.REM, Open: true}}},
+		{"over in three sittings", all, []screen.Break{{Phase: dream.Onset, Calls: 13}, {Phase: dream.Integration}}},
 	}
 	for file, st := range styles {
 		var b strings.Builder
 		for _, n := range nights {
-			b.WriteString("# " + n.name + "\n" + screen.Timeline(n.tallies, st) + "\n\n")
+			b.WriteString("# " + n.name + "\n" + screen.Timeline(n.tallies, st, n.breaks...) + "\n\n")
 		}
 		golden(t, "timeline-"+file, b.String())
 	}

@@ -1,0 +1,105 @@
+package screen
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// tellWaking tells what comes between the sittings of a dream.
+func tellWaking(e event.Event, st Style) (about string, colour ink, text string) {
+	switch e.Type {
+	case "AlarmRaised":
+		return read(e, func(p event.AlarmRaised) (string, ink, string) {
+			return "alarm", red, fmt.Sprintf("%s/%s fired (%s)", p.Feed, p.Rule, p.Kind)
+		})
+	case "AlarmAbort":
+		return read(e, func(p event.AlarmAbort) (string, ink, string) {
+			return "onset", red, fmt.Sprintf("ended by the alarm %s: %s saved, %s", p.Trigger, count(p.Fragments, "fragment"), p.Spent)
+		})
+	case "AgentAwake":
+		return read(e, func(p event.AgentAwake) (string, ink, string) {
+			text := fmt.Sprintf("by %s, epoch %d", CauseName(p.Cause), p.Epoch)
+			if p.Dream != "" {
+				text += ", out of " + p.Dream
+			}
+			return "awake", gold, text
+		})
+	case "AgentAsleep":
+		return read(e, func(p event.AgentAsleep) (string, ink, string) {
+			return "asleep", faint, "nobody holds the agent awake any more"
+		})
+	case "DreamInterrupted":
+		return read(e, func(p event.DreamInterrupted) (string, ink, string) { return "woken", amber, interruption(p, e.At, st) })
+	case "DreamResumed":
+		return read(e, func(p event.DreamResumed) (string, ink, string) {
+			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Sitting, phaseName(p.Phase), p.Left)
+		})
+	}
+	return e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))
+}
+
+// interruption tells the most important first, since a narrow terminal cuts the rest.
+func interruption(p event.DreamInterrupted, at time.Time, st Style) string {
+	text := fmt.Sprintf("by %s in %s (%s)", CauseName(p.Cause), phaseName(p.Phase), SleepName(p.Light))
+	if p.Until.IsZero() {
+		text += ", for good"
+	} else {
+		text += ", resumable to " + st.until(p.Until, at)
+	}
+	text += fmt.Sprintf("; %s: receipt %s, stop %s, preserve %s, switch %s",
+		Millis(p.Receipt+p.Stop+p.Preserve+p.Switch), Millis(p.Receipt), Millis(p.Stop), Millis(p.Preserve), Millis(p.Switch))
+	if p.Forced {
+		text += ", forced"
+	}
+	if p.Partials > 0 {
+		text += fmt.Sprintf("; %s cut, worth %s", count(p.Partials, "thought"), score(p.Significance))
+	}
+	if p.Delta > 0 {
+		text += "; mood moved by " + score(p.Delta)
+	}
+	return text
+}
+
+// CauseName says what woke an agent: a knock, an alarm, an operator.
+func CauseName(cause string) string {
+	switch cause {
+	case "":
+		return "somebody"
+	case "knock":
+		return "a knock"
+	}
+	return "an " + cause
+}
+
+// SleepName says how deep an interrupted dream was (W8).
+func SleepName(light bool) string {
+	if light {
+		return "light"
+	}
+	return "deep"
+}
+
+// Millis writes a number of milliseconds for people: 0.62 ms, 4.2 ms, 131 ms, 1.2 s.
+func Millis(ms float64) string {
+	switch {
+	case ms <= 0:
+		return "0 ms"
+	case ms < 1:
+		return fmt.Sprintf("%.2f ms", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 1000:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", ms/1000)
+}
+
+// until writes a time to come: the clock alone when it is within a day.
+func (st Style) until(at, now time.Time) string {
+	if at.Sub(now) < 24*time.Hour {
+		return st.clock(at, "15:04")
+	}
+	return st.clock(at, "2 Jan 15:04")
+}
