@@ -1,0 +1,273 @@
+package presencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// How much happens in a race: the visitors' leases are a few ticks of its clock, so that the agent often falls asleep.
+const (
+	visitors, callsEach = 4, 120
+	dreamers, nightEach = 3, 60
+	writesANight        = 6
+)
+
+// Race lets visitors come and go and dreams write for one agent, all at once, through the handles given, which are one
+// deployment's. It says what is wrong when a sitting of an older epoch wrote in a step that began after Arrive had answered
+// a newer one, when what was said of a wake changed, when an epoch was raised twice or never, or when a mood or a digest was
+// given twice. Who does what follows from the seed; who is first does not.
+func Race(ctx context.Context, seed uint64, handles ...Store) error {
+	if len(handles) == 0 {
+		return errors.New("no store to hold a race over")
+	}
+	r := &race{wakes: map[int64]presence.Wake{}, raised: map[int64]int{}}
+	var wg sync.WaitGroup
+	begin := func(i int, run func(context.Context, Store, *rand.Rand, string) error) {
+		dice := rand.New(rand.NewPCG(seed, uint64(i)))
+		wg.Go(func() { r.fault(run(ctx, handles[i%len(handles)], dice, fmt.Sprint(i))) })
+	}
+	for i := range visitors {
+		begin(i, r.visitor)
+	}
+	for i := range dreamers {
+		begin(visitors+i, r.dreamer)
+	}
+	wg.Wait()
+	for _, s := range handles {
+		r.fault(r.agrees(ctx, s))
+	}
+	if err := errors.Join(r.faults...); err != nil {
+		return fmt.Errorf("race with seed %d: %w", seed, err)
+	}
+	return nil
+}
+
+type race struct {
+	tick   atomic.Int64
+	newest atomic.Int64 // epoch that an Arrive has answered
+
+	mu     sync.Mutex
+	wakes  map[int64]presence.Wake
+	raised map[int64]int
+	wrote  int // by sittings that held their epoch
+	woken  int // writes refused for their epoch
+	faults []error
+}
+
+func (r *race) fault(err error) {
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.faults = append(r.faults, err)
+	}
+}
+
+func (r *race) now() time.Time { return at(time.Duration(r.tick.Add(1)) * time.Millisecond) }
+
+func (r *race) visitor(ctx context.Context, s Store, dice *rand.Rand, name string) error {
+	for range callsEach {
+		var err error
+		switch dice.IntN(8) {
+		case 0, 1, 2:
+			err = r.knock(ctx, s, dice, name)
+		case 3, 4:
+			_, err = s.Depart(ctx, echo, name, r.now(), time.Duration(dice.IntN(2))*time.Millisecond)
+		case 5:
+			_, err = s.Dismiss(ctx, echo, r.now())
+		default:
+			err = r.look(ctx, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *race) knock(ctx context.Context, s Store, dice *rand.Rand, name string) error {
+	v := presence.Visit{Agent: echo, Client: name, Cause: presence.Knock, Now: r.now()}
+	v.For, v.Lock = time.Duration(1+dice.IntN(3))*time.Millisecond, time.Duration(dice.IntN(3))*time.Millisecond
+	if dice.IntN(4) == 0 {
+		v.Cause = presence.Alarm
+	}
+	a, err := s.Arrive(ctx, v)
+	if err != nil {
+		return err
+	}
+	for old := r.newest.Load(); old < a.Epoch && !r.newest.CompareAndSwap(old, a.Epoch); old = r.newest.Load() {
+	}
+	if a.Raised {
+		r.mu.Lock()
+		r.raised[a.Epoch]++
+		r.mu.Unlock()
+	}
+	return r.says(a.Wake)
+}
+
+func (r *race) look(ctx context.Context, s Store) error {
+	before := r.newest.Load()
+	st, err := s.Standing(ctx, echo, at(time.Duration(r.tick.Load())*time.Millisecond))
+	if err != nil || st.Last == nil {
+		return err
+	}
+	if st.Epoch < before || st.Last.Epoch != st.Epoch {
+		return fmt.Errorf("after epoch %d was raised, standing told epoch %d and wake %d", before, st.Epoch, st.Last.Epoch)
+	}
+	return r.says(*st.Last)
+}
+
+// says compares what is told of a wake with what was told first.
+func (r *race) says(w presence.Wake) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first, known := r.wakes[w.Epoch]
+	if !known {
+		r.wakes[w.Epoch] = w
+		return nil
+	}
+	if !reflect.DeepEqual(first, w) {
+		return fmt.Errorf("wake %d was %+v and became %+v", w.Epoch, first, w)
+	}
+	return nil
+}
+
+func (r *race) dreamer(ctx context.Context, s Store, dice *rand.Rand, name string) error {
+	for night := range nightEach {
+		before := r.newest.Load()
+		want := memory.Slot{Fence: memory.Fence{Dream: "d" + name, Run: "r"}, Since: r.now()}
+		got, err := s.TakeSlot(ctx, echo, want, memory.Fence{})
+		if errors.Is(err, memory.ErrTaken) || errors.Is(err, memory.ErrAwake) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if got.Epoch < before {
+			return fmt.Errorf("dream %s began at epoch %d after %d was raised", name, got.Epoch, before)
+		}
+		if err := r.night(ctx, s, dice, got.Fence, fmt.Sprintf("%s/%d", name, night)); err != nil {
+			return err
+		}
+		if err := s.FreeSlot(ctx, echo, got.Fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// night writes until it is woken; sometimes somebody knocks in the midst of it for certain.
+func (r *race) night(ctx context.Context, s Store, dice *rand.Rand, f memory.Fence, name string) error {
+	knocked := dice.IntN(2 * writesANight)
+	for i := range writesANight {
+		if i == knocked {
+			if err := r.knock(ctx, s, dice, "caller of "+name); err != nil {
+				return err
+			}
+		}
+		before := r.newest.Load()
+		affect := mood.PAD{Pleasure: dice.Float64(), Arousal: -dice.Float64()}
+		id := fmt.Sprintf("%s/%d", name, i)
+		err := commit(ctx, s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: &affect, Digest: []string{id}}})
+		if dice.IntN(2) == 0 && err == nil {
+			before = r.newest.Load()
+			_, err = s.PutNote(ctx, echo, f, id, []byte(id))
+		}
+		switch {
+		case errors.Is(err, memory.ErrWoken):
+			return r.lastWords(ctx, s, f, id)
+		case err != nil:
+			return err
+		case f.Epoch < before:
+			return fmt.Errorf("the sitting of epoch %d wrote after %d was raised", f.Epoch, before)
+		}
+		r.mu.Lock()
+		r.wrote++
+		r.mu.Unlock()
+	}
+	return nil
+}
+
+func (r *race) lastWords(ctx context.Context, s Store, f memory.Fence, id string) error {
+	r.mu.Lock()
+	r.woken++
+	r.mu.Unlock()
+	epoch, err := s.Epoch(ctx, echo)
+	if err != nil {
+		return err
+	}
+	if epoch <= f.Epoch {
+		return fmt.Errorf("the sitting of epoch %d was refused although the agent's is %d", f.Epoch, epoch)
+	}
+	if _, err := s.PutNote(ctx, echo, f, memory.LateNote+id, nil); err != nil {
+		return fmt.Errorf("late note: %w", err)
+	}
+	if err := commit(ctx, s, memory.Write{Fence: f, Late: true}); err != nil {
+		return fmt.Errorf("late write: %w", err)
+	}
+	return nil
+}
+
+// agrees holds the end to the whole story: every epoch raised once, every mood applied once, every entry told once.
+func (r *race) agrees(ctx context.Context, s Store) error {
+	epoch, err := s.Epoch(ctx, echo)
+	if err != nil {
+		return err
+	}
+	affect, err := s.Affect(ctx, echo)
+	if err != nil {
+		return err
+	}
+	if err := r.look(ctx, s); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if epoch != r.newest.Load() || len(r.raised) != int(epoch) || r.wrote == 0 || r.woken == 0 {
+		return fmt.Errorf("the epoch is %d, %d was the newest told, %d were raised; %d writes went through and %d did not", epoch, r.newest.Load(),
+			len(r.raised), r.wrote, r.woken)
+	}
+	var before mood.PAD
+	told := map[string]bool{}
+	for n := int64(1); n <= epoch; n++ {
+		w := r.wakes[n]
+		if r.raised[n] != 1 {
+			return fmt.Errorf("epoch %d was raised %d times", n, r.raised[n])
+		}
+		if w.Delta != before.Distance(w.Affect) || w.Cause == presence.Alarm && w.Delta != 0 {
+			return fmt.Errorf("wake %d by %s moved %+v to %+v and calls it %v", n, w.Cause, before, w.Affect, w.Delta)
+		}
+		before = w.Affect
+		for _, id := range w.Digest {
+			if told[id] {
+				return fmt.Errorf("entry %s is in two digests", id)
+			}
+			told[id] = true
+		}
+	}
+	if affect.PAD != before {
+		return fmt.Errorf("the affect is %+v and the last wake left %+v", affect.PAD, before)
+	}
+	return nil
+}
+
+// Heedless is a store that never looks at a writer's epoch: the negative control of Race.
+func Heedless(s Store) Store { return heedless{s} }
+
+type heedless struct{ Store }
+
+func (h heedless) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+	if w.Fence != (memory.Fence{}) {
+		w.Fence.Epoch = 1 << 40
+	}
+	return h.Store.Commit(ctx, w)
+}

@@ -1,0 +1,18 @@
+package presencetest
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var races = []clause{
+	{"NoRaceLetsAnOlderSittingWrite", func(t *testing.T, s Store) { raceHolds(t, s) }},
+}
+
+func raceHolds(t *testing.T, handles ...Store) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	require.NoError(t, Race(t.Context(), seed, handles...))
+}

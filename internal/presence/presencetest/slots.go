@@ -1,0 +1,84 @@
+package presencetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var slots = []clause{
+	{"NoDreamBeginsWhileSomebodyIsThere", noDreamWhileAwake},
+	{"ASlotTellsTheEpochItWasTakenAt", slotTellsEpoch},
+	{"OneDreamAndRunAreOneHolderWhateverTheirEpoch", oneHolder},
+}
+
+func noDreamWhileAwake(t *testing.T, s Store) {
+	v := visit("web", 0)
+	v.For = time.Second
+	raise(t, s, v)
+	for _, since := range []time.Duration{0, time.Second - 1, time.Second, lock - 1} {
+		_, err := s.TakeSlot(t.Context(), echo, slot("echo/0001", since), memory.Fence{})
+		require.ErrorIs(t, err, memory.ErrAwake, since)
+	}
+	held, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, held)
+	f := sleep(t, s, "echo/0001", lock)
+	v.Now, v.Cause = at(lock), "alarm"
+	raise(t, s, v)
+	got, err := s.TakeSlot(t.Context(), echo, slot("echo/0001", lock), memory.Fence{})
+	require.NoError(t, err, "a slot that is held is confirmed, awake or not")
+	require.Equal(t, f, got.Fence)
+	got, err = s.TakeSlot(t.Context(), echo, slot("echo/0002", lock), memory.Fence{})
+	require.ErrorIs(t, err, memory.ErrTaken)
+	require.Equal(t, f, got.Fence, "who holds it is told, awake or not")
+	_, err = s.TakeSlot(t.Context(), echo, slot("echo/0002", lock), f)
+	require.ErrorIs(t, err, memory.ErrAwake)
+	got, err = s.TakeSlot(t.Context(), echo, slot("echo/0002", 2*lock), f)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, got.Epoch)
+}
+
+func slotTellsEpoch(t *testing.T, s Store) {
+	asked := slot("echo/0001", 0)
+	asked.Epoch = 77
+	got, err := s.TakeSlot(t.Context(), echo, asked, memory.Fence{})
+	require.NoError(t, err)
+	require.Zero(t, got.Epoch, "whatever was asked")
+	raise(t, s, visit("web", 0))
+	got, err = s.TakeSlot(t.Context(), echo, asked, memory.Fence{})
+	require.NoError(t, err)
+	require.Zero(t, got.Epoch, "confirming makes no sitting younger")
+	require.NoError(t, s.FreeSlot(t.Context(), echo, got.Fence))
+	got, err = s.TakeSlot(t.Context(), echo, slot("echo/0001", hold), memory.Fence{})
+	require.NoError(t, err)
+	require.EqualValues(t, 1, got.Epoch)
+	held, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]memory.Slot{echo: got}, held)
+}
+
+func oneHolder(t *testing.T, s Store) {
+	first := slot("echo/0001", 0)
+	first.Epoch = 5
+	got, err := s.TakeSlot(t.Context(), echo, first, memory.Fence{})
+	require.NoError(t, err)
+	elder := got.Fence
+	elder.Epoch = 41
+	second := slot("echo/0002", 0)
+	second, err = s.TakeSlot(t.Context(), echo, second, elder)
+	require.NoError(t, err, "a thief names the holder, not its epoch")
+	younger := second.Fence
+	younger.Epoch = 42
+	require.NoError(t, s.FreeSlot(t.Context(), echo, younger))
+	held, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, held)
+	_, err = s.TakeSlot(t.Context(), echo, first, memory.Fence{Epoch: 9}) // free: nothing is stolen
+	require.NoError(t, err)
+	_, err = s.TakeSlot(t.Context(), echo, slot("echo/0003", 0), memory.Fence{Epoch: 9})
+	require.ErrorIs(t, err, memory.ErrTaken)
+}

@@ -1,0 +1,159 @@
+package presencetest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+var visits = []clause{
+	{"AnAgentNobodyVisitedHasNoStanding", nobodyVisited},
+	{"TheFirstVisitRaises", firstVisitRaises},
+	{"RenewalsDoNotRaise", renewalsDoNotRaise},
+	{"ARenewalNeverShortens", renewalNeverShortens},
+	{"AVisitAfterTheLeaseRaisesAgain", visitAfterLeaseRaises},
+	{"TheLockOutlastsAShortLease", lockOutlastsLease},
+	{"AgentsAreApart", agentsAreApart},
+	{"OneOfManySimultaneousVisitsRaises", oneOfManyRaises},
+	{"ABadVisitIsRefusedAndChangesNothing", badVisitRefused},
+}
+
+func nobodyVisited(t *testing.T, s Store) {
+	require.Zero(t, standing(t, s, 0))
+	require.Zero(t, epoch(t, s))
+	untold, err := s.Untold(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, untold)
+}
+
+func firstVisitRaises(t *testing.T, s Store) {
+	a := arrive(t, s, visit("web", 0))
+	require.True(t, a.Raised)
+	require.Empty(t, a.Digest)
+	want := presence.Wake{Agent: echo, Epoch: 1, Cause: presence.Knock, Client: "web", At: dawn, Digest: a.Digest}
+	require.Equal(t, want, a.Wake)
+	require.EqualValues(t, 1, epoch(t, s))
+	require.Equal(t, presence.Standing{
+		Epoch: 1, Lock: at(lock), Last: &want, Seen: dawn,
+		Leases: []presence.Lease{{Client: "web", Cause: presence.Knock, Since: dawn, Until: at(hold)}},
+	}, standing(t, s, 0))
+}
+
+func renewalsDoNotRaise(t *testing.T, s Store) {
+	first := raise(t, s, visit("web", 0))
+	for _, v := range []presence.Visit{visit("web", 30*time.Second), visit("web", 80*time.Second), visit("app", 100*time.Second)} {
+		a := arrive(t, s, v)
+		require.False(t, a.Raised)
+		require.Equal(t, first, a.Wake)
+	}
+	st := standing(t, s, 100*time.Second)
+	require.Equal(t, []presence.Lease{
+		{Client: "app", Cause: presence.Knock, Since: at(100 * time.Second), Until: at(160 * time.Second)},
+		{Client: "web", Cause: presence.Knock, Since: dawn, Until: at(140 * time.Second)},
+	}, st.Leases)
+	require.Equal(t, at(105*time.Second), st.Lock)
+	require.Equal(t, at(100*time.Second), st.Seen)
+	require.Equal(t, &first, st.Last)
+	require.EqualValues(t, 1, st.Epoch)
+}
+
+// renewalNeverShortens: who was promised to be kept awake until an hour is, however late another renewal of theirs comes in.
+func renewalNeverShortens(t *testing.T, s Store) {
+	raise(t, s, visit("web", 10*time.Second))
+	late := visit("web", 0)
+	late.For, late.Lock = time.Second, 0
+	require.False(t, arrive(t, s, late).Raised)
+	st := standing(t, s, 10*time.Second)
+	require.Len(t, st.Leases, 1)
+	require.Equal(t, at(10*time.Second+hold), st.Leases[0].Until)
+	require.Equal(t, at(10*time.Second+lock), st.Lock)
+	require.Equal(t, at(10*time.Second), st.Seen)
+}
+
+func visitAfterLeaseRaises(t *testing.T, s Store) {
+	raise(t, s, visit("web", 0))
+	require.Equal(t, []string{"web"}, clients(standing(t, s, hold-1).Leases))
+	require.Empty(t, standing(t, s, hold).Leases, "a lease has ended at its Until")
+	require.False(t, arrive(t, s, visit("app", hold-1)).Raised)
+	w := raise(t, s, visit("web", 2*hold))
+	require.EqualValues(t, 2, w.Epoch)
+	st := standing(t, s, 2*hold)
+	require.Equal(t, []presence.Lease{{Client: "web", Cause: presence.Knock, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
+	require.Equal(t, &w, st.Last)
+	last := raise(t, s, visit("app", 3*hold))
+	require.EqualValues(t, 3, last.Epoch, "who comes when the last lease ends wakes the agent")
+}
+
+func lockOutlastsLease(t *testing.T, s Store) {
+	v := visit("web", 0)
+	v.For = time.Second
+	raise(t, s, v)
+	st := standing(t, s, 3*time.Second)
+	require.Empty(t, st.Leases)
+	require.True(t, st.Awake(at(3*time.Second)))
+	require.Equal(t, at(lock), st.Until())
+	v.Now, v.Lock = at(lock-1), 0
+	require.False(t, arrive(t, s, v).Raised)
+	v.Now = at(lock - 1 + time.Second)
+	require.True(t, arrive(t, s, v).Raised)
+}
+
+func agentsAreApart(t *testing.T, s Store) {
+	raise(t, s, visit("web", 0))
+	other := visit("web", 0)
+	other.Agent = vega
+	w := raise(t, s, other)
+	require.EqualValues(t, 1, w.Epoch)
+	_, err := s.Dismiss(t.Context(), vega, at(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, []string{"web"}, clients(standing(t, s, time.Second).Leases))
+	require.EqualValues(t, 1, epoch(t, s))
+}
+
+func oneOfManyRaises(t *testing.T, s Store) {
+	const visitors, rounds = 16, 5
+	for round := range rounds {
+		var raised atomic.Int32
+		wakes := make([]presence.Wake, visitors)
+		together(t, visitors, func(ctx context.Context, i int) error {
+			a, err := s.Arrive(ctx, visit(fmt.Sprint("client ", i), time.Duration(round)*time.Hour))
+			if a.Raised {
+				raised.Add(1)
+			}
+			wakes[i] = a.Wake
+			return err
+		})
+		require.EqualValues(t, 1, raised.Load())
+		for _, w := range wakes {
+			require.Equal(t, wakes[0], w)
+			require.EqualValues(t, round+1, w.Epoch)
+		}
+		require.Len(t, standing(t, s, time.Duration(round)*time.Hour).Leases, visitors)
+	}
+}
+
+func badVisitRefused(t *testing.T, s Store) {
+	bad := func(field string, spoil func(*presence.Visit)) {
+		t.Helper()
+		v := visit("web", 0)
+		spoil(&v)
+		a, err := s.Arrive(t.Context(), v)
+		require.ErrorContains(t, err, field)
+		require.Zero(t, a)
+	}
+	bad("agent", func(v *presence.Visit) { v.Agent = "" })
+	bad("client", func(v *presence.Visit) { v.Client = "" })
+	bad("cause", func(v *presence.Visit) { v.Cause = "boredom" })
+	bad("now", func(v *presence.Visit) { v.Now = time.Time{} })
+	bad("lease", func(v *presence.Visit) { v.For = 0 })
+	bad("lease", func(v *presence.Visit) { v.For = -time.Second })
+	bad("lock", func(v *presence.Visit) { v.Lock = -time.Second })
+	require.Zero(t, standing(t, s, 0))
+	require.Zero(t, epoch(t, s))
+}

@@ -1,0 +1,168 @@
+package presencetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+var wakes = []clause{
+	{"AKnockAppliesTheMoodOfTheDreamOnce", knockAppliesMood},
+	{"AnAlarmAppliesNoMood", alarmAppliesNone},
+	{"TheNewestMoodCounts", newestMoodCounts},
+	{"AMoodGoesWithTheSlot", moodGoesWithSlot},
+	{"TheMoodOfAWakeIsUndoneWithItsDream", moodUndone},
+	{"ADreamThatSleepsOnIsWokenAlthoughSomebodyIsThere", unwokenDreamRaises},
+	{"WhatAWakeFixedNeverChanges", wakeIsFrozen},
+	{"AMoodOutsideItsRangeIsRefused", badMoodRefused},
+}
+
+var (
+	joy    = mood.PAD{Pleasure: .5, Arousal: .25, Dominance: -.125}
+	sorrow = mood.PAD{Pleasure: -.5}
+)
+
+func knockAppliesMood(t *testing.T, s Store) {
+	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy, "entry")
+	require.Equal(t, sorrow, affectOf(t, s), "until somebody knocks, nothing moves")
+	w := raise(t, s, visit("web", time.Second))
+	require.Equal(t, presence.Wake{
+		Agent: echo, Epoch: 1, Cause: presence.Knock, Client: "web", At: at(time.Second), Dream: "echo/0001",
+		Affect: joy, Delta: sorrow.Distance(joy), Digest: []string{"entry"},
+	}, w)
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, dream.Affect{PAD: joy, Since: at(time.Second), Cause: "echo/0001"}, a)
+	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
+	again := raise(t, s, visit("web", time.Hour)) // the slot is still held by the dream that was woken
+	require.Equal(t, "echo/0001", again.Dream)
+	require.Equal(t, sorrow, again.Affect)
+	require.Zero(t, again.Delta)
+	require.Empty(t, again.Digest)
+	require.Equal(t, sorrow, affectOf(t, s))
+}
+
+func alarmAppliesNone(t *testing.T, s Store) {
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy, "entry")
+	alarm := visit("alarm/tides", 0)
+	alarm.Cause = presence.Alarm
+	w := raise(t, s, alarm)
+	require.Equal(t, "echo/0001", w.Dream)
+	require.Zero(t, w.Affect)
+	require.Zero(t, w.Delta)
+	require.Equal(t, []string{"entry"}, w.Digest)
+	require.Zero(t, affectOf(t, s))
+	later := raise(t, s, visit("web", time.Hour))
+	require.Zero(t, later.Affect, "what an alarm let fall, no knock picks up")
+	require.Zero(t, later.Delta)
+	operator := visit("operator", 2*time.Hour)
+	operator.Cause = presence.Operator
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+	foresee(t, s, sleep(t, s, "echo/0002", 90*time.Minute), &joy)
+	require.Equal(t, joy, raise(t, s, operator).Affect)
+}
+
+func newestMoodCounts(t *testing.T, s Store) {
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy)
+	foresee(t, s, f, &sorrow)
+	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: f})) // says nothing of it
+	require.Equal(t, sorrow, raise(t, s, visit("web", 0)).Affect)
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+	f = sleep(t, s, "echo/0002", time.Hour)
+	foresee(t, s, f, &joy)
+	foresee(t, s, f, nil)
+	w := raise(t, s, visit("web", time.Hour))
+	require.Equal(t, sorrow, w.Affect, "the waking mood stays")
+	require.Zero(t, w.Delta)
+}
+
+func moodGoesWithSlot(t *testing.T, s Store) {
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy, "entry")
+	_, err := s.TakeSlot(t.Context(), echo, slot("echo/0001", time.Second), memory.Fence{}) // confirms
+	require.NoError(t, err)
+	thief, err := s.TakeSlot(t.Context(), echo, slot("echo/0002", time.Second), f)
+	require.NoError(t, err)
+	w := raise(t, s, visit("web", 0))
+	require.Equal(t, "echo/0002", w.Dream)
+	require.Zero(t, w.Affect)
+	require.Equal(t, []string{"entry"}, w.Digest)
+	require.NoError(t, s.FreeSlot(t.Context(), echo, thief.Fence))
+	f = sleep(t, s, "echo/0003", time.Hour)
+	foresee(t, s, f, &joy, "another")
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+	w = raise(t, s, visit("web", 2*time.Hour))
+	require.Empty(t, w.Dream)
+	require.Zero(t, w.Affect)
+	require.Equal(t, []string{"another"}, w.Digest)
+}
+
+func moodUndone(t *testing.T, s Store) {
+	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy)
+	w := raise(t, s, visit("web", 0))
+	require.Equal(t, joy, affectOf(t, s))
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+	_, err := s.Undo(t.Context(), echo, "echo/0001")
+	require.NoError(t, err)
+	require.Equal(t, sorrow, affectOf(t, s))
+	require.Equal(t, &w, standing(t, s, 0).Last, "what was said was said")
+}
+
+// unwokenDreamRaises: by two clocks a dream may have begun while a visitor's lease still holds.
+func unwokenDreamRaises(t *testing.T, s Store) {
+	raise(t, s, visit("web", 0))
+	f := sleep(t, s, "echo/0001", 2*hold)
+	require.EqualValues(t, 1, f.Epoch)
+	foresee(t, s, f, &joy)
+	v := visit("web", 10*time.Second)
+	w := raise(t, s, v)
+	require.EqualValues(t, 2, w.Epoch)
+	require.Equal(t, "echo/0001", w.Dream)
+	require.Equal(t, joy, w.Affect)
+	require.False(t, arrive(t, s, v).Raised, "it is woken once")
+	require.ErrorIs(t, commit(t.Context(), s, memory.Write{Fence: f}), memory.ErrWoken)
+}
+
+func wakeIsFrozen(t *testing.T, s Store) {
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy, "entry")
+	w := raise(t, s, visit("web", 0))
+	require.Error(t, commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: &sorrow, Digest: []string{"late"}}}))
+	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: f, Late: true}))
+	require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+	resumed := sleep(t, s, "echo/0001", 2*hold)
+	foresee(t, s, resumed, &sorrow, "resumed")
+	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: resumed, Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "echo/0001"}}))
+	require.NoError(t, s.Told(t.Context(), echo, 1))
+	require.Equal(t, &w, standing(t, s, 2*hold).Last)
+	next := raise(t, s, visit("web", 3*hold))
+	require.Equal(t, []string{"resumed"}, next.Digest)
+	require.Equal(t, &next, standing(t, s, 3*hold).Last)
+	next.Digest[0] = "scribbled over"
+	require.Equal(t, []string{"resumed"}, standing(t, s, 3*hold).Last.Digest, "answers are copies")
+}
+
+func badMoodRefused(t *testing.T, s Store) {
+	f := sleep(t, s, "echo/0001", 0)
+	foresee(t, s, f, &joy)
+	wild := mood.PAD{Arousal: 2}
+	err := commit(t.Context(), s, memory.Write{Fence: f, Waking: &memory.Waking{Mood: &wild, Digest: []string{"entry"}}})
+	require.ErrorContains(t, err, "arousal")
+	err = commit(t.Context(), s, memory.Write{Waking: &memory.Waking{Mood: &sorrow, Digest: []string{"entry"}}})
+	require.ErrorContains(t, err, "mood", "nobody awake foresees a mood: it goes with the slot")
+	w := raise(t, s, visit("web", 0))
+	require.Equal(t, joy, w.Affect)
+	require.Empty(t, w.Digest)
+}

@@ -1,0 +1,44 @@
+package presence
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Validate names every field of a visit that is wrong and what would be right.
+func (v Visit) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if v.Agent == "" {
+		fault("agent is empty")
+	}
+	if v.Client == "" {
+		fault("client is empty; an alarm comes as \"alarm/<feed>\"")
+	}
+	switch v.Cause {
+	case Knock, Alarm, Operator:
+	default:
+		fault("cause is %q; causes are knock, alarm and operator", v.Cause)
+	}
+	if v.Now.IsZero() {
+		fault("now is not given")
+	}
+	if v.For <= 0 {
+		fault("the lease is for %v; it must hold longer than nothing", v.For)
+	}
+	if v.Lock < 0 {
+		fault("lock is %v; it must not be negative", v.Lock)
+	}
+	return errors.Join(faults...)
+}
+
+// Validate says what is wrong with a ring.
+func (r Ring) Validate() error {
+	if r.Agent == "" {
+		return errors.New("ring: agent is empty")
+	}
+	if r.Epoch < 1 {
+		return fmt.Errorf("ring for %s: epoch is %d; the first is 1", r.Agent, r.Epoch)
+	}
+	return nil
+}
