@@ -33,6 +33,8 @@ type Agent struct {
 	Feed      string          `json:"feed,omitempty"`
 	Auto      bool            `json:"auto"` // dream by itself when idle
 	Created   time.Time       `json:"created"`
+
+	Vitality *float64 `json:"vitality,omitempty"` // in [0, 1], set from outside; nil: what is left under its caps (H24)
 }
 
 // Affect is how an agent feels, and since when.
@@ -70,6 +72,9 @@ func (a Agent) Validate() error {
 	}
 	if a.Caps.Day > a.Caps.Month {
 		fault("cap of a day (%s) is above the cap of a month (%s)", a.Caps.Day, a.Caps.Month)
+	}
+	if v := a.Vitality; v != nil && !(*v >= 0 && *v <= 1) {
+		fault("vitality is %v; it must lie between 0 and 1, or be absent", *v)
 	}
 	for role := range a.Models {
 		known := false
