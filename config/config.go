@@ -15,6 +15,7 @@ type Config struct {
 	DataDir   string              `json:"data_dir"`
 	Store     Store               `json:"store"`
 	Temporal  Temporal            `json:"temporal"`
+	Seal      Seal                `json:"seal"`
 	Worker    Worker              `json:"worker"`
 	Roles     Roles               `json:"roles"`
 	Dream     dream.Knobs         `json:"dream"`

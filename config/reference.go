@@ -74,6 +74,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 var about = map[string]string{
 	"places":   "Where things lie on this machine.",
 	"temporal": "How to reach the Temporal cluster that runs the dreams.",
+	"seal":     "Which keys seal what Temporal stores of a dream. docs/sealing.md says what that is, and how to make and change keys.",
 	"worker":   "How much one process takes on.",
 	"roles":    "Which model does what. Each names `provider/model`; an agent may name its own with `oneiros agents edit`.",
 	"money":    "Hard caps. A call whose worst case does not fit under every cap is not made.",

@@ -13,7 +13,7 @@ func Knobs() []Knob {
 
 var table = sync.OnceValue(func() []Knob {
 	var all []Knob
-	for _, part := range [][]Knob{placeKnobs(), temporalKnobs(), workerKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
+	for _, part := range [][]Knob{placeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
 		all = append(all, part...)
 	}
 	return all
@@ -75,6 +75,19 @@ func temporalKnobs() []Knob {
 		{
 			Key: "temporal.tls.server_name", Sort: Text, Default: "", Unit: "name",
 			Reason: "The name to expect in the server's certificate, when it is not the one in the address.",
+		},
+	}
+}
+
+func sealKnobs() []Knob {
+	return []Knob{
+		{
+			Key: "seal.keys_file", Sort: Text, Default: "", Unit: "path",
+			Reason: "The file of the keys that seal what Temporal stores: a line for each, \"<key id> <base64 of 32 bytes>\", newest first, as `oneiros codec new-key` prints it. Empty, and keys_env too: nothing is sealed (docs/sealing.md).",
+		},
+		{
+			Key: "seal.keys_env", Sort: Text, Default: "", Unit: "variable",
+			Reason: "The environment variable that holds the same lines. The keys themselves are never written into this configuration.",
 		},
 	}
 }

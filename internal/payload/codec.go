@@ -1,0 +1,135 @@
+package payload
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+)
+
+// What a sealed payload says of itself, in the clear. The data is a random nonce of 12 bytes, the whole payload as it was
+// (its own metadata within), and a tag of 16 bytes; the metadata below is bound to them.
+const (
+	Encoding = "binary/oneiros-aes256gcm" // under converter.MetadataEncoding
+	KeyID    = "oneiros-key-id"
+)
+
+// Overhead is at most how much longer a sealed payload is on the wire, in bytes, for an id of the longest kind.
+const Overhead = 192
+
+// Unopened is a sealed payload that could not be opened.
+type Unopened struct {
+	Key  string   // the id of the key it was sealed with
+	Have []string // the ids of the keys there are
+	Why  string   // what is wrong with it; empty when only the key is missing
+}
+
+// Error says which key is wanted, or that the seal is broken.
+func (u *Unopened) Error() string {
+	switch {
+	case u.Why != "":
+		return fmt.Sprintf("open a payload sealed with key %q: %s", u.Key, u.Why)
+	case len(u.Have) == 0:
+		return fmt.Sprintf("open a payload sealed with key %q: no sealing keys are configured; name them with seal.keys_file or seal.keys_env", u.Key)
+	}
+	return fmt.Sprintf("open a payload sealed with key %q: that key is missing; there are %s; add its line to the sealing keys", u.Key, strings.Join(u.Have, ", "))
+}
+
+// Codec is the bare codec, for a codec server: it needs no context and keeps no state.
+func Codec(keys Keys) converter.PayloadCodec { return codec{keys} }
+
+type codec struct{ keys Keys }
+
+// Encode seals every payload with the newest key; without keys all stay as they are.
+func (c codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	if c.keys.Empty() {
+		return plain, nil
+	}
+	sealed := make([]*commonpb.Payload, len(plain))
+	for i, p := range plain {
+		var err error
+		if sealed[i], err = c.keys.seal(p); err != nil {
+			return plain, err
+		}
+	}
+	return sealed, nil
+}
+
+// Decode opens every payload that is sealed and leaves the others as they are.
+func (c codec) Decode(sealed []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	plain := make([]*commonpb.Payload, len(sealed))
+	for i, p := range sealed {
+		plain[i] = p
+		if !isSealed(p) {
+			continue
+		}
+		var err error
+		if plain[i], err = c.keys.open(p); err != nil {
+			return sealed, err
+		}
+	}
+	return plain, nil
+}
+
+// isSealed tells by either mark: a payload that lost one of them is a broken one, not a plain one.
+func isSealed(p *commonpb.Payload) bool {
+	_, marked := p.GetMetadata()[KeyID]
+	return marked || string(p.GetMetadata()[converter.MetadataEncoding]) == Encoding
+}
+
+func (k Keys) seal(p *commonpb.Payload) (*commonpb.Payload, error) {
+	inner, err := proto.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("seal a payload: %w", err)
+	}
+	metadata := map[string][]byte{converter.MetadataEncoding: []byte(Encoding), KeyID: []byte(k.Newest())}
+	return &commonpb.Payload{Metadata: metadata, Data: k.boxes[k.Newest()].Seal(nil, nil, inner, bound(metadata))}, nil
+}
+
+func (k Keys) open(p *commonpb.Payload) (*commonpb.Payload, error) {
+	id := string(p.GetMetadata()[KeyID])
+	broken := func(why string) error { return &Unopened{Key: shown(id), Have: k.ids, Why: why} }
+	switch {
+	case string(p.GetMetadata()[converter.MetadataEncoding]) != Encoding:
+		return nil, broken("its encoding is not " + Encoding)
+	case !validID(id):
+		return nil, broken("its key id is none")
+	case k.boxes[id] == nil:
+		return nil, broken("")
+	}
+	inner, err := k.boxes[id].Open(nil, nil, p.GetData(), bound(p.GetMetadata()))
+	if err != nil {
+		return nil, broken("the seal is broken: it was altered, or sealed with another key of that id")
+	}
+	plain := &commonpb.Payload{}
+	if err := proto.Unmarshal(inner, plain); err != nil {
+		return nil, broken("what was sealed is no payload")
+	}
+	return plain, nil
+}
+
+// bound is all metadata as one unambiguous string of bytes: whoever changes, adds or removes any breaks the seal.
+func bound(metadata map[string][]byte) []byte {
+	b := []byte("oneiros payload\x00")
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		for _, part := range [][]byte{[]byte(name), metadata[name]} {
+			b = binary.BigEndian.AppendUint64(b, uint64(len(part)))
+			b = append(b, part...)
+		}
+	}
+	return b
+}
+
+// shown keeps what a stranger wrote into a payload short and printable.
+func shown(id string) string {
+	id = strings.ToValidUTF8(id, "?")
+	if r := []rune(id); len(r) > longestID {
+		return string(r[:longestID]) + "..."
+	}
+	return id
+}

@@ -1,0 +1,78 @@
+package payload
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/converter"
+)
+
+// bodyLimit bounds one request to the codec server, in bytes: the largest page of a history that a Temporal server answers
+// (4 MiB of gRPC), grown by base64 and sealing.
+const bodyLimit = 8 << 20
+
+// Server is a remote codec for Temporal's UI and command line: POST /encode and /decode, as converter.NewRemotePayloadCodec
+// and the UI ask.
+type Server struct {
+	Keys    Keys
+	Origins []string // of the pages that may ask, such as http://127.0.0.1:8233; any other page is refused
+	Token   string   // what a caller shows as "Authorization: Bearer ..."; empty asks for none
+}
+
+// Handler serves it.
+func (s Server) Handler() http.Handler {
+	codec := converter.NewPayloadCodecHTTPHandler(Codec(s.Keys))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if !s.admits(w, r) {
+			return
+		}
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		if !s.knows(r.Header.Get("Authorization")) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="oneiros codec"`)
+			http.Error(w, "this codec server asks for its token, as a bearer", http.StatusUnauthorized)
+			return
+		}
+		if r.ContentLength > bodyLimit {
+			http.Error(w, "a request may hold 8 MiB", http.StatusRequestEntityTooLarge)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit)
+		codec.ServeHTTP(w, r)
+	})
+}
+
+// admits lets programs in, which name no origin, and the pages of our origins; it answers everybody else itself.
+func (s Server) admits(w http.ResponseWriter, r *http.Request) bool {
+	w.Header().Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	if !slices.Contains(s.Origins, origin) {
+		http.Error(w, "pages of this origin may not ask; see --origin", http.StatusForbidden)
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Origin", origin)
+	w.Header().Set("Access-Control-Allow-Methods", "POST, OPTIONS")
+	w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
+	w.Header().Set("Access-Control-Allow-Credentials", "true")
+	return true
+}
+
+// knows compares without telling by its time how much of a guess was right.
+func (s Server) knows(authorization string) bool {
+	if s.Token == "" {
+		return true
+	}
+	scheme, shown, _ := strings.Cut(authorization, " ")
+	is, want := sha256.Sum256([]byte(shown)), sha256.Sum256([]byte(s.Token))
+	return subtle.ConstantTimeCompare(is[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
