@@ -1,0 +1,241 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// longestRing bounds a ring on the wire, in bytes. An agent's id may take most of it; the rest is about 150.
+const longestRing = 4096
+
+// A subscription that is silent for quiet is asked for a sign of life, and given up when it is silent for as long again.
+const quiet = 2 * time.Second
+
+// bell is the store's one subscription, begun with the first listener.
+type bell struct {
+	mu     sync.Mutex
+	hears  map[int]func(presence.Ring)
+	next   int
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the subscriber has ended
+}
+
+// rung is a ring on the wire.
+type rung struct {
+	From   string         `json:"from"` // the process that rang
+	Agent  string         `json:"agent"`
+	Epoch  int64          `json:"epoch"`
+	Cause  presence.Cause `json:"cause"`
+	At     time.Time      `json:"at"`
+	Raised time.Time      `json:"raised"`
+}
+
+func (r rung) ring() presence.Ring {
+	return presence.Ring{Agent: r.Agent, Epoch: r.Epoch, Cause: r.Cause, At: r.At, Raised: r.Raised}
+}
+
+func (s *Store) channel() string { return s.set.prefix + "bell" }
+
+// Ring calls this process's listeners, then tells the other processes. The error is about the others.
+func (s *Store) Ring(ctx context.Context, r presence.Ring) error {
+	wire, err := encodeRing(rung{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
+	if err == nil {
+		r.Local = true
+		s.bell.strike(r)
+		err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+			return s.client.Publish(ctx, s.channel(), wire).Err()
+		})
+	}
+	return wrap(err, "ring for agent ", r.Agent)
+}
+
+func (b *bell) strike(r presence.Ring) {
+	b.mu.Lock()
+	hears := make([]func(presence.Ring), 0, len(b.hears))
+	for _, hear := range b.hears {
+		hears = append(hears, hear)
+	}
+	b.mu.Unlock()
+	for _, hear := range hears {
+		hear(r)
+	}
+}
+
+// Listen returns when this process hears the rings of others. After a loss of the server it listens again by itself; rings
+// in between are missed.
+func (s *Store) Listen(hear func(presence.Ring)) (stop func(), err error) {
+	b := &s.bell
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-s.closed:
+		return nil, fmt.Errorf("listen to the bell: %w", ErrClosed)
+	default:
+	}
+	if b.cancel == nil {
+		if err := s.subscribe(); err != nil {
+			return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
+		}
+	}
+	id := b.next
+	b.next++
+	if b.hears == nil {
+		b.hears = map[int]func(presence.Ring){}
+	}
+	b.hears[id] = hear
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.hears, id)
+	}, nil
+}
+
+// subscribe begins the subscription and waits until the server has confirmed it. The bell's lock is held.
+func (s *Store) subscribe() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	var line *redis.PubSub
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		line, err = s.tune(ctx)
+		return err
+	})
+	if err != nil {
+		cancel()
+		return err
+	}
+	done := make(chan struct{})
+	s.bell.cancel, s.bell.done = cancel, done
+	go func() {
+		defer close(done)
+		s.hearken(ctx, line)
+	}()
+	return nil
+}
+
+// tune opens a subscription and waits for the server's word that it stands.
+func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
+	line := s.client.Subscribe(ctx, s.channel())
+	if _, err := line.ReceiveTimeout(ctx, s.set.timeout); err != nil {
+		return nil, errors.Join(err, line.Close())
+	}
+	return line, nil
+}
+
+// hearken passes rings on until ctx ends, with a new subscription after each loss.
+func (s *Store) hearken(ctx context.Context, line *redis.PubSub) {
+	end := context.AfterFunc(ctx, func() { _ = line.Close() })
+	for {
+		s.follow(ctx, line)
+		end()
+		_ = line.Close()
+		for pause := firstPause; ; pause = min(2*pause, lastPause) {
+			if ctx.Err() != nil {
+				return
+			}
+			try, cancel := context.WithTimeout(ctx, s.set.timeout)
+			fresh, err := s.tune(try)
+			cancel()
+			if err == nil {
+				line = fresh
+				break
+			}
+			wait := time.NewTimer(pause)
+			select {
+			case <-ctx.Done():
+				wait.Stop()
+				return
+			case <-wait.C:
+			}
+		}
+		tuned := line
+		end = context.AfterFunc(ctx, func() { _ = tuned.Close() })
+	}
+}
+
+// follow reads one subscription until it is lost, silent for too long, or ctx ends.
+func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
+	silent := 0
+	for ctx.Err() == nil {
+		message, err := line.ReceiveTimeout(ctx, quiet)
+		if err != nil {
+			var slow interface{ Timeout() bool }
+			if silent++; silent > 1 || !errors.As(err, &slow) || !slow.Timeout() || line.Ping(ctx) != nil {
+				return
+			}
+			continue
+		}
+		silent = 0
+		if m, ok := message.(*redis.Message); ok {
+			s.hear(m.Payload)
+		}
+	}
+}
+
+// hear passes on a ring of another process. What is no ring is left unheard: anybody who reaches the server can publish.
+func (s *Store) hear(wire string) {
+	r, err := decodeRing(wire)
+	if err != nil || r.From == s.self {
+		return
+	}
+	s.bell.strike(r.ring())
+}
+
+func (b *bell) hush() {
+	b.mu.Lock()
+	cancel, done := b.cancel, b.done
+	b.hears = nil
+	b.mu.Unlock()
+	if cancel != nil {
+		cancel()
+		<-done
+	}
+}
+
+func encodeRing(r rung) (string, error) {
+	wire, err := json.Marshal(r)
+	if err != nil {
+		return "", err
+	}
+	if _, err := decodeRing(string(wire)); err != nil {
+		return "", err
+	}
+	return string(wire), nil
+}
+
+// decodeRing reads a ring strictly: known fields only, nothing after them, each of them sensible.
+func decodeRing(wire string) (rung, error) {
+	var r rung
+	if len(wire) > longestRing {
+		return r, fmt.Errorf("a ring of %d bytes; at most %d are read", len(wire), longestRing)
+	}
+	d := json.NewDecoder(strings.NewReader(wire))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return rung{}, fmt.Errorf("read a ring: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return rung{}, errors.New("read a ring: something follows it")
+	}
+	if r.From == "" {
+		return rung{}, errors.New("a ring from nobody; it names the process that rang")
+	}
+	switch r.Cause {
+	case "", presence.Knock, presence.Alarm, presence.Operator:
+	default:
+		return rung{}, fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Knock, presence.Alarm, presence.Operator)
+	}
+	if err := r.ring().Validate(); err != nil {
+		return rung{}, err
+	}
+	return r, nil
+}

@@ -1,0 +1,60 @@
+package redisstore_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/purse/pursetest"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// open gives a process's hold on keys under prefix.
+func open(t testing.TB, url, prefix string, opts ...redisstore.Option) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), url, append([]redisstore.Option{redisstore.Prefix(prefix)}, opts...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// fresh is a store with no keys yet, on the server that the tests share.
+func fresh(t testing.TB) *redisstore.Store {
+	t.Helper()
+	return open(t, redis.Shared(t).URL, redis.Prefix(t))
+}
+
+// pair is the stores of two processes of one new deployment.
+func pair(t testing.TB) (here, there *redisstore.Store) {
+	t.Helper()
+	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
+	return open(t, url, prefix), open(t, url, prefix)
+}
+
+func TestTheStoreKeepsTheContractOfTheLedger(t *testing.T) {
+	t.Parallel()
+	pursetest.RunLedger(t, func(t *testing.T) purse.Ledger { return fresh(t).Ledger() })
+}
+
+func TestNoCapIsPassedByTwoProcesses(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	require.NoError(t, pursetest.CapHolds(t.Context(), here.Ledger(), there.Ledger()))
+}
+
+func TestALedgerThatLooksFirstIsFoundOut(t *testing.T) {
+	t.Parallel()
+	require.Error(t, pursetest.CapHolds(t.Context(), pursetest.Careless(fresh(t).Ledger())))
+}
+
+func TestTheStoreKeepsTheContractOfTheBell(t *testing.T) {
+	t.Parallel()
+	presencetest.RunBell(t, func(t *testing.T) (presence.Bell, presence.Bell) {
+		here, there := pair(t)
+		return here, there
+	})
+}

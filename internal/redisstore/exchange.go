@@ -1,0 +1,143 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A lost connection is tried again after the first of these, then after twice as long, up to the second.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = 100 * time.Millisecond
+)
+
+// repeat says what may be done after a try whose answer was lost: the server may have done what it was asked.
+type repeat bool
+
+const (
+	once  repeat = false // it must not run twice: the caller is told that its end is unknown
+	again repeat = true  // running it twice is as good as once, by its nature or by a token
+)
+
+// exchange talks to the server within the store's timeout. A try that certainly did not run is repeated until then; one
+// whose answer was lost only when r allows it, and lost tells try that this has happened.
+func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Context, lost bool) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.set.timeout, s.late)
+	defer cancel()
+	lost := false
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		select {
+		case <-s.closed:
+			return ErrClosed
+		default:
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := try(ctx, lost)
+		switch fate(err) {
+		case ran:
+			return err
+		case unknown:
+			if r == once {
+				return fmt.Errorf("the answer of the server was lost, and what became of this is unknown: %w", err)
+			}
+			lost = true
+		case never:
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-s.closed:
+			wait.Stop()
+			return ErrClosed
+		case <-wait.C:
+		}
+	}
+}
+
+// outcome is what an error tells about a command.
+type outcome int
+
+const (
+	ran     outcome = iota // it ran, or was refused for good
+	never                  // it did not run; later it may
+	unknown                // nobody knows
+)
+
+// notYet begins the replies of a server that runs nothing now and will later: it loads its file after a restart, is busy
+// with a script, has no connection left, or is a replica that waits to be promoted.
+var notYet = []string{"LOADING ", "BUSY ", "MASTERDOWN ", "READONLY ", "TRYAGAIN ", "max number of clients"}
+
+func fate(err error) outcome {
+	var reply redis.Error
+	if err == nil || errors.Is(err, redis.Nil) {
+		return ran
+	}
+	if errors.As(err, &reply) {
+		for _, prefix := range notYet {
+			if redis.HasErrorPrefix(err, prefix) {
+				return never
+			}
+		}
+		return ran
+	}
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
+		return never
+	}
+	if errors.Is(err, redis.ErrClosed) {
+		return ran
+	}
+	return unknown
+}
+
+// run executes a script as one atomic step. args[0] of every script is the store's prefix.
+func (s *Store) run(ctx context.Context, r repeat, script *redis.Script, keys []string, args ...any) (any, error) {
+	var reply any
+	err := s.exchange(ctx, r, func(ctx context.Context, _ bool) error {
+		var err error
+		reply, err = script.Run(ctx, s.client, keys, append([]any{s.set.prefix}, args...)...).Result()
+		return err
+	})
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	return reply, err
+}
+
+// texts reads a reply that is a list of strings and numbers.
+func texts(reply any) ([]string, error) {
+	list, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("the server answered %T where a list was due", reply)
+	}
+	out := make([]string, len(list))
+	for i, v := range list {
+		switch v := v.(type) {
+		case string:
+			out[i] = v
+		case int64:
+			out[i] = fmt.Sprint(v)
+		case nil:
+		default:
+			return nil, fmt.Errorf("the server answered a list with %T where text was due", v)
+		}
+	}
+	return out, nil
+}
+
+func wrap(err error, what ...string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", strings.Join(what, ""), err)
+}

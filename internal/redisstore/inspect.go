@@ -1,0 +1,174 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrUnsafe is returned by Open for a server that may lose what it was told, or does not say. TrustServer accepts it.
+var ErrUnsafe = errors.New("the server may lose memories and money")
+
+// schema is the layout of the keys that this program writes; a newer one is refused.
+const schema = 1
+
+// oldest is the first version whose Lua, lists and lengths of answers our scripts rely on.
+const oldest = "6.2"
+
+// trusting ends every refusal of an unsafe server.
+const trusting = "; or trust the server as it is (TrustServer), at your own risk"
+
+// inspect refuses a server on which a promise of the store would not hold.
+func (s *Store) inspect(ctx context.Context) error {
+	var info map[string]string
+	var configured map[string]string
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		if err := s.client.Ping(ctx).Err(); err != nil { // INFO answers while the server still loads; this does not
+			return err
+		}
+		text, err := s.client.Info(ctx).Result()
+		if err != nil {
+			return err
+		}
+		info = facts(text)
+		configured, err = s.configuration(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := fits(info); err != nil {
+		return err
+	}
+	if !s.set.trust {
+		if err := safe(info, configured); err != nil {
+			return err
+		}
+	}
+	return s.claim(ctx)
+}
+
+// facts reads what INFO says: lines of name:value.
+func facts(text string) map[string]string {
+	found := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+// configuration asks for the settings that safe judges. What the server forbids to ask is missing.
+func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
+	found := map[string]string{}
+	for _, name := range []string{"appendonly", "appendfsync", "maxmemory-policy"} {
+		values, err := s.client.ConfigGet(ctx, name).Result()
+		var reply redis.Error
+		switch {
+		case err == nil:
+			if value, ok := values[name]; ok {
+				found[name] = value
+			}
+		case errors.As(err, &reply) && fate(err) == ran: // forbidden or renamed, as managed services do
+		default:
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// fits refuses what no trust can mend.
+func fits(info map[string]string) error {
+	if info["cluster_enabled"] == "1" || info["redis_mode"] == "cluster" {
+		return errors.New("the server runs in cluster mode, where one step cannot reach all the keys that it needs; use a single server " +
+			"(cluster-enabled no), with replicas if you like")
+	}
+	if info["role"] == "slave" {
+		return fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary", info["master_host"], info["master_port"])
+	}
+	if version := info["redis_version"]; version != "" && older(version, oldest) {
+		return fmt.Errorf("the server is Redis %s; %s or newer is needed", version, oldest)
+	}
+	return nil
+}
+
+// older compares dotted versions number by number.
+func older(version, than string) bool {
+	have, want := strings.Split(version, "."), strings.Split(than, ".")
+	for i, w := range want {
+		if i >= len(have) {
+			return true
+		}
+		h, errHave := strconv.Atoi(have[i])
+		n, errWant := strconv.Atoi(w)
+		if errHave != nil || errWant != nil {
+			return false
+		}
+		if h != n {
+			return h < n
+		}
+	}
+	return false
+}
+
+// safe refuses a server that would lose what it acknowledged: in a restart without an append-only file, in a power cut
+// beyond the second that appendfsync everysec allows, or when memory runs out.
+func safe(info, configured map[string]string) error {
+	appendonly, policy := configured["appendonly"], configured["maxmemory-policy"]
+	if appendonly == "" {
+		appendonly = map[string]string{"1": "yes", "0": "no"}[info["aof_enabled"]]
+	}
+	if policy == "" {
+		policy = info["maxmemory_policy"]
+	}
+	var faults, dark []string
+	for _, c := range []struct{ name, value, good, fault string }{
+		{"appendonly", appendonly, "yes", "appendonly is no, and a restart loses what was written since the last snapshot: set \"appendonly yes\" in redis.conf, " +
+			"or run CONFIG SET appendonly yes and then CONFIG REWRITE"},
+		{"appendfsync", configured["appendfsync"], "always everysec", "appendfsync is no, and a power cut loses up to half a minute: " +
+			"set \"appendfsync everysec\" (a power cut may lose a second) or \"appendfsync always\" (it loses nothing)"},
+		{"maxmemory-policy", policy, "noeviction", "maxmemory-policy is " + policy + ", and a full server throws keys away: " +
+			"set \"maxmemory-policy noeviction\", so that it refuses writes instead"},
+	} {
+		switch {
+		case c.value == "":
+			dark = append(dark, c.name)
+		case !strings.Contains(c.good, c.value):
+			faults = append(faults, c.fault)
+		}
+	}
+	if len(dark) > 0 {
+		faults = append(faults, fmt.Sprintf("the server does not tell its %s (CONFIG GET is forbidden, as on managed services); "+
+			"see there that appendonly is yes, appendfsync everysec or always, and maxmemory-policy noeviction, or allow this user +config|get",
+			strings.Join(dark, ", ")))
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("%w: %s%s", ErrUnsafe, strings.Join(faults, "; "), trusting)
+	}
+	return nil
+}
+
+// claim marks the keys under the prefix as this program's, in this schema.
+func (s *Store) claim(ctx context.Context) error {
+	var kept string
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		if err := s.client.SetNX(ctx, s.set.prefix+"schema", schema, 0).Err(); err != nil {
+			return err
+		}
+		var err error
+		kept, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.Atoi(kept); err != nil || n < 1 || n > schema {
+		return fmt.Errorf("keys under %q are of schema %q; this program knows 1 to %d: use a newer program, or another prefix", s.set.prefix, kept, schema)
+	}
+	return nil
+}

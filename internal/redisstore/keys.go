@@ -1,0 +1,55 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Keys of an agent. Together they are "<prefix>a:<agent>:<part>":
+//
+//	life     hash    seq, dreams, space, dim, tide, scrubs, epoch, told, lock, seen, last, by, digest
+//	slot     hash    dream, run, epoch, workflow, cluster, since, mood
+//	leases   hash    client -> JSON of leased
+//	affects  list    JSON of felt: {"cause": cause of the write, "affect": dream.Affect}, newest last
+//
+// In life, digest is a JSON list of ids, lock and seen are dates, last is JSON of woke; in slot, mood is JSON of mood.PAD.
+// Keys of the ledger are "<prefix>m:...", named in lua/book.lua.
+const (
+	lifePart    = "life"
+	slotPart    = "slot"
+	leasesPart  = "leases"
+	affectsPart = "affects"
+)
+
+// key names a part of an agent. A colon in the agent's id is escaped, so that no two agents share a key.
+func (s *Store) key(agent, part string) string {
+	return s.set.prefix + "a:" + escaped.Replace(agent) + ":" + part
+}
+
+var (
+	escaped   = strings.NewReplacer("%", "%25", ":", "%3A")
+	unescaped = strings.NewReplacer("%25", "%", "%3A", ":")
+)
+
+// moment is how a time is kept: UTC, of fixed width, so that scripts may compare it as text.
+const moment = "2006-01-02T15:04:05.000000000Z"
+
+// date writes a time; the zero time is empty.
+func date(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(moment)
+}
+
+func parseDate(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(moment, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("kept time %q: %w", text, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,210 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Ledger is the store as the purse knows it. It is a view of its own because there Close ends a dream's reservations,
+// and on the Store it lets go of the server.
+type Ledger struct{ *Store }
+
+// Ledger gives the store's book of money.
+func (s *Store) Ledger() Ledger { return Ledger{s} }
+
+var (
+	reserveScript = script("money", "book", "reserve")
+	settleScript  = script("money", "book", "settle")
+	closeScript   = script("money", "book", "close")
+	dropScript    = script("money", "book", "drop")
+)
+
+// asked is what of a purse.Ask never changes, as its row keeps it.
+type asked struct {
+	Agent    string           `json:"agent,omitempty"`
+	Dream    string           `json:"dream,omitempty"`
+	Phase    string           `json:"phase,omitempty"`
+	Model    string           `json:"model,omitempty"`
+	Day      string           `json:"day,omitempty"`
+	Accounts []budget.Account `json:"accounts,omitempty"`
+	At       string           `json:"at,omitempty"`
+	Step     string           `json:"step"`
+}
+
+// Reserve books the worst case under every account, or nothing. When the answer of the server is lost it asks again under
+// the same token, so that one call books at most once.
+func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
+	hold, err := s.reserve(ctx, a)
+	if err != nil {
+		return purse.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
+	}
+	return hold, nil
+}
+
+func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
+	kept, err := checkAsk(a)
+	if err != nil {
+		return purse.Hold{}, err
+	}
+	keys := make([]string, len(a.Accounts))
+	args := []any{s.set.prefix, rand.Text(), "0", a.Step, a.Agent, a.Dream, a.Day, int64(a.Amount), kept}
+	for i, account := range a.Accounts {
+		keys[i] = s.book("account:", account.Scope)
+		args = append(args, int64(account.Limit))
+	}
+	var reply any
+	err = s.exchange(ctx, again, func(ctx context.Context, lost bool) error {
+		if lost {
+			args[2] = "1"
+		}
+		var err error
+		reply, err = reserveScript.Run(ctx, s.client, keys, args...).Result()
+		return err
+	})
+	if err != nil {
+		return purse.Hold{}, err
+	}
+	said, err := texts(reply)
+	if err != nil {
+		return purse.Hold{}, err
+	}
+	n, err := numbers(said[1:])
+	if err != nil {
+		return purse.Hold{}, err
+	}
+	if said[0] == "over" {
+		over := a.Accounts[n[0]-1]
+		return purse.Hold{}, &purse.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
+	}
+	return purse.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
+}
+
+// book names a key of the ledger.
+func (s *Store) book(parts ...string) string {
+	key := s.set.prefix + "m:"
+	for _, part := range parts {
+		key += part
+	}
+	return key
+}
+
+func checkAsk(a purse.Ask) ([]byte, error) {
+	if a.Step == "" {
+		return nil, errors.New("the step's key is empty")
+	}
+	if a.Amount < 0 {
+		return nil, fmt.Errorf("amount is %d micro-dollars; it must not be negative", a.Amount)
+	}
+	names := []string{a.Step, a.Agent, a.Dream, a.Day}
+	for _, account := range a.Accounts {
+		if account.Scope == "" {
+			return nil, errors.New("an account has no scope")
+		}
+		names = append(names, account.Scope)
+	}
+	for _, name := range names {
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("%q is not valid UTF-8", name)
+		}
+	}
+	return json.Marshal(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+}
+
+// Settle ends an attempt that is open or lost.
+func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+	if err := s.settle(ctx, h, b); err != nil {
+		return fmt.Errorf("settle %s: %w", h.Key(), err)
+	}
+	return nil
+}
+
+func (s *Store) settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+	tokens, err := checkBill(b)
+	if err != nil {
+		return err
+	}
+	answered := 0
+	if b.Answer != nil {
+		answered = 1
+	}
+	reply, err := s.run(ctx, again, settleScript, nil, h.Step, h.Attempt, string(b.State), int64(b.Amount), tokens, b.Finish, date(b.At), answered, b.Answer)
+	if err == nil && reply == "missing" {
+		err = purse.ErrUnknownHold
+	}
+	return err
+}
+
+func checkBill(b purse.Bill) ([]byte, error) {
+	if !slices.Contains([]purse.State{purse.Settled, purse.Partial, purse.Refused, purse.Lost}, b.State) {
+		return nil, fmt.Errorf("state %q does not end an attempt; settled, partial, refused and unknown do", b.State)
+	}
+	if b.Amount < 0 {
+		return nil, fmt.Errorf("amount is %d micro-dollars; it must not be negative", b.Amount)
+	}
+	return json.Marshal(b.Tokens)
+}
+
+// Close turns a dream's open attempts into lost ones. It does not close the store.
+func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error) {
+	reply, err := s.run(ctx, again, closeScript, nil, dream, date(at), rand.Text())
+	var said []string
+	if err == nil {
+		said, err = texts(reply)
+	}
+	var n []int64
+	if err == nil {
+		n, err = numbers(said)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("close the reservations of dream %s: %w", dream, err)
+	}
+	return int(n[0]), budget.Micros(n[1]), nil
+}
+
+// Forget drops a dream's kept answers. The server's file on disk loses them with its next rewriting, which an owner's
+// erasure of memories begins at once. On the Store, Forget erases memories.
+func (s Ledger) Forget(ctx context.Context, dream string) error {
+	err := errors.New("the dream's id is empty")
+	if dream != "" {
+		_, err = s.run(ctx, again, dropScript, nil, dream)
+	}
+	return wrap(err, "forget the answers of dream ", dream)
+}
+
+// Answer returns the finished answer of a step.
+func (s *Store) Answer(ctx context.Context, step string) ([]byte, bool, error) {
+	var answer []byte
+	found := false
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		kept, err := s.client.Get(ctx, s.book("answer:", step)).Bytes()
+		found, answer = err == nil, kept
+		return absent(err)
+	})
+	if err != nil || !found {
+		return nil, false, wrap(err, "answer of ", step)
+	}
+	return answer, true, nil
+}
+
+// numbers reads decimal integers.
+func numbers(said []string) ([]int64, error) {
+	out := make([]int64, len(said))
+	for i, text := range said {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the server answered %q where a number was due", text)
+		}
+		out[i] = n
+	}
+	return out, nil
+}

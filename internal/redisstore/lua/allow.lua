@@ -1,0 +1,12 @@
+-- ARGV: prefix, agent, day, dream, amount, limit. Once a dream: taking twice is as good as once.
+local agent, day, dream, amount, limit = ARGV[2], ARGV[3], ARGV[4], money(ARGV[5]), ARGV[6]
+local mine, all = P .. 'allowance:' .. dream, P .. 'allowed:' .. day .. ':' .. agent
+if redis.call('EXISTS', mine) == 1 then return {'granted'} end
+local taken = {0, 0}
+for _, one in ipairs(redis.call('HVALS', all)) do taken = plus(taken, money(one)) end
+if string.sub(limit, 1, 1) == '-' or above(taken, money(limit)) or above(amount, minus(money(limit), taken)) then
+  return {'over', spell(taken)}
+end
+redis.call('HSET', all, dream, spell(amount))
+redis.call('SET', mine, all)
+return {'granted'}

@@ -1,0 +1,46 @@
+-- KEYS: life, slot, leases, affects, unheard. ARGV: prefix, agent, client, cause, now, until, lock, token, agent as keys spell it.
+-- One step: lease, lock, and when it wakes the epoch, the mood, the digest and the wake. Answers raised (0 or 1) and the last wake.
+local life, slot, leases, affects, unheard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local agent, client, cause, now, ends, lock, token = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local epoch = tonumber(redis.call('HGET', life, 'epoch') or '0')
+local held = redis.call('HMGET', slot, 'dream', 'epoch', 'mood')
+local dreams = held[1] and tonumber(held[2] or '0') >= epoch
+local awake = epoch > 0 and until_of(life, leases) > now
+local by = redis.call('HGET', life, 'by')
+
+sweep(leases, now)
+local since = now
+local kept = redis.call('HGET', leases, client)
+if kept then
+  local lease = cjson.decode(kept)
+  since = lease.since
+  if lease['until'] > ends then ends = lease['until'] end
+end
+redis.call('HSET', leases, client, cjson.encode({client = client, cause = cause, since = since, ['until'] = ends}))
+later(life, 'lock', lock)
+later(life, 'seen', now)
+if awake and not dreams then
+  return {by == token and 1 or 0, redis.call('HGET', life, 'last')} -- by this very visit, when its first answer was lost
+end
+
+epoch = epoch + 1
+local before = redis.call('LINDEX', affects, -1) or ''
+local after = ''
+if held[1] and cause ~= 'alarm' and held[3] and held[3] ~= '' then after = held[3] end
+if after ~= '' then
+  redis.call('RPUSH', affects, '{"cause":' .. cjson.encode(held[1]) .. ',"affect":{"pad":' .. after .. ',"since":' .. cjson.encode(now) ..
+    ',"cause":' .. cjson.encode(held[1]) .. '}}')
+end
+local last = '{"agent":' .. cjson.encode(agent) .. ',"epoch":' .. string.format('%.0f', epoch) .. ',"cause":' .. cjson.encode(cause) ..
+  ',"client":' .. cjson.encode(client) .. ',"at":' .. cjson.encode(now)
+if held[1] then last = last .. ',"dream":' .. cjson.encode(held[1]) end
+if before ~= '' then last = last .. ',"before":' .. before end
+if after ~= '' then last = last .. ',"after":' .. after end
+local digest = redis.call('HGET', life, 'digest')
+if digest and digest ~= '' then last = last .. ',"digest":' .. digest end
+last = last .. '}'
+redis.call('HSET', life, 'epoch', string.format('%.0f', epoch), 'last', last, 'by', token)
+redis.call('HDEL', life, 'digest')
+redis.call('HDEL', slot, 'mood')
+redis.call('SADD', unheard, ARGV[9])
+return {1, last}

@@ -1,0 +1,35 @@
+-- Who is connected. Times are text of fixed width in UTC, compared as text.
+
+-- until_of is when the agent is free to dream if nobody comes again: the lock or the latest lease; '' when it never was held.
+local function until_of(life, leases)
+  local latest = redis.call('HGET', life, 'lock') or ''
+  local kept = redis.call('HVALS', leases)
+  for _, text in ipairs(kept) do
+    local lease = cjson.decode(text)
+    if lease['until'] > latest then latest = lease['until'] end
+  end
+  return latest
+end
+
+-- sweep drops leases that have ended.
+local function sweep(leases, now)
+  local kept = redis.call('HGETALL', leases)
+  for i = 1, #kept, 2 do
+    if cjson.decode(kept[i + 1])['until'] <= now then redis.call('HDEL', leases, kept[i]) end
+  end
+end
+
+-- later sets a field of a life unless it is later already.
+local function later(life, field, time)
+  local kept = redis.call('HGET', life, field)
+  if not kept or time > kept then redis.call('HSET', life, field, time) end
+end
+
+-- standing answers epoch, told, lock, seen, last and the leases.
+local function standing(life, leases)
+  local l = redis.call('HMGET', life, 'epoch', 'told', 'lock', 'seen', 'last')
+  local out = {}
+  for i = 1, 5 do out[i] = l[i] or '' end
+  for _, text in ipairs(redis.call('HVALS', leases)) do out[#out + 1] = text end
+  return out
+end

@@ -1,0 +1,17 @@
+-- ARGV: prefix, dream, at, token. The receipt answers a second try whose first answer was lost.
+local dream, at = ARGV[2], ARGV[3]
+local receipt = P .. 'closed:' .. ARGV[4]
+local said = redis.call('LRANGE', receipt, 0, -1)
+if #said == 2 then return said end
+local open = redis.call('SMEMBERS', P .. 'opens:' .. dream)
+if #open == 0 then return {'0', '0'} end
+local sum = {0, 0}
+for _, seq in ipairs(open) do
+  local counted = money(redis.call('HGET', row(seq), 'counted'))
+  end_row(seq, 'unknown', counted, at)
+  sum = plus(sum, counted)
+end
+local answer = {tostring(#open), spell(sum)}
+redis.call('RPUSH', receipt, answer[1], answer[2])
+redis.call('EXPIRE', receipt, 3600)
+return answer

@@ -1,0 +1,190 @@
+-- One memory.Write. First everything is looked at and nothing is written; then everything is written and nothing can be
+-- refused any more, for a script does not roll back.
+local plan, at = cjson.decode(ARGV[3]), 3
+local function blob()
+  at = at + 1
+  return ARGV[at]
+end
+
+local before = done(plan.token)
+if before then
+  return before
+end
+local refused = fenced(plan.fence, plan.late)
+if refused then
+  return refused
+end
+if plan.pulse and (plan.pulse ~= number('pulse') or plan.affects ~= call('LLEN', base .. 'affects')) then
+  return {'torn'}
+end
+
+local own = call('HMGET', life, 'space', 'dim')
+local space, dim = own[1] or '', tonumber(own[2] or 0)
+local founded = false
+local staged, order = {}, {}
+local added, known, changed = 0, 0, 0
+
+local function look(id)
+  local s = staged[id]
+  if not s then
+    local row = call('HGET', items, id)
+    s = {old = row and kept(row), past = {}}
+    s.new = s.old
+    staged[id] = s
+    order[#order + 1] = id
+  end
+  return s
+end
+
+for _, id in ipairs(plan.add or {}) do
+  local s, row = look(id), blob()
+  if s.new then
+    known = known + 1
+  else
+    s.new = kept('1 ' .. row)
+    added = added + 1
+  end
+end
+
+local written = {}
+for _, c in ipairs(plan.change or {}) do
+  local s, row = look(c.id), blob()
+  if not s.new then
+    return {'missing', c.id}
+  end
+  local newest = s.new.revision
+  local new = kept((newest + 1) .. ' ' .. row)
+  if new.kind ~= s.new.kind then
+    return {'kind', c.id, s.new.kind, new.kind}
+  end
+  if not written[c.id] and c.read ~= 0 and c.read ~= newest then
+    return {'stale', c.id, c.read, newest}
+  end
+  written[c.id] = true
+  if new.body ~= s.new.body then
+    s.past[#s.past + 1] = s.new
+    s.retold = s.retold or new.marks.x ~= s.new.marks.x
+    s.new = new
+    changed = changed + 1
+  end
+end
+
+local vectors, placed = {}, {}
+for _, v in ipairs(plan.vectors or {}) do
+  local numbers = blob()
+  if space == '' then
+    space, dim, founded = v.space, v.dim, true
+    local collected = tonumber(call('HGET', base .. 'spaces', space) or dim)
+    if collected ~= dim then
+      return {'length', v.item, space, collected, dim}
+    end
+  end
+  if v.space ~= space then
+    return {'space', v.item, space}
+  end
+  if v.dim ~= dim then
+    return {'length', v.item, space, dim, v.dim}
+  end
+  if not look(v.item).new then
+    return {'homeless', v.item}
+  end
+  if not vectors[v.item] then
+    placed[#placed + 1] = v.item
+  end
+  vectors[v.item] = numbers
+end
+
+-- From here on nothing is refused.
+local tide, touched = number('tide') + 1, #placed > 0
+if founded then
+  call('HDEL', base .. 'spaces', space)
+  for _, id in ipairs(call('ZRANGE', base .. 'tides:' .. space, 0, -1)) do
+    local s = look(id)
+    if s.old then
+      call('ZREM', base .. 'bare:' .. s.old.kind .. ':' .. s.old.marks.s, members(id, s.old)[2][2])
+    end
+  end
+end
+local home = space ~= '' and base .. 'tides:' .. space
+for _, id in ipairs(order) do
+  local s = staged[id]
+  local old, new = s.old, s.new
+  if new ~= old then
+    for _, p in ipairs(s.past) do
+      call('HSET', revisions, id .. '\0' .. p.revision, p.row)
+    end
+    call('HSET', items, id, new.row)
+    if not old then
+      place(id, new, true)
+    elseif old.places ~= new.places or old.marks.s ~= new.marks.s or (old.marks.d and 1) ~= (new.marks.d and 1) then
+      displace(id, old)
+      place(id, new, not (home and call('ZSCORE', home, id)))
+    end
+    if old then
+      for _, field in ipairs({'dr', 'se'}) do
+        local name = {dr = 'dream:', se = 'session:'}
+        if old.marks[field] and old.marks[field] ~= new.marks[field] then
+          call('SREM', base .. name[field] .. old.marks[field], id)
+        end
+      end
+    end
+    for _, p in ipairs(s.past) do
+      if p ~= old then
+        for _, id2 in ipairs(p.marks.rf or {}) do
+          call('SADD', base .. 'refers:' .. id2, id)
+        end
+      end
+    end
+    for _, group in ipairs(groups(new)) do
+      call('SADD', base .. group, id)
+    end
+    if old and old.marks.s ~= new.marks.s then
+      touched = reflag(id, new, space, tide) or touched
+    end
+    if s.retold then
+      for _, other in ipairs(collecting()) do
+        dropvector(other, id)
+      end
+    end
+  end
+end
+for _, id in ipairs(placed) do
+  local new = staged[id].new
+  call('HSET', base .. 'vectors:' .. space, id, flag(new) .. vectors[id])
+  call('ZADD', home, tide, id)
+  call('ZREM', base .. 'bare:' .. new.kind .. ':' .. new.marks.s, members(id, new)[2][2])
+end
+if touched then
+  call('HSET', life, 'tide', tide, 'space', space, 'dim', dim)
+end
+if plan.affect then
+  call('RPUSH', base .. 'affects', blob())
+end
+if touched or added > 0 or changed > 0 or plan.affect then
+  call('HINCRBY', life, 'pulse', 1)
+end
+
+if #placed > 0 and not plan.fence then
+  drop_awake(plan.agent)
+end
+
+local seq = number('seq')
+local heard = seq
+for _, id in ipairs(plan.events or {}) do
+  local envelope, data = blob(), blob()
+  if call('SADD', base .. 'announced', id) == 1 then
+    seq = seq + 1
+    call('XADD', base .. 'events', string.format('%.0f-0', seq), 'e', envelope, 'd', data)
+  end
+end
+if seq > heard then
+  call('HSET', life, 'seq', seq)
+  call('PUBLISH', prefix .. 'events', plan.agent)
+end
+if plan.mood then
+  call('HSET', slot, 'mood', blob())
+end
+if plan.digest then
+  call('HSET', life, 'digest', digested(call('HGET', life, 'digest'), plan.digest, plan.keep))
+end
+return finish(plan.token, {'ok', added, known, changed, seq})

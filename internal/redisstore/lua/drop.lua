@@ -1,0 +1,3 @@
+-- ARGV: prefix, dream.
+drop_dream(ARGV[2])
+return 'ok'

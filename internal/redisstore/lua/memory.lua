@@ -1,0 +1,163 @@
+-- What the scripts of memory share. ARGV[1] is the deployment's prefix, ARGV[2] the agent's, ARGV[3] a plan in JSON;
+-- what JSON cannot carry follows from ARGV[4] on.
+local prefix, base = ARGV[1], ARGV[2]
+local call, sub, find = redis.call, string.sub, string.find
+local life, slot, items, revisions = base .. 'life', base .. 'slot', base .. 'items', base .. 'revisions'
+
+-- kept reads a row of the items: "<revision> <84 bytes of places><kind><marks in JSON>\n<body>". See items.go.
+local function kept(row)
+  local space = find(row, ' ', 1, true)
+  local marks = find(row, '{', space + 85, true)
+  local line = find(row, '\n', marks, true)
+  return {
+    row = row, revision = tonumber(sub(row, 1, space - 1)), places = sub(row, space + 1, space + 84),
+    kind = sub(row, space + 85, marks - 1), marks = cjson.decode(sub(row, marks, line - 1)), body = sub(row, line + 1),
+  }
+end
+
+-- number reads a counter of the agent's life.
+local function number(field)
+  return tonumber(call('HGET', life, field) or 0)
+end
+
+-- batches calls a command with many arguments, a few at a time: Lua's stack bounds them.
+local function batches(list, width, each)
+  for from = 1, #list, width do
+    each(unpack(list, from, math.min(from + width - 1, #list)))
+  end
+end
+
+-- members are an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its id.
+local function members(id, item)
+  local p, pair = item.places, item.kind .. ':' .. item.marks.s
+  local late, tail = sub(p, 1, 12), sub(p, 53, 84) .. id
+  local list = {
+    {'by:newest:' .. pair, late .. tail},
+    {'by:oldest:' .. pair, sub(p, 13, 24) .. tail},
+    {'by:salient:' .. pair, sub(p, 25, 32) .. late .. tail},
+    {'by:score:' .. pair, sub(p, 33, 40) .. late .. tail},
+  }
+  if item.marks.d then
+    list[5] = {'by:due:' .. pair, sub(p, 41, 52) .. tail}
+  end
+  return list
+end
+
+local function place(id, item, bare)
+  local list = members(id, item)
+  for _, m in ipairs(list) do
+    call('ZADD', base .. m[1], 0, m[2])
+  end
+  if bare then
+    call('ZADD', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, 0, list[2][2])
+  end
+end
+
+local function displace(id, item)
+  local list = members(id, item)
+  for _, m in ipairs(list) do
+    call('ZREM', base .. m[1], m[2])
+  end
+  call('ZREM', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, list[2][2])
+end
+
+-- groups are the sets that an item is found in by what it names: its dream, its session, its cause, what it refers to.
+local function groups(item)
+  local m, list = item.marks, {'cause:' .. m.c}
+  if m.dr then
+    list[#list + 1] = 'dream:' .. m.dr
+  end
+  if m.se then
+    list[#list + 1] = 'session:' .. m.se
+  end
+  for _, id in ipairs(m.rf or {}) do
+    list[#list + 1] = 'refers:' .. id
+  end
+  return list
+end
+
+local function flag(item)
+  return (item.marks.s == 'live' and '1' or '0') .. item.kind .. '\n'
+end
+
+-- collecting lists the spaces that are being collected beside the agent's own.
+local function collecting()
+  return call('HKEYS', base .. 'spaces')
+end
+
+-- reflag tells the vectors of an item that its state has changed, and whether the agent's own space has one.
+local function reflag(id, item, own, tide)
+  local found = false
+  local spaces = collecting()
+  spaces[#spaces + 1] = own
+  for _, space in ipairs(spaces) do
+    local v = space ~= '' and call('HGET', base .. 'vectors:' .. space, id)
+    if v then
+      call('HSET', base .. 'vectors:' .. space, id, flag(item) .. sub(v, find(v, '\n', 1, true) + 1))
+      if space == own then
+        call('ZADD', base .. 'tides:' .. space, tide, id)
+        found = true
+      end
+    end
+  end
+  return found
+end
+
+local function dropvector(space, id)
+  call('HDEL', base .. 'vectors:' .. space, id)
+  call('ZREM', base .. 'tides:' .. space, id)
+end
+
+-- fenced answers why a sitting may not write, or nil when it may.
+local function fenced(f, late)
+  if not f then
+    return nil
+  end
+  local held = call('HMGET', slot, 'dream', 'run')
+  if held[1] ~= f.dream or held[2] ~= f.run then
+    return {'fenced', held[1] or '', held[2] or ''}
+  end
+  local epoch = number('epoch')
+  if not late and epoch > f.epoch then
+    return {'woken', epoch}
+  end
+  return nil
+end
+
+-- digested adds ids to a digest, which names each once and keeps the newest.
+local function digested(before, ids, keep)
+  local list, again = {}, {}
+  for _, id in ipairs(ids) do
+    again[id] = true
+  end
+  for _, id in ipairs(before and cjson.decode(before) or {}) do
+    if not again[id] then
+      list[#list + 1] = id
+    end
+  end
+  for i, id in ipairs(ids) do
+    local said = false
+    for j = i + 1, #ids do
+      said = said or ids[j] == id
+    end
+    if not said then
+      list[#list + 1] = id
+    end
+  end
+  while #list > keep do
+    table.remove(list, 1)
+  end
+  return cjson.encode(list)
+end
+
+-- done answers what a step with this token has answered before, when the answer was lost on its way.
+local function done(token)
+  local before = call('GET', prefix .. 'done:' .. token)
+  return before and cjson.decode(before)
+end
+
+-- finish keeps a step's answer for a minute, longer than anybody tries again.
+local function finish(token, answer)
+  call('SET', prefix .. 'done:' .. token, cjson.encode(answer), 'EX', 60)
+  return answer
+end

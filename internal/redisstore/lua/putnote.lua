@@ -1,0 +1,9 @@
+-- Keeps the first value of a key of a dream's notes, and answers it.
+local plan = cjson.decode(ARGV[3])
+local refused = fenced(plan.fence, plan.late)
+if refused then
+  return refused
+end
+local notes = base .. 'notes:' .. plan.dream
+call('HSETNX', notes, plan.key, ARGV[4])
+return {'ok', call('HGET', notes, plan.key)}

@@ -1,0 +1,7 @@
+-- KEYS: unheard. ARGV: prefix. Members are agents as their keys spell them. Answers the newest wake of each agent whose workflow has not recorded it.
+local out = {}
+for _, agent in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  local life = ARGV[1] .. 'a:' .. agent .. ':life'
+  out[#out + 1] = redis.call('HGET', life, 'last')
+end
+return out

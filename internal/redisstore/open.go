@@ -1,0 +1,128 @@
+// Package redisstore keeps memory, events, the ledger, leases and the bell of a deployment on one Redis server.
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// One Store keeps every promise on one server (issue 3 point 6, decision 12).
+var (
+	_ purse.Ledger   = Ledger{}
+	_ presence.Store = (*Store)(nil)
+	_ presence.Bell  = (*Store)(nil)
+)
+
+// ErrClosed is returned by every method of a closed store.
+var ErrClosed = errors.New("the store is closed")
+
+// Store is one process's hold on the deployment's keys. It is safe for concurrent use, and other processes of any host may
+// hold the same keys. The server is a single one, with or without replicas: a step reaches keys of many names at once, which
+// Redis Cluster refuses.
+type Store struct {
+	name    string // host, port and database: never the password
+	self    string // this process, as its own rings name it
+	set     settings
+	client  *redis.Client
+	late    error // why an operation ended: the store's own timeout
+	bell    bell
+	mind    mind // what memory keeps in this process
+	closing sync.Once
+	closed  chan struct{}
+}
+
+// Option adjusts Open.
+type Option func(*settings)
+
+type settings struct {
+	prefix  string
+	now     func() time.Time
+	timeout time.Duration
+	trust   bool
+	pool    int
+	vectors int64 // bytes
+}
+
+// Prefix begins the name of every key and channel, so that deployments can share a server. "oneiros:" by default.
+func Prefix(p string) Option { return func(s *settings) { s.prefix = p } }
+
+// Clock sets the clock that dates revisions. The system's by default.
+func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// Timeout bounds every operation, tries to reach the server again included. 3 s by default.
+func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
+
+// TrustServer accepts a server that may lose what it was told, or that does not say whether it does: at the caller's risk.
+func TrustServer() Option { return func(s *settings) { s.trust = true } }
+
+// Connections bounds the connections of this process; the bell has one more. 16 for each processor by default.
+func Connections(n int) Option { return func(s *settings) { s.pool = n } }
+
+// Open connects to the server that a redis:// or rediss:// address names (user, password, host, port, database), and
+// refuses one that would lose memories or money (ErrUnsafe), a cluster, a replica, and keys of a newer schema.
+func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
+	set := settings{prefix: "oneiros:", now: time.Now, timeout: 3 * time.Second, pool: 16 * runtime.GOMAXPROCS(0)}
+	for _, opt := range opts {
+		opt(&set)
+	}
+	options, err := dialing(address, set)
+	if err != nil {
+		return nil, fmt.Errorf("open redis store: %w", err)
+	}
+	s := &Store{
+		name: fmt.Sprintf("%s/%d", options.Addr, options.DB), self: rand.Text(), set: set,
+		client: redis.NewClient(options), closed: make(chan struct{}),
+		late: fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
+	}
+	if err := s.inspect(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open redis store %s: %w", s.name, err), s.Close())
+	}
+	return s, nil
+}
+
+func dialing(address string, set settings) (*redis.Options, error) {
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		var spelled *url.Error // it repeats the whole address, password included
+		if errors.As(err, &spelled) {
+			err = spelled.Err
+		}
+		return nil, fmt.Errorf("read the address, which has the form redis://user:password@host:6379/0 or rediss:// for TLS: %w", err)
+	}
+	if set.timeout <= 0 || set.pool <= 0 {
+		return nil, fmt.Errorf("timeout is %v and connections are %d; both must be above zero", set.timeout, set.pool)
+	}
+	options.Protocol = 2
+	options.MaxRetries = -1 // a script whose answer was lost may have run: exchange knows which may run again
+	options.DialerRetries = 1
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = set.timeout, set.timeout, set.timeout
+	options.ContextTimeoutEnabled = true
+	options.PoolSize, options.PoolTimeout = set.pool, set.timeout
+	options.ClientName = "oneiros"
+	options.DisableIdentity = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return options, nil
+}
+
+// Close lets go of the server. Closing twice is harmless.
+func (s *Store) Close() error {
+	var err error
+	s.closing.Do(func() {
+		close(s.closed)
+		s.bell.hush()
+		err = s.client.Close()
+	})
+	return err
+}

@@ -1,0 +1,248 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+var (
+	arriveScript   = script("awake", "arrive")
+	departScript   = script("awake", "depart")
+	dismissScript  = script("awake", "dismiss")
+	standingScript = script("awake", "standing")
+	toldScript     = script("told")
+	untoldScript   = script("untold")
+)
+
+// woke is a wake as its life keeps it: with the affects it was between, from which Delta is told.
+type woke struct {
+	Agent  string         `json:"agent"`
+	Epoch  int64          `json:"epoch"`
+	Cause  presence.Cause `json:"cause"`
+	Client string         `json:"client"`
+	At     string         `json:"at"`
+	Dream  string         `json:"dream"`
+	Before *felt          `json:"before"` // the newest of the agent's affects; nil when there was none
+	After  *mood.PAD      `json:"after"`  // what the dream would leave; nil when nothing moved
+	Digest []string       `json:"digest"`
+}
+
+// felt is one affect of an agent's history, with what made it.
+type felt struct {
+	Cause  string       `json:"cause"`
+	Affect dream.Affect `json:"affect"`
+}
+
+// leased is presence.Lease with times that scripts compare.
+type leased struct {
+	Client string         `json:"client"`
+	Cause  presence.Cause `json:"cause"`
+	Since  string         `json:"since"`
+	Until  string         `json:"until"`
+}
+
+// unheard is the set of agents with a wake that no workflow has recorded.
+func (s *Store) unheard() string { return s.set.prefix + "unheard" }
+
+// Arrive does everything that a visit means in one script. When its answer is lost it asks again under the same token, so that
+// the visit that raised the epoch is told that it did.
+func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
+	a, err := s.arrive(ctx, v)
+	if err != nil {
+		return presence.Arrival{}, fmt.Errorf("%s visits %s: %w", v.Client, v.Agent, err)
+	}
+	return a, nil
+}
+
+func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
+	if err := v.Validate(); err != nil {
+		return presence.Arrival{}, err
+	}
+	keys := []string{s.key(v.Agent, lifePart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart), s.key(v.Agent, affectsPart), s.unheard()}
+	reply, err := s.run(ctx, again, arriveScript, keys, v.Agent, v.Client, string(v.Cause),
+		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent))
+	if err != nil {
+		return presence.Arrival{}, err
+	}
+	said, err := texts(reply)
+	if err != nil {
+		return presence.Arrival{}, err
+	}
+	w, err := readWake(said[1])
+	return presence.Arrival{Wake: w, Raised: said[0] == "1"}, err
+}
+
+func readWake(text string) (presence.Wake, error) {
+	var k woke
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		return presence.Wake{}, fmt.Errorf("read a kept wake: %w", err)
+	}
+	at, err := parseDate(k.At)
+	if err != nil {
+		return presence.Wake{}, err
+	}
+	w := presence.Wake{Agent: k.Agent, Epoch: k.Epoch, Cause: k.Cause, Client: k.Client, At: at, Dream: k.Dream, Digest: k.Digest}
+	if k.Before != nil {
+		w.Affect = k.Before.Affect.PAD
+	}
+	if k.After != nil {
+		w.Delta = k.After.Distance(w.Affect)
+		w.Affect = *k.After
+	}
+	return w, nil
+}
+
+// Depart ends a client's lease.
+func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Standing, error) {
+	st, err := presence.Standing{}, error(nil)
+	switch {
+	case agent == "" || client == "":
+		err = errors.New("agent and client must not be empty")
+	case lock < 0:
+		err = fmt.Errorf("lock is %v; it must not be negative", lock)
+	default:
+		st, err = s.stands(ctx, departScript, agent, now, client, date(now), date(now.Add(lock)))
+	}
+	return st, wrap(err, client, " leaves ", agent)
+}
+
+// Dismiss ends every lease and the lock.
+func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
+	st, err := s.stands(ctx, dismissScript, agent, now)
+	return st, wrap(err, "dismiss who holds ", agent, " awake")
+}
+
+// Standing tells who holds the agent awake.
+func (s *Store) Standing(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
+	st, err := s.stands(ctx, standingScript, agent, now)
+	return st, wrap(err, "standing of ", agent)
+}
+
+// stands runs a script that answers the standing, and reads it.
+func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time, args ...any) (presence.Standing, error) {
+	if agent == "" {
+		return presence.Standing{}, errors.New("agent is empty")
+	}
+	reply, err := s.run(ctx, again, script, []string{s.key(agent, lifePart), s.key(agent, leasesPart)}, args...)
+	if err != nil {
+		return presence.Standing{}, err
+	}
+	said, err := texts(reply)
+	if err != nil {
+		return presence.Standing{}, err
+	}
+	st, err := readStanding(said, now)
+	if err != nil {
+		return presence.Standing{}, err
+	}
+	return st, nil
+}
+
+// readStanding reads epoch, told, lock, seen, last wake and leases.
+func readStanding(said []string, now time.Time) (presence.Standing, error) {
+	var st presence.Standing
+	for i := range 2 {
+		if said[i] == "" {
+			said[i] = "0"
+		}
+	}
+	n, err := numbers(said[:2])
+	if err != nil {
+		return st, err
+	}
+	st.Epoch, st.Told = n[0], n[1]
+	if st.Lock, err = parseDate(said[2]); err != nil {
+		return st, err
+	}
+	if st.Seen, err = parseDate(said[3]); err != nil {
+		return st, err
+	}
+	if said[4] != "" {
+		w, err := readWake(said[4])
+		if err != nil {
+			return st, err
+		}
+		st.Last = &w
+	}
+	for _, text := range said[5:] {
+		l, err := readLease(text)
+		if err != nil {
+			return st, err
+		}
+		if l.Until.After(now) {
+			st.Leases = append(st.Leases, l)
+		}
+	}
+	slices.SortFunc(st.Leases, func(a, b presence.Lease) int { return strings.Compare(a.Client, b.Client) })
+	return st, nil
+}
+
+func readLease(text string) (presence.Lease, error) {
+	var k leased
+	if err := json.Unmarshal([]byte(text), &k); err != nil {
+		return presence.Lease{}, fmt.Errorf("read a kept lease: %w", err)
+	}
+	since, err := parseDate(k.Since)
+	if err != nil {
+		return presence.Lease{}, err
+	}
+	until, err := parseDate(k.Until)
+	return presence.Lease{Client: k.Client, Cause: k.Cause, Since: since, Until: until}, err
+}
+
+// Epoch is the agent's newest.
+func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
+	var epoch int64
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		epoch, err = s.client.HGet(ctx, s.key(agent, lifePart), "epoch").Int64()
+		return absent(err)
+	})
+	return epoch, wrap(err, "epoch of ", agent)
+}
+
+// Told notes that the agent's workflow has recorded an epoch.
+func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
+	err := errors.New("agent is empty")
+	if agent != "" {
+		var reply any
+		reply, err = s.run(ctx, again, toldScript, []string{s.key(agent, lifePart), s.unheard()}, escaped.Replace(agent), epoch)
+		if newest, ok := reply.(int64); err == nil && ok && newest < epoch {
+			err = fmt.Errorf("the agent's newest is %d", newest)
+		}
+	}
+	return wrap(err, fmt.Sprintf("note epoch %d of agent %s as recorded", epoch, agent))
+}
+
+// Untold lists the newest wakes that no workflow has recorded yet.
+func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
+	wakes := map[string]presence.Wake{}
+	reply, err := s.run(ctx, again, untoldScript, []string{s.unheard()})
+	var said []string
+	if err == nil {
+		said, err = texts(reply)
+	}
+	for _, text := range said {
+		w, bad := readWake(text)
+		if bad != nil {
+			return nil, fmt.Errorf("list wakes that no workflow has recorded: %w", bad)
+		}
+		wakes[w.Agent] = w
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list wakes that no workflow has recorded: %w", err)
+	}
+	return wakes, nil
+}

@@ -1,0 +1,313 @@
+// Package redis puts a real Redis server on the stage: started for a test, killed, frozen, restarted, and gone after it.
+package redis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// readyWithin bounds the wait for an answer: some hundredths of a second on an idle machine, more on two busy cores.
+	readyWithin = 30 * time.Second
+	// stopWithin bounds a clean end.
+	stopWithin = 20 * time.Second
+	// attempts at a start: between finding a free port and listening on it another process may take it.
+	attempts = 4
+)
+
+// Server is one redis-server process and where to reach it.
+type Server struct {
+	Address string // host:port on loopback, the same after a Restart
+	URL     string // redis://host:port/0
+	Dir     string // the folder of its append-only file
+
+	t      testing.TB
+	plan   plan
+	child  *exec.Cmd
+	said   *transcript
+	watch  io.Closer // its end ends the server, should the test program die
+	ended  chan struct{}
+	litter string // the folder that a shared server leaves behind
+}
+
+type plan struct {
+	port   int
+	config []string
+}
+
+// Option changes how a server is started.
+type Option func(*plan)
+
+// Fsync says when the append-only file reaches the disk: always, everysec (the default here) or no.
+func Fsync(when string) Option { return Config("appendfsync", when) }
+
+// NoAppendOnly starts a server that forgets everything when it ends.
+func NoAppendOnly() Option { return Config("appendonly", "no") }
+
+// OnPort listens on this port instead of a free one.
+func OnPort(port int) Option { return func(p *plan) { p.port = port } }
+
+// Config sets any directive of redis.conf.
+func Config(directive string, values ...string) Option {
+	return func(p *plan) { p.config = append(append(p.config, "--"+directive), values...) }
+}
+
+// Start runs a server for t alone, on loopback and a free port, with appendonly yes in a folder of the test's own. It is
+// ended by its process id when the test ends, and when the test program dies.
+func Start(t testing.TB, opts ...Option) *Server {
+	t.Helper()
+	skipShort(t)
+	p := plan{}
+	for _, opt := range opts {
+		opt(&p)
+	}
+	s := &Server{Dir: t.TempDir(), plan: p, t: t}
+	if err := s.launch(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Kill()
+		if t.Failed() {
+			t.Logf("redis-server said:\n%s", s.said)
+		}
+	})
+	return s
+}
+
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a real Redis server; run without -short")
+	}
+}
+
+// binary finds redis-server: the one ONEIROS_REDIS_SERVER names, else the one in PATH.
+var binary = sync.OnceValues(func() (string, error) {
+	name := os.Getenv("ONEIROS_REDIS_SERVER")
+	if name == "" {
+		name = "redis-server"
+	}
+	file, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("find a Redis server: %w; make redis installs it where apt-get can be used, elsewhere install the package "+
+			"redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program", err)
+	}
+	return file, nil
+})
+
+func (s *Server) launch() error {
+	file, err := binary()
+	if err != nil {
+		return err
+	}
+	for range attempts {
+		port := s.plan.port
+		if port == 0 {
+			if port, err = freePort(); err != nil {
+				return err
+			}
+		}
+		if err = s.try(file, port); err == nil {
+			s.plan.port = port
+			return nil
+		}
+		if !s.said.has("Address already in use") || s.plan.port != 0 {
+			return err
+		}
+	}
+	return err
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
+
+func (s *Server) try(file string, port int) error {
+	args := append([]string{
+		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "yes", "--appendfsync", "everysec",
+	}, s.plan.config...)
+	child, said := exec.Command(file, args...), &transcript{}
+	child.Stdout, child.Stderr = said, said
+	s.said = said
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("start redis-server: %w", err)
+	}
+	ended := make(chan struct{})
+	s.child, s.ended = child, ended
+	go func() {
+		_ = child.Wait()
+		close(ended)
+	}()
+	watch, err := s.guard()
+	if err != nil {
+		s.end(syscall.SIGKILL)
+		return err
+	}
+	s.watch = watch
+	s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	s.URL = "redis://" + s.Address + "/0"
+	if err := s.ready(); err != nil {
+		s.end(syscall.SIGKILL)
+		return fmt.Errorf("start redis-server on %s: %w\n%s", s.Address, err, said)
+	}
+	return nil
+}
+
+// guard starts a shell that ends the server when its own input ends, as it does when this program dies, however it dies.
+// The folder of a shared server goes with it.
+func (s *Server) guard() (io.Closer, error) {
+	shell := exec.Command("/bin/sh", "-c", `read word; [ "$word" = rest ] && exit; kill -9 "$1" 2>/dev/null; [ -z "$2" ] || rm -rf "$2"`,
+		"guard", strconv.Itoa(s.child.Process.Pid), s.litter)
+	in, err := shell.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("guard redis-server: %w", err)
+	}
+	if err := shell.Start(); err != nil {
+		return nil, fmt.Errorf("guard redis-server: %w", err)
+	}
+	return guarding{in, shell}, nil
+}
+
+type guarding struct {
+	in    io.WriteCloser
+	shell *exec.Cmd
+}
+
+// Close sends the guard home: what it watched has ended, and its number may be another's by now.
+func (g guarding) Close() error {
+	_, err := io.WriteString(g.in, "rest\n")
+	return errors.Join(err, g.in.Close(), g.shell.Wait())
+}
+
+// ready waits until the server has loaded its file and answers.
+func (s *Server) ready() error {
+	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
+	defer cancel()
+	c := redis.NewClient(&redis.Options{Addr: s.Address, MaxRetries: -1, DialerRetries: 1})
+	defer func() { _ = c.Close() }()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := c.Ping(ctx).Err()
+		var refusal redis.Error
+		if err == nil || errors.As(err, &refusal) && redis.HasErrorPrefix(err, "NOAUTH") {
+			return nil
+		}
+		select {
+		case <-s.ended:
+			return errors.New("it ended at once")
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %v: %w", readyWithin, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// PID is the process id of the running server.
+func (s *Server) PID() int { return s.child.Process.Pid }
+
+// Kill ends the server at once, as a power cut or the kernel would, frozen or not, and returns when it is gone.
+func (s *Server) Kill() {
+	s.t.Helper()
+	s.mine()
+	s.end(syscall.SIGKILL)
+}
+
+// Stop asks the server to end and returns when it has.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.mine()
+	s.end(syscall.SIGTERM)
+}
+
+func (s *Server) mine() {
+	s.t.Helper()
+	if s.litter != "" {
+		s.t.Fatal("a shared server is not one test's to touch: use Start")
+	}
+}
+
+func (s *Server) end(how syscall.Signal) {
+	if s.child == nil {
+		return
+	}
+	_ = s.child.Process.Signal(how)
+	late := time.AfterFunc(stopWithin, func() { _ = s.child.Process.Kill() })
+	<-s.ended
+	late.Stop()
+	if s.watch != nil {
+		_ = s.watch.Close()
+	}
+	s.child, s.watch = nil, nil
+}
+
+// Restart runs the server again on the same folder and port, killing it first if it still runs. It returns when its file is
+// loaded.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if err := s.launch(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Freeze stops the process without ending it: connections stay, answers do not come.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	s.mine()
+	if err := s.child.Process.Signal(sig); err != nil {
+		s.t.Fatalf("send %v to redis-server (pid %d): %v", sig, s.PID(), err)
+	}
+}
+
+// Dial connects a plain client, for what a test wants to do behind the store's back. It is closed when the test ends.
+func (s *Server) Dial(t testing.TB) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: s.Address})
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// transcript keeps what a process says.
+type transcript struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.Write(p)
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+func (t *transcript) has(words string) bool { return strings.Contains(t.String(), words) }
