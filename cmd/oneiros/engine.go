@@ -209,6 +209,9 @@ const dialWithin = 10 * time.Second
 
 func (e *engine) connect(ctx context.Context, o client.Options) error {
 	o.Logger = e.log
+	if err := seal(&o, e.house.told); err != nil {
+		return err
+	}
 	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
 		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
 	}

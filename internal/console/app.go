@@ -37,6 +37,7 @@ type App struct {
 	Open          func(ctx context.Context) (*House, error)
 	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
 	Night         NightDoor
+	Codec         CodecDoor
 
 	open  sync.Once
 	house *House
@@ -113,6 +114,7 @@ Try it without any configuration:  oneiros dream --demo`,
 		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(),
 	)
 	app.addNights(root)
+	root.AddCommand(app.codec())
 	root.SetHelpCommandGroupID(house)
 	root.SetCompletionCommandGroupID(house)
 	root.InitDefaultCompletionCmd()

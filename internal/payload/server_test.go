@@ -48,7 +48,7 @@ func TestAnotherProcessSealsAndOpensThroughTheServer(t *testing.T) {
 	require.NoError(t, own.FromPayload(sealed, &value))
 	require.Equal(t, "theirs", value)
 
-	for _, wrong := range []string{"", "open sesam", "open sesame "} {
+	for _, wrong := range []string{"", "open sesam", "open sesame!"} {
 		require.ErrorContains(t, remote(wrong).FromPayload(sealed, &value), "Unauthorized")
 	}
 }

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/payload"
+)
+
+// codec is what the console's sealing commands need.
+func (d *door) codec() console.CodecDoor {
+	return console.CodecDoor{Getenv: d.getenv, Random: rand.Reader, Keys: func() (payload.Keys, string, error) {
+		c, err := d.config()
+		if err != nil {
+			return payload.Keys{}, "", err
+		}
+		return sealingKeys(c)
+	}}
+}
+
+// sealingKeys reads the keys from where the configuration says they lie; none when it says nothing.
+func sealingKeys(c config.Config) (payload.Keys, string, error) {
+	lines, place, err := c.SealKeys()
+	if err != nil || place == "" {
+		return payload.Keys{}, place, asUsage(err)
+	}
+	keys, err := payload.Parse(lines)
+	if err != nil {
+		return keys, place, asUsage(fmt.Errorf("%s: %w", place, err))
+	}
+	return keys, place, nil
+}
+
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &console.Exit{Code: console.Usage, Err: err}
+}
+
+// seal sets the converters of a client, and with it of its workers. Without keys they seal nothing, and name the key that
+// a sealed payload wants.
+func seal(o *client.Options, c config.Config) error {
+	keys, _, err := sealingKeys(c)
+	if err != nil {
+		return err
+	}
+	o.DataConverter, o.FailureConverter = payload.New(keys)
+	return nil
+}

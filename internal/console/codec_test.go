@@ -1,0 +1,139 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/seed-56a03226/oneiros/internal/payload"
+)
+
+// sealed is a console with one key, and what it says.
+func sealed(t *testing.T, keys string) (app *App, out, beside *bytes.Buffer) {
+	t.Helper()
+	out, beside = &bytes.Buffer{}, &bytes.Buffer{}
+	return &App{
+		In: strings.NewReader(""), Out: out, Err: beside, Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) },
+		Codec: CodecDoor{
+			Random: strings.NewReader(strings.Repeat("0123456789abcdef", 8)),
+			Getenv: func(name string) string { return map[string]string{"TOKEN": "sesame", "EMPTY": " "}[name] },
+			Keys: func() (payload.Keys, string, error) {
+				if keys == "" {
+					return payload.Keys{}, "", nil
+				}
+				k, err := payload.Parse(keys)
+				return k, "seal.keys_env SEAL", err
+			},
+		},
+	}, out, beside
+}
+
+var oneKey = "winter " + base64.StdEncoding.EncodeToString([]byte("a key of thirty-two bytes, see? "))
+
+func TestANewKeyIsALineOfTheKeysFile(t *testing.T) {
+	t.Parallel()
+	app, out, _ := sealed(t, "")
+	require.Equal(t, OK, Run(context.Background(), app, []string{"codec", "new-key"}))
+	require.Regexp(t, regexp.MustCompile(`^2026-11-20-3031 [A-Za-z0-9+/]{43}=\n$`), out.String())
+	k, err := payload.Parse(out.String())
+	require.NoError(t, err)
+	require.Equal(t, "2026-11-20-3031", k.Newest())
+
+	app, _, beside := sealed(t, "")
+	require.Equal(t, Usage, Run(context.Background(), app, []string{"codec", "new-key", "--id", "a b"}))
+	require.Contains(t, beside.String(), `key id "a b"`)
+}
+
+func TestSealedJSONIsOpenedFromAFileAndFromStandardInput(t *testing.T) {
+	t.Parallel()
+	k, err := payload.Parse(oneKey)
+	require.NoError(t, err)
+	data, _ := payload.New(k)
+	p, err := data.ToPayloads("a lighthouse")
+	require.NoError(t, err)
+	body, err := protojson.Marshal(p)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "shown.json")
+	require.NoError(t, os.WriteFile(file, body, 0o600))
+	for _, args := range [][]string{{"codec", "decode", file}, {"codec", "decode"}, {"codec", "decode", "-"}} {
+		app, out, beside := sealed(t, oneKey)
+		app.In = bytes.NewReader(body)
+		require.Equal(t, OK, Run(context.Background(), app, args), beside.String())
+		require.JSONEq(t, `{"payloads":["a lighthouse"]}`, out.String())
+		require.Empty(t, beside.String())
+	}
+	app, _, beside := sealed(t, oneKey)
+	app.In = strings.NewReader("{}")
+	require.Equal(t, OK, Run(context.Background(), app, []string{"codec", "decode"}))
+	require.Equal(t, "Nothing in it was sealed.\n", beside.String())
+}
+
+func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, keys string
+		args       []string
+		want       string
+	}{
+		{"no keys", "", []string{"serve"}, "no sealing keys are configured"},
+		{"no keys to open with", "", []string{"decode"}, "no sealing keys are configured"},
+		{"the whole network", oneKey, []string{"serve", "--listen", "0.0.0.0:0"}, "can be reached by other machines"},
+		{"every name of this machine", oneKey, []string{"serve", "--listen", ":0"}, "can be reached by other machines"},
+		{"no address", oneKey, []string{"serve", "--listen", "8081"}, "should be host:port"},
+		{"any page", oneKey, []string{"serve", "--origin", "*"}, `--origin "*" should be a scheme and a host`},
+		{"a page, not an origin", oneKey, []string{"serve", "--origin", "http://127.0.0.1:8233/"}, "should be a scheme and a host"},
+		{"a token that is not set", oneKey, []string{"serve", "--token-env", "EMPTY"}, "--token-env names EMPTY, which is not set"},
+		{"no such file", oneKey, []string{"decode", "/no/such/file"}, "open the JSON"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			app, _, beside := sealed(t, c.keys)
+			require.Equal(t, Usage, Run(context.Background(), app, append([]string{"codec"}, c.args...)))
+			require.Contains(t, beside.String(), c.want)
+		})
+	}
+}
+
+func TestTheCodecServesUntilItIsToldToStop(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	app, _, _ := sealed(t, oneKey)
+	read, write := io.Pipe()
+	app.Out = write
+	code := make(chan int, 1)
+	go func() {
+		code <- Run(ctx, app, []string{"codec", "serve", "--listen", "127.0.0.1:0", "--token-env", "TOKEN"})
+	}()
+	first := make([]byte, 512)
+	n, err := read.Read(first)
+	require.NoError(t, err)
+	address := strings.Fields(string(first[:n]))[1]
+	go func() { _, _ = io.Copy(io.Discard, read) }()
+
+	ask := func(token string) int {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/decode", strings.NewReader(`{"payloads":[]}`))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	require.Equal(t, http.StatusOK, ask("sesame"))
+	require.Equal(t, http.StatusUnauthorized, ask("sesam"))
+	stop()
+	require.Equal(t, OK, <-code)
+}
