@@ -2,7 +2,6 @@
 package config
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -21,6 +20,7 @@ type Config struct {
 	Dream     dream.Knobs         `json:"dream"`
 	Money     Money               `json:"money"`
 	Agent     Agent               `json:"agent"`
+	Feed      Feed                `json:"feed"`
 	Log       Log                 `json:"log"`
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`
@@ -31,11 +31,6 @@ type Config struct {
 	settings []Setting
 	env      map[string]string
 	builtIn  []inference.Spec
-}
-
-// Store is where memory, events and the ledger live.
-type Store struct {
-	Path string `json:"path"`
 }
 
 // Temporal is how to reach a Temporal cluster.
@@ -95,13 +90,6 @@ type Money struct {
 // Caps are the caps a new agent starts with.
 func (m Money) Caps() dream.Caps { return dream.Caps{Dream: m.Dream, Day: m.Day, Month: m.Month} }
 
-// Agent is when agents dream by themselves.
-type Agent struct {
-	Auto        bool          `json:"auto"`
-	IdleTimeout time.Duration `json:"idle_timeout"`
-	MinGap      time.Duration `json:"min_gap"`
-}
-
 // Log is what the process says about itself on standard error.
 type Log struct {
 	Level  string `json:"level"`
@@ -126,11 +114,3 @@ type Setting struct {
 
 // Settings lists every knob in the order of the reference. Nothing in it is secret.
 func (c Config) Settings() []Setting { return append([]Setting(nil), c.settings...) }
-
-// StorePath is the store's file: store.path, or oneiros.db in data_dir.
-func (c Config) StorePath() string {
-	if c.Store.Path != "" {
-		return c.Store.Path
-	}
-	return filepath.Join(c.DataDir, "oneiros.db")
-}

@@ -96,6 +96,7 @@ func (c *Config) derive() {
 		c.DataDir = dataDir(c.env)
 	}
 	c.Store.Path = c.home(c.Store.Path)
+	c.settle()
 	c.consented()
 }
 

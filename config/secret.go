@@ -17,22 +17,27 @@ func (c Config) Key(provider string) (string, error) {
 	return c.secret("providers."+provider, p.KeyEnv, p.KeyFile)
 }
 
-// secret reads a key by variable or by file. Its faults name the place, never the content.
+// secret reads a section's API key.
 func (c Config) secret(at, variable, file string) (string, error) {
+	return c.held(at+".api_key", "key", variable, file)
+}
+
+// held reads a secret by variable or by file. Its faults name the place, never the content.
+func (c Config) held(knob, what, variable, file string) (string, error) {
 	switch {
 	case variable != "":
 		if key := strings.TrimSpace(c.env[variable]); key != "" {
 			return key, nil
 		}
-		return "", fmt.Errorf("%s.api_key_env names %s, which is not set", at, variable)
+		return "", fmt.Errorf("%s_env names %s, which is not set", knob, variable)
 	case file != "":
 		body, err := os.ReadFile(c.home(file))
 		if err != nil {
-			return "", fmt.Errorf("%s.api_key_file: %w", at, err)
+			return "", fmt.Errorf("%s_file: %w", knob, err)
 		}
 		key := strings.TrimSpace(string(body))
 		if key == "" || strings.ContainsAny(key, "\r\n") {
-			return "", fmt.Errorf("%s.api_key_file %s must hold one line, the key", at, file)
+			return "", fmt.Errorf("%s_file %s must hold one line, the %s", knob, file, what)
 		}
 		return key, nil
 	}

@@ -13,7 +13,7 @@ func Knobs() []Knob {
 
 var table = sync.OnceValue(func() []Knob {
 	var all []Knob
-	for _, part := range [][]Knob{placeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
+	for _, part := range [][]Knob{placeKnobs(), storeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), feedKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
 		all = append(all, part...)
 	}
 	return all
@@ -24,10 +24,6 @@ func placeKnobs() []Knob {
 		{
 			Key: "data_dir", Sort: Text, Default: "", Unit: "path", Flag: "data-dir",
 			Reason: "Where the store, the embedded Temporal server's file and the demo live. Empty: $XDG_DATA_HOME/oneiros, else ~/.local/share/oneiros, else .oneiros.",
-		},
-		{
-			Key: "store.path", Sort: Text, Default: "", Unit: "path",
-			Reason: "The SQLite file of memory, events and ledger. Empty: oneiros.db in data_dir. Several processes of one host may share it; a network file system is refused.",
 		},
 	}
 }
@@ -129,20 +125,6 @@ func moneyKnobs() []Knob {
 		{
 			Key: "money.fleet_day", Sort: Dollars, Default: "unlimited", Unit: "USD", Unlimited: true,
 			Reason: "Hard cap of all agents together in one day; each pays on the day of its own zone. Unlimited, because the caps of the agents already bound it.",
-		},
-	}
-}
-
-func agentKnobs() []Knob {
-	return []Knob{
-		{Key: "agent.auto", Sort: YesNo, Default: false, Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money (Z13)."},
-		{
-			Key: "agent.idle_timeout", Sort: Span, Default: "30m", Low: 10, High: 30 * day,
-			Reason: "Quiet time before an agent that may dream by itself does. Long enough to outlast a pause in a talk.",
-		},
-		{
-			Key: "agent.min_gap", Sort: Span, Default: "6h", Low: 60, High: 90 * day,
-			Reason: "Least time between two dreams that nobody asked for. Four dreams of $0.50 fill the cap of a day.",
 		},
 	}
 }

@@ -170,11 +170,15 @@ func TestAnAgentSaysWhatIsWrongWithIt(t *testing.T) {
 		"is above the cap of a day ($2.00)": func(a *dream.Agent) { a.Caps.Dream = 3 * budget.Dollar },
 		"is above the cap of a month":       func(a *dream.Agent) { a.Caps.Day = 16 * budget.Dollar },
 		"model role \"judge\" is unknown":   func(a *dream.Agent) { a.Models = map[dream.Role]string{"judge": "m"} },
+		"vitality is 1.5; it must lie":      func(a *dream.Agent) { a.Vitality = new(1.5) },
+		"vitality is -1; it must lie":       func(a *dream.Agent) { a.Vitality = new(-1.0) },
+		"vitality is NaN; it must lie":      func(a *dream.Agent) { a.Vitality = &nan },
 	} {
 		a := good
 		change(&a)
 		require.ErrorContains(t, a.Validate(), fault)
 	}
+	good.Vitality = new(0.0)
 	good.Models = map[dream.Role]string{}
 	for _, role := range dream.Roles {
 		good.Models[role] = "m"

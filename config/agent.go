@@ -1,0 +1,107 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+)
+
+// Agent is when agents dream by themselves, how long they are held awake, and how an interrupted dream goes on.
+type Agent struct {
+	Auto        bool          `json:"auto"`
+	IdleTimeout time.Duration `json:"idle_timeout"`
+	MinGap      time.Duration `json:"min_gap"`
+	Jitter      time.Duration `json:"jitter"`
+	Windows     string        `json:"windows"` // as written; Hours cuts it
+	Quiet       string        `json:"quiet"`
+
+	ClientTimeout time.Duration `json:"client_timeout"`
+	WakeLock      time.Duration `json:"wake_lock"`
+	AlarmHold     time.Duration `json:"alarm_hold"`
+	ResumeAfter   time.Duration `json:"resume_after"`
+	ResumeTTL     time.Duration `json:"resume_ttl"` // 0: a dream ends with its first interruption
+
+	Vitality circadian.Thresholds `json:"vitality"`
+}
+
+// Hours are the entries of windows and quiet hours, each as circadian.ParseHours reads it; nil when there are none.
+func (a Agent) Hours() (windows, quiet []string) {
+	return circadian.SplitHours(a.Windows), circadian.SplitHours(a.Quiet)
+}
+
+// settle holds what nobody set within what somebody did: agents that idle for ten seconds are not to wait five minutes more.
+func (c *Config) settle() {
+	a := &c.Agent
+	c.unlessSet("agent.jitter", &a.Jitter, (a.IdleTimeout / 6).Truncate(time.Second))
+	most := a.IdleTimeout
+	if half := a.ResumeTTL / 2; half > 0 {
+		most = min(most, half)
+	}
+	c.unlessSet("agent.resume_after", &a.ResumeAfter, most)
+}
+
+func (c *Config) unlessSet(key string, value *time.Duration, most time.Duration) {
+	for i := range c.settings {
+		if s := &c.settings[i]; s.Key == key && s.Source == fromDefault && *value > most {
+			*value, s.Value = most, spanText(most)
+		}
+	}
+}
+
+func (a Agent) validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if a.WakeLock > a.ClientTimeout {
+		fault("agent.wake_lock is %s and agent.client_timeout is %s; the lock must not outlast the visit", spanText(a.WakeLock), spanText(a.ClientTimeout))
+	}
+	if a.AlarmHold < a.WakeLock {
+		fault("agent.alarm_hold is %s and agent.wake_lock is %s; an alarm must hold for as long as the lock", spanText(a.AlarmHold), spanText(a.WakeLock))
+	}
+	if a.ResumeTTL > 0 && a.ResumeAfter >= a.ResumeTTL {
+		fault("agent.resume_after is %s and agent.resume_ttl is %s; a dream must be let go on before its time runs out, or set resume_ttl to 0s to end it when it is woken",
+			spanText(a.ResumeAfter), spanText(a.ResumeTTL))
+	}
+	if err := a.Vitality.Validate(); err != nil {
+		fault("agent.vitality: %w", err)
+	}
+	return errors.Join(append(faults, a.validHours())...)
+}
+
+func (a Agent) validHours() error {
+	entries, silent := a.Hours()
+	windows, err := circadian.ParseHours(entries)
+	if err != nil {
+		err = fmt.Errorf("agent.windows: %w", err)
+	}
+	quiet, wrong := circadian.ParseHours(silent)
+	if wrong != nil {
+		wrong = fmt.Errorf("agent.quiet: %w", wrong)
+	}
+	if err := errors.Join(err, wrong); err != nil {
+		return err
+	}
+	if err := circadian.Opens(windows, quiet); err != nil {
+		return fmt.Errorf("agent.windows and agent.quiet: %w", err)
+	}
+	return nil
+}
+
+// Feed is where readings come in.
+type Feed struct {
+	Listen string `json:"listen"` // host:port; empty: nowhere
+}
+
+func (f Feed) validate() error {
+	if f.Listen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(f.Listen)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
+		return fmt.Errorf("feed.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7412, or empty", shown(f.Listen))
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Store is where memory, events and the ledger live: on a Redis server when URL names one, else in the SQLite file.
+type Store struct {
+	Path         string `json:"path"`
+	URL          string `json:"url"` // holds no password
+	PasswordEnv  string `json:"password_env"`
+	PasswordFile string `json:"password_file"`
+	TrustServer  bool   `json:"trust_server"`
+}
+
+// StorePath is the store's file: store.path, or oneiros.db in data_dir.
+func (c Config) StorePath() string {
+	if c.Store.Path != "" {
+		return c.Store.Path
+	}
+	return filepath.Join(c.DataDir, "oneiros.db")
+}
+
+// StorePassword fetches the password for store.url from where the configuration says it lies; "" when it names no place.
+// The caller hands it to the store and to nothing else.
+func (c Config) StorePassword() (string, error) {
+	return c.held("store.password", "password", c.Store.PasswordEnv, c.Store.PasswordFile)
+}
+
+func storeKnobs() []Knob {
+	return []Knob{
+		{
+			Key: "store.path", Sort: Text, Default: "", Unit: "path",
+			Reason: "The SQLite file of memory, events and ledger, used while store.url is empty. Empty: oneiros.db in data_dir. Several processes of one host may share it; a network file system is refused.",
+		},
+		{
+			Key: "store.url", Sort: Text, Default: "", Unit: "address",
+			Reason: "The Redis server that keeps memory, events and ledger for workers on several hosts: redis://host:6379/0, rediss:// for TLS, unix:///path for a socket. Empty: the SQLite file, which needs no server. A password in it is refused.",
+		},
+		{
+			Key: "store.password_env", Sort: Text, Default: "", Unit: "variable",
+			Reason: "The environment variable that holds the password for store.url. The password itself is never written into a file of settings.",
+		},
+		{
+			Key: "store.password_file", Sort: Text, Default: "", Unit: "path",
+			Reason: "The file that holds the password for store.url, as secrets are mounted in containers.",
+		},
+		{
+			Key: "store.trust_server", Sort: YesNo, Default: false,
+			Reason: "Use a Redis server that would lose data in a crash (appendonly no). Off: it is refused, because money that was spent must not be forgotten.",
+		},
+	}
+}
+
+// validate never repeats what store.url says: it may hold what does not belong there.
+func (s Store) validate() error {
+	var faults []error
+	fault := func(text string) { faults = append(faults, errors.New(text)) }
+	if s.PasswordEnv != "" && s.PasswordFile != "" {
+		fault("store names its password twice, by password_env and by password_file; keep one")
+	}
+	if s.URL == "" {
+		if s.PasswordEnv != "" || s.PasswordFile != "" || s.TrustServer {
+			fault("store.url is empty, yet a password or trust is set for it; set the address, such as redis://127.0.0.1:6379/0")
+		}
+		return errors.Join(faults...)
+	}
+	u, err := url.Parse(s.URL)
+	if err != nil || !reachable(u) {
+		fault("store.url is no address of a Redis server; it must be like redis://127.0.0.1:6379/0, rediss://user@host:6379/0 or unix:///run/redis.sock")
+		return errors.Join(faults...)
+	}
+	if _, holds := u.User.Password(); holds || u.Query().Has("password") {
+		fault("store.url holds a password; leave it out and name it by store.password_env or store.password_file")
+	}
+	return errors.Join(faults...)
+}
+
+// reachable says whether an address names a server: a host and the number of a database, or a socket.
+func reachable(u *url.URL) bool {
+	switch u.Scheme {
+	case "unix":
+		return u.Host == "" && u.Path != ""
+	case "redis", "rediss":
+		number := strings.TrimPrefix(u.Path, "/")
+		_, err := strconv.ParseUint(number, 10, 16)
+		return u.Hostname() != "" && (number == "" || err == nil)
+	}
+	return false
+}
