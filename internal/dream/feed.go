@@ -14,7 +14,7 @@ type Feed struct {
 // Rule is one alarm over a feed.
 type Rule struct {
 	Name   string        `json:"name"`
-	Metric string        `json:"metric,omitempty"` // of the readings; empty: the feed's only one
+	Metric string        `json:"metric,omitempty"` // of the readings; empty: each by itself, which is the feed's only one for most
 	Kind   RuleKind      `json:"kind"`
 	Number float64       `json:"number,omitempty"` // the change or threshold; relative changes as a share: .05 is 5 %
 	Window time.Duration `json:"window,omitempty"` // of a change, and the longest silence of staleness

@@ -1,0 +1,158 @@
+package alarm
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Judge says which rules are true of a watch at now, by Key, and which of them were not before. The readings are by time.
+// A rule without a metric looks at each metric by itself. What was said holds until something else is said: a change is
+// measured from every number that held at some time of the window, the one that it began with too, so that neither a feed
+// that speaks rarely nor one that was out of reach hides a move.
+func Judge(rules []dream.Rule, w Watch, now time.Time) (up map[string]bool, fired []Fired) {
+	up = map[string]bool{}
+	said := sorted(w.Readings)
+	for _, rule := range rules {
+		for _, metric := range said.of(rule) {
+			news, is := said.judge(rule, metric, w.Since, now)
+			if !is {
+				continue
+			}
+			key := Key(rule, metric)
+			if up[key] = true; !w.Up[key] {
+				news.Rule, news.Kind, news.Metric = rule.Name, rule.Kind, metric
+				fired = append(fired, news)
+			}
+		}
+	}
+	return up, fired
+}
+
+// Key names a rule over a metric in Watch.Up: "price", or "price/eth" when the rule looks at each metric.
+func Key(rule dream.Rule, metric string) string {
+	if rule.Metric != "" || metric == "" {
+		return rule.Name
+	}
+	return rule.Name + "/" + metric
+}
+
+// owns says whether a key is of the rule: names of rules have no slash.
+func owns(rule dream.Rule, key string) bool {
+	name, _, _ := strings.Cut(key, "/")
+	return name == rule.Name
+}
+
+// spoken is what was said, by metric and by time.
+type spoken struct {
+	metrics         []string // by name
+	numbers, states map[string][]dream.Reading
+	heard           map[string]time.Time // the newest by metric; of any under the empty one
+}
+
+func sorted(readings []dream.Reading) spoken {
+	s := spoken{numbers: map[string][]dream.Reading{}, states: map[string][]dream.Reading{}, heard: map[string]time.Time{}}
+	for _, r := range readings {
+		if !slices.Contains(s.metrics, r.Metric) {
+			s.metrics = append(s.metrics, r.Metric)
+		}
+		if r.Number != nil {
+			s.numbers[r.Metric] = append(s.numbers[r.Metric], r)
+		}
+		if r.State != "" {
+			s.states[r.Metric] = append(s.states[r.Metric], r)
+		}
+		s.heard[r.Metric] = latest(s.heard[r.Metric], r.At)
+		s.heard[""] = latest(s.heard[""], r.At)
+	}
+	slices.Sort(s.metrics)
+	return s
+}
+
+// of are the metrics that a rule judges. Silence is the feed's when no metric is named.
+func (s spoken) of(rule dream.Rule) []string {
+	if rule.Metric != "" || rule.Kind == dream.Stale {
+		return []string{rule.Metric}
+	}
+	return s.metrics
+}
+
+func (s spoken) judge(rule dream.Rule, metric string, since, now time.Time) (Fired, bool) {
+	switch rule.Kind {
+	case dream.Stale:
+		heard := latest(since, s.heard[metric])
+		return Fired{At: heard}, now.Sub(heard) >= rule.Window
+	case dream.StateIs:
+		newest, ok := last(s.states[metric])
+		return Fired{At: newest.At, State: newest.State}, ok && strings.EqualFold(newest.State, rule.State)
+	}
+	newest, ok := last(s.numbers[metric])
+	if !ok {
+		return Fired{}, false
+	}
+	n := *newest.Number
+	said := Fired{At: newest.At, Number: newest.Number}
+	switch rule.Kind {
+	case dream.Above:
+		return said, n > rule.Number
+	case dream.Below:
+		return said, n < rule.Number
+	}
+	for _, r := range held(s.numbers[metric], rule.Window, now) { // the farthest move is the one that is told
+		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number && (said.From == nil || by > moved(rule.Kind, *said.From, n)) {
+			said.From = r.Number
+		}
+	}
+	return said, said.From != nil
+}
+
+// held are those of a metric's numbers that held at some time of the window before now.
+func held(numbers []dream.Reading, window time.Duration, now time.Time) []dream.Reading {
+	i, _ := slices.BinarySearchFunc(numbers, window, func(r dream.Reading, window time.Duration) int {
+		if now.Sub(r.At) >= window {
+			return -1
+		}
+		return 1
+	})
+	return numbers[max(0, i-1):] // with the last of those before it
+}
+
+// moved is how far a number has gone from another, as the kind of rule measures it. Nothing has a share of zero: a move
+// away from it is none.
+func moved(kind dream.RuleKind, from, to float64) float64 {
+	switch {
+	case kind == dream.RiseFall:
+		return math.Abs(to - from)
+	case from == 0:
+		return 0
+	case kind == dream.RelativeMove:
+		return math.Abs(to-from) / math.Abs(from)
+	case kind == dream.RelativeDrop:
+		return (from - to) / math.Abs(from)
+	}
+	return 0
+}
+
+// Due is the next moment at which a rule could become true although nothing is heard. False when there is none.
+func (w Watch) Due(rules []dream.Rule) (at time.Time, ok bool) {
+	said := sorted(w.Readings)
+	for _, rule := range rules {
+		if rule.Kind != dream.Stale || w.Up[Key(rule, rule.Metric)] {
+			continue
+		}
+		if due := latest(w.Since, said.heard[rule.Metric]).Add(rule.Window); !ok || due.Before(at) {
+			at, ok = due, true
+		}
+	}
+	return at, ok
+}
+
+func last(readings []dream.Reading) (dream.Reading, bool) {
+	if len(readings) == 0 {
+		return dream.Reading{}, false
+	}
+	return readings[len(readings)-1], true
+}

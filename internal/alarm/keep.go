@@ -1,0 +1,98 @@
+package alarm
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// What Keep keeps at most: one payload of a probe's state stays far below Temporal's 512 KiB warning.
+const (
+	exactly    = 48   // readings in a window that are all kept
+	slicesOf   = 16   // into which a fuller window is cut; the lowest, highest and newest of each are kept
+	mostKept   = 2048 // readings of a feed
+	mostMetric = 16   // metrics of a feed: those heard last
+)
+
+// Keep is what rules still need of readings that are by time: the newest number and state of every metric that a rule looks
+// at, and the windows of changes. A window with more than 48 readings is thinned to the extremes of its sixteenths, so that
+// a move of any size inside it is still seen and only its far edge is told to a sixteenth.
+func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.Reading {
+	said := sorted(readings)
+	must, keep := map[place]bool{}, map[place]bool{}
+	for _, metric := range watched(readings, rules) {
+		if r, ok := last(said.numbers[metric]); ok {
+			must[placed(r)] = true
+		}
+		if r, ok := last(said.states[metric]); ok {
+			must[placed(r)] = true
+		}
+		for _, rule := range rules {
+			if changes(rule.Kind) && (rule.Metric == "" || rule.Metric == metric) {
+				for _, r := range thinned(held(said.numbers[metric], rule.Window, now), max(1, rule.Window/slicesOf)) {
+					keep[placed(r)] = true
+				}
+			}
+		}
+	}
+	var kept []dream.Reading
+	for _, r := range slices.Backward(readings) {
+		p := placed(r)
+		if must[p] || keep[p] && len(kept) < mostKept {
+			kept = append(kept, r)
+		}
+		delete(must, p) // the same word said again at the same moment is kept once
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// place tells one reading from another: what was said twice at one moment about one metric differs in what was said.
+type place struct {
+	metric string
+	at     int64
+	number *float64
+	state  string
+}
+
+func placed(r dream.Reading) place { return place{r.Metric, r.At.UnixNano(), r.Number, r.State} }
+
+// watched are the metrics that a rule looks at, those heard last first, bounded.
+func watched(readings []dream.Reading, rules []dream.Rule) []string {
+	var found []string
+	for _, r := range slices.Backward(readings) {
+		looks := slices.ContainsFunc(rules, func(rule dream.Rule) bool { return rule.Metric == "" || rule.Metric == r.Metric })
+		if looks && !slices.Contains(found, r.Metric) {
+			if found = append(found, r.Metric); len(found) == mostMetric {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// thinned are the lowest, the highest and the newest number of each slice of time, when there are many. Slices lie on the
+// clock, not on the window, so that thinning again changes nothing.
+func thinned(inside []dream.Reading, width time.Duration) []dream.Reading {
+	if len(inside) <= exactly {
+		return inside
+	}
+	var kept []dream.Reading
+	for len(inside) > 0 {
+		slice := inside[0].At.Truncate(width)
+		end := slices.IndexFunc(inside, func(r dream.Reading) bool { return !r.At.Truncate(width).Equal(slice) })
+		if end < 0 {
+			end = len(inside)
+		}
+		byNumber := func(a, b dream.Reading) int { return cmp.Compare(*a.Number, *b.Number) }
+		kept = append(kept, slices.MinFunc(inside[:end], byNumber), slices.MaxFunc(inside[:end], byNumber), inside[end-1])
+		inside = inside[end:]
+	}
+	return kept
+}
+
+func changes(kind dream.RuleKind) bool {
+	return kind == dream.RiseFall || kind == dream.RelativeMove || kind == dream.RelativeDrop
+}

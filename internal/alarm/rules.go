@@ -1,0 +1,132 @@
+package alarm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Presets are S4's three alarms, for a rule that says no more than a name and a metric. The price's 5 % is S4's. Its window
+// is ours: longer than any onset, so that a slide over a whole one is seen, and short enough that a market which moves 4 % a
+// day (0.4 % in 15 minutes, by the square root of time) does not reach 5 % by ordinary noise. S4 gives no number for
+// liquidity: a fifth within an hour is what many withdrawals make of a pool and a single trade does not.
+var presets = []dream.Rule{
+	{Name: "price", Kind: dream.RelativeMove, Number: .05, Window: 15 * time.Minute},
+	{Name: "liquidity", Kind: dream.RelativeDrop, Number: .20, Window: time.Hour},
+	{Name: "pause", Kind: dream.StateIs, State: "paused"},
+}
+
+// Presets lists them.
+func Presets() []dream.Rule { return slices.Clone(presets) }
+
+// Preset finds one by its name.
+func Preset(name string) (dream.Rule, bool) {
+	i := slices.IndexFunc(presets, func(r dream.Rule) bool { return r.Name == name })
+	if i < 0 {
+		return dream.Rule{}, false
+	}
+	return presets[i], true
+}
+
+// Kinds of rules, in the order of internal/dream.
+var Kinds = []dream.RuleKind{dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale}
+
+// Limits of a feed.
+const (
+	MostRules     = 16
+	Soonest       = time.Second        // a pull costs ten events of a workflow's history
+	Slowest       = 24 * time.Hour     // a feed that is asked less than daily guards no night
+	LongestWindow = 7 * 24 * time.Hour // what a probe carries with it
+)
+
+var word = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// Validate says everything that is wrong with a rule.
+func Validate(r dream.Rule) error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("rule %q: "+format, append([]any{brief(r.Name)}, args...)...))
+	}
+	if !word.MatchString(r.Name) {
+		fault("name must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter")
+	}
+	if len(r.Metric) > LongestWord {
+		fault("metric is %d bytes long; %d at most", len(r.Metric), LongestWord)
+	}
+	finite := !math.IsNaN(r.Number) && !math.IsInf(r.Number, 0)
+	switch r.Kind {
+	case dream.RiseFall, dream.RelativeMove:
+		if !finite || r.Number <= 0 {
+			fault("number is %v; a %s needs how far the number moves, above 0%s", r.Number, r.Kind, asShare(r.Kind))
+		}
+	case dream.RelativeDrop:
+		if !finite || r.Number <= 0 || r.Number > 1 {
+			fault("number is %v; a drop is a share above 0 and at most 1: 0.2 is 20 %%", r.Number)
+		}
+	case dream.Above, dream.Below:
+		if !finite {
+			fault("number is %v; it must be finite", r.Number)
+		}
+	case dream.StateIs:
+		if r.State == "" || len(r.State) > LongestWord {
+			fault("state %q must be a word of 1 to %d bytes, such as paused", brief(r.State), LongestWord)
+		}
+	case dream.Stale:
+	default:
+		fault("kind %q is unknown; kinds are %v", brief(string(r.Kind)), Kinds)
+	}
+	if (changes(r.Kind) || r.Kind == dream.Stale) && (r.Window < Soonest || r.Window > LongestWindow) {
+		fault("window is %s; a %s needs one between %s and %s", r.Window, r.Kind, Soonest, LongestWindow)
+	}
+	return errors.Join(faults...)
+}
+
+func asShare(kind dream.RuleKind) string {
+	if kind == dream.RelativeMove {
+		return ": 0.05 is 5 %"
+	}
+	return ""
+}
+
+// ValidateFeed says everything that is wrong with a feed. It quotes nothing of the URL, which may hold a secret.
+func ValidateFeed(f dream.Feed) error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !word.MatchString(f.Name) {
+		fault("feed name %q must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter", brief(f.Name))
+	}
+	if f.URL != "" {
+		if scheme, rest, ok := strings.Cut(f.URL, "://"); !ok || rest == "" || scheme != "https" && scheme != "http" {
+			fault("url must begin with https:// or http:// and name a host")
+		}
+		if f.Every < Soonest || f.Every > Slowest {
+			fault("every is %s; a feed with a url is asked every %s to %s", f.Every, Soonest, Slowest)
+		}
+	} else if f.Path != "" || f.Every != 0 {
+		fault("path %q and every %s belong to a url, and there is none: a feed without one is only pushed", brief(f.Path), f.Every)
+	}
+	if len(f.Rules) > MostRules {
+		fault("there are %d rules; %d at most", len(f.Rules), MostRules)
+	}
+	seen := map[string]bool{}
+	for _, r := range f.Rules {
+		if err := Validate(r); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if seen[r.Name] {
+			fault("two rules are named %q; every rule has its own name", r.Name)
+		}
+		seen[r.Name] = true
+		if f.URL != "" && (changes(r.Kind) || r.Kind == dream.Stale) && r.Window < 2*f.Every {
+			fault("rule %q: window is %s and the feed is asked every %s; the window must hold two readings", r.Name, r.Window, f.Every)
+		}
+	}
+	return errors.Join(faults...)
+}
