@@ -83,6 +83,6 @@ func vitalityRows() []Knob {
 func feedKnobs() []Knob {
 	return []Knob{{
 		Key: "feed.listen", Sort: Text, Default: "127.0.0.1:7412", Unit: "host:port",
-		Reason: "Where a worker takes readings that are pushed over HTTP, for the alarms. Only this machine may push unless another address is given; who listens wider puts a gate before it. The port is beside Temporal's (7233 to 7243) and below those that systems lend to outgoing connections. Empty: nothing listens.",
+		Reason: "Where a worker takes readings that are pushed over HTTP, for the alarms. Only this machine may push unless another address is given; who listens wider puts a gate before it. The port is clear of Temporal's (7233 to 7243) and of those that systems lend to outgoing connections. Empty: nothing listens.",
 	}}
 }
