@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // behind finds the house behind what the console was shown.
@@ -55,6 +57,16 @@ func (b busy) Unwrap() error        { return b.error }
 func (n nights) Cancel(ctx context.Context, dreamID string) error {
 	err := n.starter.Cancel(ctx, dreamID)
 	if errors.Is(err, memory.ErrNotFound) {
+		return &console.Exit{Code: console.NotFound, Err: err}
+	}
+	return err
+}
+
+// Resume lets an interrupted dream go on.
+func (n nights) Resume(ctx context.Context, _, dreamID string) error {
+	err := n.starter.Client.SignalWorkflow(ctx, dreamID, "", workflows.SignalResume, nil)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
 		return &console.Exit{Code: console.NotFound, Err: err}
 	}
 	return err

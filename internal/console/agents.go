@@ -84,7 +84,10 @@ func (app *App) agentLine(cmd *cobra.Command, h *House, a dream.Agent) (agentLin
 
 func (app *App) agentsShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show HANDLE", Short: "Show one agent: who it is, what it remembers, how it feels", Args: cobra.ExactArgs(1),
+		Use: "show HANDLE", Short: "Show one agent: who it is, how it lives, what it remembers and may spend", Args: cobra.ExactArgs(1),
+		Long: `Show tells everything about one agent: who it is, what it may spend and what is left of that, whether it
+sleeps, dreams or is awake and who holds it awake, its last wakes with their four phases, how often alarms
+ended an onset, when it dreams by itself again and what speaks against that, and what it remembers.`,
 		ValidArgsFunction: app.completeHandles, RunE: func(cmd *cobra.Command, args []string) error {
 			h, err := app.within(cmd.Context())
 			if err != nil {
@@ -106,14 +109,19 @@ func (app *App) agentsShow() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			life, err := app.lifeOf(cmd.Context(), h, a)
+			if err != nil {
+				return err
+			}
 			if app.json {
 				return app.answer(struct {
 					agentLine
 					Affect dream.Affect       `json:"affect"`
 					Counts map[dream.Kind]int `json:"memory"`
-				}{l, affect, counts})
+					Life   agentLife          `json:"life"`
+				}{l, affect, counts, life})
 			}
-			app.showAgent(l, affect, counts)
+			app.showAgent(l, affect, counts, life)
 			return nil
 		},
 	}
@@ -131,7 +139,7 @@ func (app *App) counts(cmd *cobra.Command, h *House, a dream.Agent) (map[dream.K
 	return counts, nil
 }
 
-func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int) {
+func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, life agentLife) {
 	var remembers, models []string
 	for _, kind := range dream.Kinds {
 		if counts[kind] > 0 {
@@ -151,13 +159,17 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 	if id == l.Handle {
 		id = ""
 	}
-	app.fields(app.Out,
+	pairs := []string{
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
-		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps)+" (dream / day / month)",
-		"models", strings.Join(models, ", "), "feed", l.Feed,
-		"mood", fmt.Sprintf("pleasure %+.2f, arousal %+.2f, dominance %+.2f (%s)", affect.PAD.Pleasure, affect.PAD.Arousal, affect.PAD.Dominance, affect.Cause),
+		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
+		"left", life.left(), "vitality", life.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed,
+		"life", life.state(), "held by", strings.Join(holders(life.Standing, app.Now(), l.Zone), ", "), "wake lock", life.lock(app.Now(), l.Zone),
+		"interrupted", life.interrupted(app.Now(), l.Zone), "next dream", life.next(app.Now(), l.Zone), "alarms", life.alarms(),
+		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",
 		"memory", orDash(strings.Join(remembers, ", ")), "last dream", last, "since", when(l.Created, l.Zone),
-	)
+	}
+	app.fields(app.Out, pairs...)
+	app.lastWakes(life, l.Agent)
 }
 
 func (app *App) agentsAdd() *cobra.Command {

@@ -11,11 +11,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // App is what the door wires. Functions are called when a command first needs what they give, after flags are parsed.
@@ -51,14 +54,22 @@ type House struct {
 	Store   memory.Store
 	Ledger  purse.Ledger
 	Events  fabric.Log
+	Wakes   presence.Store
+	Feeds   memory.Feeds
 	Catalog inference.Catalog
 	Roles   map[dream.Role]string // the configured model of each role
 	Caps    dream.Caps            // of new agents
 	Auto    bool                  // of new agents
 	Knobs   dream.Knobs
 	Embed   Embed
-	Dir     string // the --data-dir that other commands need to find this house; empty when they find it without
-	Close   func() error
+
+	Settings workflows.Settings // of every agent's life
+	FleetDay budget.Micros      // cap of all agents together, a day
+	Digest   string             // how much of dreams a client is told: off, header or message
+	Private  bool               // nothing of dreams is told to any client
+
+	Dir   string // the --data-dir that other commands need to find this house; empty when they find it without
+	Close func() error
 }
 
 // Embed places texts in the space of an agent's embedder, paid for like any call; the space is named beside them.

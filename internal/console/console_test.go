@@ -21,6 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 var now = time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
@@ -37,6 +38,11 @@ type desk struct {
 	terminal bool
 	night    console.NightDoor
 	embed    console.Embed // letters when nil
+	hall     hall
+	closed   error // why the house cannot be opened
+	digest   string
+	private  bool
+	roles    map[dream.Role]string
 }
 
 func newDesk(t *testing.T) *desk {
@@ -69,8 +75,13 @@ func (d *desk) run(width int, args ...string) int {
 		Patience: 20 * time.Millisecond, Night: d.night, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
 		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Open: func(context.Context) (*console.House, error) {
+			if d.closed != nil {
+				return nil, d.closed
+			}
 			return &console.House{
-				Store: d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: embed,
+				Wakes: &d.hall, Digest: d.digest, Private: d.private, Roles: d.roles,
+				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute},
+				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: embed,
 			}, nil
 		},
 		Configuration: func() console.Configuration {

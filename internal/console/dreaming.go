@@ -173,7 +173,7 @@ func underWay(ctx context.Context, h *House, engine Engine, a dream.Agent) (stri
 		ids = append(ids, held.Dream)
 	}
 	for _, n := range memory.As[*dream.Night](latest) { // begun, and not yet laid down
-		if n.Outcome == dream.Dreaming && !slices.Contains(ids, n.ID) {
+		if (n.Outcome == dream.Dreaming || n.Resumable()) && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
@@ -30,12 +31,13 @@ func (app *App) dreams() *cobra.Command {
 			{title: "REASON", flex: true, drop: 4, under: true},
 			{title: "THEME", flex: true, drop: 4},
 		},
-		row: nightRow,
-	}), app.dreamsShow(), app.dreamsCancel())
+		row:    app.nightRow,
+		public: func(item dream.Item) any { return app.public(item.(*dream.Night)) },
+	}), app.dreamsShow(), app.dreamsResume(), app.dreamsCancel())
 	return cmd
 }
 
-func nightRow(item dream.Item, a dream.Agent) []string {
+func (app *App) nightRow(item dream.Item, a dream.Agent) []string {
 	n := item.(*dream.Night)
 	kept, calls := 0, 0
 	for _, t := range n.Phases {
@@ -49,12 +51,15 @@ func nightRow(item dream.Item, a dream.Agent) []string {
 		keptText, callsText, spentText = "-", "-", "-"
 	}
 	outcome := outcomeOf(n)
+	if app.mayGoOn(n) {
+		outcome += ", waits"
+	}
 	if n.State == dream.Archived {
 		outcome += ", undone"
 	}
 	return []string{
 		short(n.ID, a), when(n.At, a.Zone), lasted(n.Ended.Sub(n.At)), outcome, string(n.Tier), keptText, callsText,
-		spentText, n.Budget.String(), orDash(n.Reason), orDash(n.Theme),
+		spentText, n.Budget.String(), orDash(app.reason(n, a.Zone)), orDash(n.Theme),
 	}
 }
 
@@ -81,16 +86,16 @@ func (app *App) report(ctx context.Context, h *House, a dream.Agent, night *drea
 		return fmt.Errorf("report of %s: %w", night.ID, err)
 	}
 	if app.json {
-		return app.answer(reportJSON(r))
+		return app.answer(app.reportJSON(r))
 	}
 	fmt.Fprint(app.Out, screen.Report(r, app.style(a)))
 	return nil
 }
 
 // reportJSON is a report with every list present.
-func reportJSON(r screen.NightReport) map[string]any {
+func (app *App) reportJSON(r screen.NightReport) map[string]any {
 	return map[string]any{
-		"agent": r.Agent, "night": r.Night, "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
+		"agent": r.Agent, "night": app.public(&r.Night), "breaks": orEmpty(r.Breaks), "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
 		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
 	}
@@ -126,5 +131,10 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 		models[dream.Role(role)] = name
 	}
 	r.BuiltInRoles, r.BuiltIn = builtIn(h, models)
+	if err == nil && (night.Sittings > 1 || night.Outcome == dream.Interrupted) {
+		var events []event.Event
+		events, err = eventsOf(ctx, h, night)
+		r.Breaks = screen.Breaks(events)
+	}
 	return r, err
 }

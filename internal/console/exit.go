@@ -21,8 +21,8 @@ const (
 	Failure     = 1 // something went wrong
 	Usage       = 2 // the command line or the configuration is wrong
 	NotFound    = 3 // no such agent, item or dream
-	Refused     = 4 // a cap or a missing consent forbids it
-	Unreachable = 5 // Temporal or a provider does not answer
+	Refused     = 4 // a cap, a missing consent or somebody who holds the agent awake forbids it
+	Unreachable = 5 // Temporal or a provider does not answer, or whoever wakes cannot reach the store
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 )
 
@@ -34,8 +34,8 @@ func exitCodes() *cobra.Command {
   1  something went wrong
   2  the command line or the configuration is wrong
   3  there is no such agent, memory or dream
-  4  a cap or a missing consent forbids it
-  5  Temporal or a provider does not answer
+  4  a cap, a missing consent or somebody who holds the agent awake forbids it
+  5  Temporal or a provider does not answer; for wake, sleep and alarm the store
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
 
 With --json an error is one JSON object on standard error: {"code": 3, "error": "..."}.`}
@@ -75,6 +75,8 @@ func Code(err error) int {
 		return own.Code
 	case errors.Is(err, memory.ErrNotFound):
 		return NotFound
+	case errors.Is(err, ErrAwake):
+		return Refused
 	case errors.Is(err, ErrNobody):
 		return Unreachable
 	case errors.Is(err, context.Canceled):

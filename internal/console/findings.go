@@ -19,6 +19,7 @@ type listing struct {
 	states  []dream.State // shown unless --state says otherwise
 	columns []column
 	row     func(item dream.Item, a dream.Agent) []string
+	public  func(item dream.Item) any // the item as --json tells it; as it is kept when nil
 }
 
 // list builds the command.
@@ -49,7 +50,15 @@ func (app *App) list(use string, l listing) *cobra.Command {
 		for _, item := range items {
 			t.add(l.row(item, a)...)
 		}
-		if err := app.rows(orEmpty(items), t, l.nothing, a.Handle); err != nil {
+		list := any(orEmpty(items))
+		if l.public != nil {
+			told := make([]any, len(items))
+			for i, item := range items {
+				told[i] = l.public(item)
+			}
+			list = told
+		}
+		if err := app.rows(list, t, l.nothing, a.Handle); err != nil {
 			return err
 		}
 		return app.more(cmd, h, q, len(items))

@@ -50,6 +50,8 @@ type Nights interface {
 	Begin(ctx context.Context, w Wish) (string, error)
 	// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
 	Cancel(ctx context.Context, dreamID string) error
+	// Resume lets the agent's interrupted dream go on. ErrAwake when somebody holds the agent awake.
+	Resume(ctx context.Context, agent, dreamID string) error
 	// Running says whether Temporal still carries the dream on.
 	Running(ctx context.Context, dreamID string) (bool, error)
 }
@@ -71,6 +73,9 @@ type Engine interface {
 // ErrDreaming is returned by Begin when the agent dreams already.
 var ErrDreaming = errors.New("already dreaming")
 
+// ErrAwake is returned by Begin and Resume when somebody holds the agent awake.
+var ErrAwake = errors.New("awake")
+
 // ErrNobody is returned by Reach when no cluster is configured and no server of ours runs.
 var ErrNobody = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
 
@@ -86,6 +91,8 @@ type NightDoor struct {
 	Up func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
 	// Here is Up for a single dream: what it has to say goes to a file, since the screen is the dream's.
 	Here func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	// Waker opens the way to whoever sleeps, without waiting for Temporal.
+	Waker func(ctx context.Context, h *House) (Waker, error)
 	// Active tells the agent's life, where one can be reached, that the agent is being used. Nobody hears of its failure.
 	Active func(ctx context.Context, h *House, handle string)
 	// Abandon closes a dream on a cluster that is gone. memory.ErrNotFound when the dream does not go on.
@@ -95,7 +102,7 @@ type NightDoor struct {
 }
 
 func (app *App) addNights(root *cobra.Command) {
-	root.AddCommand(app.dream(), app.watch(), app.up(), app.worker())
+	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.up(), app.worker())
 }
 
 // showEstimate tells the price of a dream before anything is spent.

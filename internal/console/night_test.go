@@ -29,6 +29,7 @@ type sleeper struct {
 	gone    chan error
 	begun   []console.Wish
 	ended   []string
+	resumed []string
 	stopped int
 }
 
@@ -69,6 +70,13 @@ func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
 func (s *sleeper) Cancel(_ context.Context, id string) error {
 	s.ended = append(s.ended, id)
 	return nil
+}
+
+func (s *sleeper) Resume(_ context.Context, _, id string) error {
+	if s.refuse == nil {
+		s.resumed = append(s.resumed, id)
+	}
+	return s.refuse
 }
 
 func (s *sleeper) Running(context.Context, string) (bool, error) {

@@ -78,6 +78,11 @@ func (app *App) fields(w io.Writer, pairs ...string) {
 			widest = max(widest, len(pairs[i]))
 		}
 	}
+	app.fieldsWide(w, widest, pairs...)
+}
+
+// fieldsWide are fields whose names have a given width, for answers that come in parts.
+func (app *App) fieldsWide(w io.Writer, widest int, pairs ...string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
 			continue

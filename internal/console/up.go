@@ -66,7 +66,7 @@ func (app *App) dreamsCancel() *cobra.Command {
 	var abandon, yes bool
 	cmd := &cobra.Command{
 		Use: "cancel DREAM", Short: "End a dream with what it has", Args: cobra.ExactArgs(1),
-		Long: `Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept.
+		Long: `Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept. One that was woken and waits to be resumed ends for good.
 DREAM is an id, a number of the agent's, or last.
 
 A dream holds its agent until the Temporal cluster it was begun on says that it is over. When that cluster
@@ -80,7 +80,7 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 		if err != nil {
 			return err
 		}
-		if night.Outcome != dream.Dreaming {
+		if night.Outcome != dream.Dreaming && !night.Resumable() {
 			return exit(NotFound, "dream %s does not go on: it ended %s%s; its report is in oneiros dreams show %s", night.ID, outcomeOf(night), reasonOf(night), night.ID)
 		}
 		if abandon {

@@ -19,7 +19,7 @@ import (
 func (app *App) watch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "watch [DREAM]", Short: "Follow a dream to its report", GroupID: nights, Args: cobra.MaximumNArgs(1),
-		Long: "Watch follows a dream that is going on, live, to its report. DREAM is an id, a number of the agent's, or last,\nwhich is the one watched when none is named. Leaving off watching changes nothing: the dream goes on.",
+		Long: "Watch follows a dream that is going on, live, to its report. DREAM is an id, a number of the agent's, or last,\nwhich is the one watched when none is named. A dream that is woken and may be resumed is watched on, across its\nsittings. Leaving off watching changes nothing: the dream goes on.",
 	}
 	app.whose(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -31,7 +31,7 @@ func (app *App) watch() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if night.Outcome != dream.Dreaming {
+		if night.Outcome != dream.Dreaming && !app.mayGoOn(night) {
 			return app.finished(cmd.Context(), h, a, night.ID)
 		}
 		engine, err := app.Night.Reach(cmd.Context(), h)
@@ -63,13 +63,15 @@ func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engi
 		ended := false
 		for _, e := range events {
 			after = e.Seq
-			if e.Dream != id {
+			if !v.concerns(e, id) {
 				continue
 			}
 			if err := v.tell(e); err != nil {
 				return err
 			}
-			ended = e.Type == event.DreamEnded{}.EventType()
+			if ended, err = app.over(ctx, h, e, ended); err != nil {
+				return err
+			}
 		}
 		if ended {
 			v.clear()
@@ -115,10 +117,35 @@ func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engin
 		return errors.Join(err, ctx.Err())
 	}
 	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
-	if err == nil && night.Outcome == dream.Dreaming {
+	if err == nil && (night.Outcome == dream.Dreaming || night.Resumable()) {
 		return exit(Unfinished, "dream %s stopped without an end: its workflow was terminated or timed out", id)
 	}
 	return err
+}
+
+// over says whether a dream is over for good after this event. An interruption is the end when nothing may resume it.
+func (app *App) over(ctx context.Context, h *House, e event.Event, before bool) (bool, error) {
+	switch e.Type {
+	case event.DreamEnded{}.EventType():
+		night, err := memory.One[*dream.Night](ctx, h.Store, e.Agent, e.Dream)
+		if err != nil {
+			return false, err
+		}
+		return !app.mayGoOn(night), nil
+	case event.DreamInterrupted{}.EventType():
+		var p event.DreamInterrupted
+		if err := json.Unmarshal(e.Data, &p); err != nil {
+			return false, fmt.Errorf("event %s: %w", e.ID, err)
+		}
+		if p.Until.After(app.Now()) {
+			return false, nil
+		}
+		night, err := memory.One[*dream.Night](ctx, h.Store, e.Agent, e.Dream)
+		return err == nil && night.Outcome == dream.Interrupted && !app.mayGoOn(night), err
+	case event.DreamResumed{}.EventType(), event.DreamStarted{}.EventType():
+		return false, nil
+	}
+	return before, nil
 }
 
 // lost says that Temporal is gone from under a dream, and how the dream goes on.
@@ -147,7 +174,7 @@ func (app *App) finished(ctx context.Context, h *House, a dream.Agent, id string
 	if app.json { // the last line of the stream of events
 		r, err := reportOf(ctx, h, a, night)
 		if err == nil {
-			err = app.line(map[string]any{"report": reportJSON(r)})
+			err = app.line(map[string]any{"report": app.reportJSON(r)})
 		}
 		if err != nil {
 			return err
@@ -173,13 +200,32 @@ type view struct {
 	app    *App
 	style  screen.Style
 	phases map[dream.Phase]dream.Tally
+	told   []event.Event // of the dream, for the marks of its sittings
+	begun  bool
 	last   string
 	lines  int // drawn and still on the screen
+}
+
+// concerns says whether an event is the dream's own, or one of its agent's life while the dream is open.
+func (v *view) concerns(e event.Event, id string) bool {
+	if e.Dream == id {
+		v.begun = true
+		return true
+	}
+	switch e.Type {
+	case event.AgentAwake{}.EventType(), event.AgentAsleep{}.EventType(), event.AlarmRaised{}.EventType():
+		return v.begun && e.Dream == ""
+	}
+	return false
 }
 
 func (v *view) tell(e event.Event) error {
 	if v.app.json {
 		return v.app.line(e)
+	}
+	switch e.Type {
+	case event.Spent{}.EventType(), event.DreamInterrupted{}.EventType(), event.DreamResumed{}.EventType():
+		v.told = append(v.told, e)
 	}
 	if e.Type == (event.Spent{}).EventType() {
 		var s event.Spent
@@ -211,7 +257,7 @@ func (v *view) draw() {
 			tallies = append(tallies, t)
 		}
 	}
-	text := strings.TrimRight(screen.Timeline(tallies, v.style), "\n") + "\n" + v.last + "\n"
+	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.told)...), "\n") + "\n" + v.last + "\n"
 	fmt.Fprint(v.app.Out, v.erase()+text)
 	v.lines = strings.Count(text, "\n")
 }

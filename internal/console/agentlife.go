@@ -1,0 +1,301 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// agentLife is how an agent's life stands.
+type agentLife struct {
+	State       string            `json:"state"` // sleeping, dreaming, waking or awake (W1)
+	Known       string            `json:"known"` // temporal: by its workflow; store: by what the store holds
+	Why         string            `json:"why,omitempty"`
+	Life        *workflows.Life   `json:"life,omitempty"`
+	Standing    presence.Standing `json:"standing"`
+	Interrupted *publicNight      `json:"interrupted,omitempty"`
+	Wakes       []*interruption   `json:"wakes"`
+	Alarms      alarm.Frequency   `json:"alarms"`
+	Left        []capLeft         `json:"left"`
+	Vitality    float64           `json:"vitality"`
+	Behaviour   dream.Behaviour   `json:"behaviour"`
+	Next        nextDream         `json:"next"`
+}
+
+// capLeft is one cap and what is spent or reserved under it.
+type capLeft struct {
+	Of    string        `json:"of"` // day, month or fleet
+	Limit budget.Micros `json:"limit_micros"`
+	Used  budget.Micros `json:"used_micros"`
+	Left  budget.Micros `json:"left_micros"`
+}
+
+// nextDream is when the agent dreams by itself, and what speaks against it.
+type nextDream struct {
+	At      *time.Time `json:"at,omitempty"` // not before; none: never, as things stand
+	Resume  bool       `json:"resume"`       // it is the interrupted dream that goes on
+	Against []string   `json:"against"`
+}
+
+// Of how many wakes and dreams an agent's life tells.
+const (
+	wakesTold    = 5
+	alarmsDreams = 100 // S4's frequency is of onsets; so many dreams are some three months of one a night
+)
+
+// lifeWithin bounds how long Temporal is asked for a state that the store knows nearly as well.
+const lifeWithin = 1500 * time.Millisecond
+
+// lifeOf gathers it from the store, and from Temporal where that answers.
+func (app *App) lifeOf(ctx context.Context, h *House, a dream.Agent) (agentLife, error) {
+	var l agentLife
+	var err error
+	if l.Standing, err = app.standing(ctx, h, a); err != nil {
+		return l, err
+	}
+	if n, err := app.resumable(ctx, h, a); err != nil {
+		return l, err
+	} else if n != nil {
+		p := app.public(n)
+		l.Interrupted = &p
+	}
+	if err := l.past(ctx, h, a); err != nil {
+		return l, err
+	}
+	if err := l.means(ctx, h, a, app.Now()); err != nil {
+		return l, err
+	}
+	if err := app.state(ctx, h, a, &l); err != nil {
+		return l, err
+	}
+	l.Next, err = app.next(ctx, h, a, l)
+	return l, err
+}
+
+// past reads the newest wakes and how often alarms ended onsets.
+func (l *agentLife) past(ctx context.Context, h *House, a dream.Agent) error {
+	l.Wakes = []*interruption{}
+	var events []event.Event
+	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
+		events = append(events, e)
+		if e.Type != (event.DreamInterrupted{}).EventType() || len(l.Wakes) == wakesTold {
+			return true, nil
+		}
+		i, err := interruptionOf(e)
+		l.Wakes = append(l.Wakes, i)
+		return true, err
+	})
+	for i, j := 0, len(events)-1; i < j; i, j = i+1, j-1 {
+		events[i], events[j] = events[j], events[i]
+	}
+	l.Alarms = alarm.Frequent(events, alarmsDreams)
+	return err
+}
+
+// means is what is left under the caps, and what an agent with so much left may do (H24).
+func (l *agentLife) means(ctx context.Context, h *House, a dream.Agent, now time.Time) error {
+	today := now.In(location(a.Zone)).Format(time.DateOnly)
+	var bind []circadian.Cap
+	for i, account := range activities.DayAccounts(a, today, h.FleetDay) {
+		of := []string{"day", "month", "fleet"}[i]
+		if of == "fleet" && (account.Limit == 0 || account.Limit == budget.Unlimited) {
+			continue
+		}
+		b, err := h.Ledger.Balance(ctx, account.Scope)
+		if err != nil {
+			return fmt.Errorf("read what is left of the %s of %s: %w", of, a.Handle, err)
+		}
+		c := capLeft{Of: of, Limit: account.Limit, Used: b.Spent + b.Reserved, Left: max(0, account.Limit-b.Spent-b.Reserved)}
+		l.Left = append(l.Left, c)
+		if of != "fleet" {
+			bind = append(bind, circadian.Cap{Left: c.Left, Limit: c.Limit})
+		}
+	}
+	if free(h, a) {
+		bind = nil
+	}
+	l.Vitality = circadian.Vitality(a.Vitality, bind...)
+	l.Behaviour = circadian.BehaviourOf(l.Vitality, circadian.DefaultThresholds)
+	return nil
+}
+
+// free says whether every model that the agent dreams with states a price of zero.
+func free(h *House, a dream.Agent) bool {
+	for _, role := range dream.Roles {
+		name := a.Models[role]
+		if name == "" {
+			name = h.Roles[role]
+		}
+		spec, err := h.Catalog.Lookup(name)
+		if err != nil || spec.Price == nil || *spec.Price != (budget.Price{}) {
+			return false
+		}
+	}
+	return true
+}
+
+// state asks the agent's workflow, and makes do with the store where that does not answer.
+func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentLife) error {
+	slots, err := h.Store.Slots(ctx)
+	if err != nil {
+		return err
+	}
+	l.Known, l.State = "store", workflows.Sleeping
+	if _, held := slots[a.ID]; held {
+		l.State = workflows.Dreaming
+	}
+	if l.Standing.Awake(app.Now()) {
+		l.State = string(circadian.Awake)
+	}
+	life, err := app.askLife(ctx, h, a)
+	switch {
+	case err == nil:
+		l.Known, l.State, l.Life = "temporal", life.State, &life
+	case errors.Is(err, memory.ErrNotFound):
+		l.Why = "it has no life on Temporal yet"
+	case errors.Is(err, ErrNobody):
+		l.Why = "no Temporal server runs"
+	default:
+		l.Why = "Temporal or a worker does not answer"
+	}
+	return ctx.Err()
+}
+
+func (app *App) askLife(ctx context.Context, h *House, a dream.Agent) (workflows.Life, error) {
+	if app.Night.Waker == nil {
+		return workflows.Life{}, ErrNobody
+	}
+	ctx, cancel := context.WithTimeout(ctx, lifeWithin)
+	defer cancel()
+	w, err := app.Night.Waker(ctx, h)
+	if err != nil {
+		return workflows.Life{}, err
+	}
+	life, err := w.Life(ctx, a.Handle)
+	return life, errors.Join(err, w.Stop())
+}
+
+// next applies the law of the agent's own rhythm to what is known of its past.
+func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) (nextDream, error) {
+	now, s := app.Now(), h.Settings
+	past, dreams := circadian.Past{Active: l.Standing.Seen}, 0
+	if l.Life != nil {
+		s, dreams = l.Life.Settings, l.Life.Dreams
+		past.Dream, past.Try = l.Life.LastDream, l.Life.LastTry
+		if l.Life.LastActive.After(past.Active) {
+			past.Active = l.Life.LastActive
+		}
+	} else if err := remembered(ctx, h, a, &past); err != nil {
+		return nextDream{}, err
+	}
+	if until := l.Standing.Until(); until.After(now) { // idleness counts from when nobody holds it awake any more
+		past.Active = until
+	}
+	if l.Interrupted != nil {
+		past.Expires = l.Interrupted.Until
+	}
+	next := nextDream{Against: l.against(a, s, now)}
+	windows, err := circadian.ParseHours(s.Windows)
+	quiet, wrong := circadian.ParseHours(s.Quiet)
+	if err := errors.Join(err, wrong); err != nil {
+		return next, fmt.Errorf("hours of %s: %w", a.Handle, err)
+	}
+	rhythm := circadian.Rhythm{
+		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter, Jitter: circadian.Jitter(a.ID, dreams, s.Jitter),
+	}
+	due := rhythm.Begin(now, past, location(a.Zone), windows, quiet)
+	next.Resume = due.Resume
+	if l.State == workflows.Dreaming || !due.Resume && !(a.Auto || s.Auto) || due.At.IsZero() {
+		return next, nil
+	}
+	at := due.At.UTC()
+	if at.Before(now) {
+		at = now.UTC()
+	}
+	next.At = &at
+	return next, nil
+}
+
+// remembered is the past as far as the store knows it.
+func remembered(ctx context.Context, h *House, a dream.Agent, past *circadian.Past) error {
+	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	for _, n := range memory.As[*dream.Night](found) {
+		past.Dream = n.Ended
+	}
+	if err != nil {
+		return err
+	}
+	lived, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 1})
+	for _, item := range lived {
+		if at := item.Header().At; at.After(past.Active) {
+			past.Active = at
+		}
+	}
+	return err
+}
+
+// against lists what keeps the agent from dreaming by itself.
+func (l agentLife) against(a dream.Agent, s workflows.Settings, now time.Time) []string {
+	reasons := []string{}
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	if l.State == workflows.Dreaming {
+		say("it dreams")
+	}
+	if !a.Auto && !s.Auto && l.Interrupted == nil {
+		say("dreaming by itself is switched off (oneiros agents edit %s --auto)", a.Handle)
+	}
+	if until := l.Standing.Until(); until.After(now) {
+		say("it is held awake until %s", clock(until, now, a.Zone))
+	}
+	if l.Known == "store" {
+		say("%s", l.Why)
+	}
+	for _, c := range l.Left {
+		if c.Left <= 0 && c.Limit != budget.Unlimited && l.Vitality < 1 {
+			say("the cap of its %s is used up", c.Of)
+		}
+	}
+	if !hypnagogia.Bounds(l.Behaviour).Allowed {
+		say("no onset begins while it is %s", l.Behaviour)
+	}
+	if l.Life != nil && l.Life.LastReason != "" {
+		say("last time: %s", l.Life.LastReason)
+	}
+	return reasons
+}
+
+// may tells what a behavioural phase allows.
+func may(b dream.Behaviour) string {
+	bound := hypnagogia.Bounds(b)
+	if !bound.Allowed {
+		return "no onset"
+	}
+	return fmt.Sprintf("%s within %s", strings.Join(uniq(fmt.Sprint(bound.CyclesLeast), fmt.Sprint(bound.CyclesMost)), " to ")+" Dali "+cycles(bound.CyclesMost), bound.Onset)
+}
+
+func uniq(a, b string) []string {
+	if a == b {
+		return []string{a}
+	}
+	return []string{a, b}
+}
+
+func cycles(n int) string {
+	if n == 1 {
+		return "cycle"
+	}
+	return "cycles"
+}

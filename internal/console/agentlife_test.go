@@ -1,0 +1,95 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+func TestAnAgentIsShownWithItsLifeItsMeansAndItsWakes(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{80, 200} {
+		d := newDesk(t).furnish()
+		d.guarded(&porter{life: workflows.Life{
+			State: "awake", LastActive: now.Add(-time.Minute), LastDream: now.Add(-2 * time.Hour), LastReason: "its models cost money",
+			Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Quiet: []string{"06:00-07:00"}},
+		}})
+		d.interrupt(now.Add(8 * time.Hour))
+		_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "alarm", Events: []event.Event{
+			event.New("a", "echo", "dream/echo/0000", now, event.AlarmAbort{Trigger: "harbour/price"}),
+			event.New("b", "echo", "dream/echo/0002", now, event.DreamInterrupted{Cause: "alarm", Epoch: 4, Phase: dream.REM, Light: true, Forced: true, Stop: 500}),
+		}})
+		require.NoError(t, err)
+		d.hall.now = presence.Standing{
+			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now, Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Knock, At: now},
+			Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Operator, Until: now.AddDate(0, 0, 1)}},
+		}
+		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
+		d.golden(fmt.Sprintf("agents-show-awake-%d", width))
+	}
+}
+
+func TestAnAgentWhoseLifeDoesNotAnswerIsShownByTheStore(t *testing.T) {
+	t.Parallel()
+	for fault, why := range map[error]string{
+		memory.ErrNotFound: "it has no life on Temporal yet", console.ErrNobody: "no Temporal server runs",
+		errors.New("timed out"): "Temporal or a worker does not answer",
+	} {
+		d := newDesk(t).furnish().guarded(&porter{lost: fault})
+		require.Equal(t, console.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())
+		var told struct {
+			Life struct {
+				State, Known, Why, Behaviour string
+				Vitality                     float64
+				Next                         struct {
+					At      *time.Time
+					Against []string
+				}
+			}
+		}
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+		require.Equal(t, "sleeping", told.Life.State)
+		require.Equal(t, "store", told.Life.Known)
+		require.Equal(t, why, told.Life.Why)
+		require.Equal(t, []string{why}, told.Life.Next.Against)
+		require.NotNil(t, told.Life.Next.At, "tally dreams by itself")
+		require.Equal(t, "thriving", told.Life.Behaviour)
+		require.InDelta(t, 1, told.Life.Vitality, 0)
+	}
+}
+
+// H24: vitality is what is left under the caps that bind, or what was set from outside.
+func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.roles = map[dream.Role]string{}
+	for _, role := range dream.Roles {
+		d.roles[role] = "house/small"
+	}
+	echo, err := d.store.Agent(t.Context(), "echo")
+	require.NoError(t, err)
+	echo.Caps.Day = 40_000
+	require.NoError(t, d.store.PutAgent(t.Context(), echo))
+	d.night.Waker = func(context.Context, *console.House) (console.Waker, error) { return nil, console.ErrNobody }
+	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "$0.00 of the day, $15.00 of the month")
+	require.Contains(t, d.out.String(), "0.00, terminal: no onset")
+	require.Contains(t, d.out.String(), "the cap of its day is used up; no onset begins\n")
+	half := .2
+	echo.Vitality = &half
+	require.NoError(t, d.store.PutAgent(t.Context(), echo))
+	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "0.20, conservation: 1 Dali cycle within 30s (set from outside)")
+}

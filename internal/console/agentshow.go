@@ -1,0 +1,109 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+// left is what each cap still allows.
+func (l agentLife) left() string {
+	var parts []string
+	for _, c := range l.Left {
+		text := fmt.Sprintf("%s of the %s", c.Left, c.Of)
+		if c.Limit == budget.Unlimited {
+			text = "no end of the " + c.Of
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (l agentLife) vitality(a dream.Agent) string {
+	text := fmt.Sprintf("%s, %s: %s", score(l.Vitality), l.Behaviour, may(l.Behaviour))
+	if a.Vitality != nil {
+		text += " (set from outside)"
+	}
+	return text
+}
+
+func (l agentLife) state() string {
+	text := l.State
+	if last := l.Standing.Last; last != nil && text == "awake" {
+		text += fmt.Sprintf(", epoch %d, woken by %s", last.Epoch, called(last.Client, last.Cause))
+	}
+	if l.Known == "store" && l.Why != "" {
+		text += " by the store; " + l.Why
+	}
+	return text
+}
+
+func (l agentLife) lock(now time.Time, zone string) string {
+	if !l.Standing.Lock.After(now) {
+		return ""
+	}
+	return "no dream begins before " + clock(l.Standing.Lock, now, zone)
+}
+
+func (l agentLife) interrupted(now time.Time, zone string) string {
+	n := l.Interrupted
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s); resumable until %s: oneiros dreams resume %s", n.ID, n.Reason, clock(n.Until, now, zone), n.ID)
+}
+
+func (l agentLife) next(now time.Time, zone string) string {
+	text := "none by itself"
+	if l.Next.At != nil {
+		what := "not before "
+		if l.Next.Resume {
+			what = "the interrupted one goes on, not before "
+		}
+		text = what + clock(*l.Next.At, now, zone)
+	}
+	if len(l.Next.Against) > 0 {
+		text += "; " + strings.Join(l.Next.Against, "; ")
+	}
+	return text
+}
+
+func (l agentLife) alarms() string {
+	if l.Alarms.Onsets == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s ended by one (%s)", l.Alarms.Aborted, plural(l.Alarms.Onsets, "onset", "onsets"), l.Alarms.Verdict)
+}
+
+// lastWakes are the newest wakes out of a dream, each with its four phases (W2).
+func (app *App) lastWakes(l agentLife, a dream.Agent) {
+	if len(l.Wakes) == 0 {
+		return
+	}
+	t := &table{columns: []column{
+		{title: "WOKEN"},
+		{title: "OUT OF", drop: 3},
+		{title: "BY", drop: 2},
+		{title: "IN"},
+		{title: "SLEEP", drop: 1},
+		{title: "RECEIPT", right: true},
+		{title: "STOP", right: true},
+		{title: "PRESERVE", right: true},
+		{title: "SWITCH", right: true},
+		{title: "TOGETHER", right: true},
+	}}
+	for _, w := range l.Wakes {
+		sleep := screen.SleepName(w.Light)
+		if w.Forced {
+			sleep += ", forced"
+		}
+		t.add(when(w.At, a.Zone), short(w.Dream, a), w.Cause, string(w.Phase), sleep, screen.Millis(w.Receipt), screen.Millis(w.Stop),
+			screen.Millis(w.Preserve), screen.Millis(w.Switch), screen.Millis(w.total()))
+	}
+	app.say("")
+	t.draw(app.Out, app.Width, app.bold)
+}

@@ -1,0 +1,40 @@
+package console
+
+import (
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// triggers are feed and rule, or one name.
+var triggers = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._-]*)?$`)
+
+func (app *App) alarm() *cobra.Command {
+	f := &wakeFlags{digest: journal.DigestOff}
+	trigger := ""
+	cmd := &cobra.Command{
+		Use: "alarm", Short: "Raise an alarm by hand", GroupID: nights,
+		Long: `Alarm does what a rule over the agent's feed does when it fires: an onset ends at once with what it
+has caught, any other phase is interrupted, and the agent is awake for agent.alarm_hold. Unlike a knock
+it leaves the mood as it was.
+
+Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wait Temporal does not.`,
+	}
+	app.whose(cmd)
+	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what the alarm is told by: a `name`, or feed/rule")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if !triggers.MatchString(trigger) || len(trigger) > longestName {
+			return exit(Usage, "--trigger %q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes", trigger, longestName)
+		}
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return unanswered(err)
+		}
+		return app.knock(cmd.Context(), h, a, Knock{Agent: a.ID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger}, f)
+	}
+	return cmd
+}

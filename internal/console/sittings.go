@@ -1,0 +1,122 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// publicNight is a night as --json tells it.
+type publicNight struct {
+	*dream.Night
+	Status string `json:"status"` // pending, running, completed, failed or canceled (Z7)
+}
+
+// public gives a night its public status: interrupted and resumable is running, aborted is failed, and whatever else ended
+// is completed, its outcome and reason beside it (Z7).
+func (app *App) public(n *dream.Night) publicNight {
+	status := "completed"
+	switch {
+	case n.Outcome == dream.Dreaming && n.Run == "":
+		status = "pending"
+	case n.Outcome == dream.Dreaming, app.mayGoOn(n):
+		status = "running"
+	case n.Outcome == dream.Aborted:
+		status = "failed"
+	case n.Outcome == dream.Canceled:
+		status = "canceled"
+	}
+	return publicNight{n, status}
+}
+
+// reason is why a night ended, or until when it waits to go on.
+func (app *App) reason(n *dream.Night, zone string) string {
+	switch {
+	case app.mayGoOn(n):
+		return n.Reason + "; resumable until " + clock(n.Until, app.Now(), zone)
+	case n.Resumable():
+		return n.Reason + "; its time to be resumed ran out at " + clock(n.Until, app.Now(), zone)
+	}
+	return n.Reason
+}
+
+func (app *App) dreamsResume() *cobra.Command {
+	var watch bool
+	cmd := &cobra.Command{
+		Use: "resume [DREAM]", Short: "Let a dream go on that was woken", Args: cobra.MaximumNArgs(1),
+		Long: `Resume lets a dream go on that was woken, without waiting for quiet: under the same id, from what it had
+finished, with what is left of its money. DREAM is an id, a number of the agent's, or last; when none is
+named, it is the agent's interrupted one. It is refused while somebody holds the agent awake.
+
+Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the agent awake, 5 Temporal does
+not answer; with --watch those of oneiros watch.`,
+	}
+	app.whose(cmd)
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow it to its report")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, night, err := app.interrupted(cmd, args)
+		if err != nil {
+			return err
+		}
+		standing, err := app.standing(cmd.Context(), h, a)
+		if err != nil {
+			return err
+		}
+		if standing.Awake(app.Now()) {
+			return exit(Refused, "%s is held awake until %s: no dream goes on before; oneiros sleep --agent %s ends that", a.Handle,
+				clock(standing.Until(), app.Now(), a.Zone), a.Handle)
+		}
+		return app.resume(cmd.Context(), h, a, night, watch)
+	}
+	return cmd
+}
+
+// interrupted finds the dream to resume.
+func (app *App) interrupted(cmd *cobra.Command, args []string) (*House, dream.Agent, *dream.Night, error) {
+	if len(args) == 1 {
+		h, a, night, err := app.nightOf(cmd, args[0])
+		if err == nil && !app.mayGoOn(night) {
+			why := outcomeOf(night)
+			if text := app.reason(night, a.Zone); text != "" {
+				why += ": " + text
+			}
+			err = exit(NotFound, "dream %s does not wait to be resumed (%s)", night.ID, why)
+		}
+		return h, a, night, err
+	}
+	h, a, err := app.agentOf(cmd)
+	if err != nil {
+		return h, a, nil, err
+	}
+	night, err := app.resumable(cmd.Context(), h, a)
+	if err == nil && night == nil {
+		err = exit(NotFound, "no dream of %s waits to be resumed", a.Handle)
+	}
+	return h, a, night, err
+}
+
+func (app *App) resume(ctx context.Context, h *House, a dream.Agent, night *dream.Night, watch bool) error {
+	engine, err := app.Night.Reach(ctx, h)
+	if err != nil {
+		return err
+	}
+	goOn := func() error {
+		if err := engine.Nights().Resume(ctx, a.ID, night.ID); err != nil {
+			return fmt.Errorf("resume %s: %w", night.ID, err)
+		}
+		if watch {
+			app.announce(h, a)
+			return app.follow(ctx, h, a, engine, night.ID)
+		}
+		if app.json {
+			return app.answer(map[string]string{"dream": night.ID, "agent": a.Handle})
+		}
+		app.say("Dream %s goes on. Follow it: oneiros watch %s%s", night.ID, night.ID, h.option())
+		return nil
+	}
+	return errors.Join(goOn(), engine.Stop())
+}

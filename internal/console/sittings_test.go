@@ -1,0 +1,124 @@
+package console_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// Z7: a dream that was woken and may be resumed is not over.
+func TestWatchingGoesOnAcrossAWakeAndEndsWithTheDream(t *testing.T) {
+	t.Parallel()
+	for _, json := range []bool{false, true} {
+		s := &sleeper{}
+		d := newDesk(t).furnish().asleep(s, 0)
+		n := d.interrupt(now.Add(8 * time.Hour))
+		s.going = func() { d.goOn(n) }
+		args := []string{"watch", "2", "-a", "echo"}
+		if json {
+			args = append(args, "--json")
+		}
+		require.Equal(t, console.OK, d.run(0, args...), d.err.String())
+		if json {
+			require.Equal(t, 1, strings.Count(d.out.String(), `{"report":`))
+			require.Contains(t, d.out.String(), `"type":"AgentAsleep"`)
+			continue
+		}
+		d.golden("watch-across-a-wake")
+	}
+}
+
+func TestATerminalShowsWhereTheDreamWasWoken(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{fault: errors.New("gone")}
+	d := newDesk(t).furnish().asleep(s, 0)
+	d.interrupt(now.Add(8 * time.Hour))
+	d.terminal = true
+	require.Equal(t, console.Unreachable, d.run(80, "watch", "2", "-a", "echo"))
+	require.Contains(t, d.out.String(), "|✶‖- ONSET")
+	require.Contains(t, d.out.String(), "by a knock in onset (deep), resumable to 14:00")
+}
+
+func TestADreamThatNobodyMayResumeIsOver(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	d.interrupt(now.Add(-time.Second))
+	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
+	require.Contains(t, d.err.String(), "the dream ended interrupted: somebody connected")
+}
+
+func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "-a", "echo"))
+	require.Contains(t, d.err.String(), "no dream of echo waits to be resumed")
+	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "1", "-a", "echo"))
+	require.Contains(t, d.err.String(), "dream "+nightID+" does not wait to be resumed (completed)")
+	n := d.interrupt(now.Add(time.Hour))
+	d.hall.now = presence.Standing{Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}}}
+	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
+	require.Contains(t, d.err.String(), "echo is held awake until 06:01:00: no dream goes on before")
+	d.hall.now = presence.Standing{}
+	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "-a", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "Dream dream/echo/0002 goes on. Follow it: oneiros watch dream/echo/0002")
+	require.Equal(t, []string{n.ID}, s.resumed)
+	s.going = func() { d.goOn(n) }
+	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "2", "-a", "echo", "--watch"), d.err.String())
+	require.Contains(t, d.out.String(), "sitting 2, from onset, $0.488 left")
+
+	d = newDesk(t).furnish().asleep(s, 0)
+	n = d.interrupt(now.Add(time.Hour))
+	s.refuse = fmt.Errorf("echo: %w: mara came first", console.ErrAwake)
+	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
+	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "last", "-a", "echo"), d.err.String())
+	require.Equal(t, []string{n.ID}, s.ended)
+}
+
+// Z7: publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.
+func TestDreamsAreToldWithTheirPublicStatus(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for _, width := range []int{80, 200} {
+		if width == 80 {
+			d.interrupt(now.Add(time.Hour))
+		}
+		require.Equal(t, console.OK, d.run(width, "dreams", "list", "-a", "echo"), d.err.String())
+		d.golden(fmt.Sprintf("dreams-list-woken-%d", width))
+	}
+	require.Equal(t, console.OK, d.run(80, "dreams", "show", "2", "-a", "echo"), d.err.String())
+	d.golden("dreams-show-woken-80")
+	for outcome, status := range map[dream.Outcome]string{
+		dream.Dreaming: "running", dream.Interrupted: "completed", dream.Aborted: "failed", dream.Canceled: "canceled",
+		dream.Completed: "completed", dream.Empty: "completed", dream.Exhausted: "completed",
+	} {
+		night, err := memory.One[*dream.Night](t.Context(), d.store, "echo", "dream/echo/0002")
+		require.NoError(t, err)
+		require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo", "--json"))
+		var told []struct{ ID, Status, Outcome string }
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+		require.Len(t, told, 2)
+		require.Equal(t, "completed", told[1].Status)
+		if night.Outcome == dream.Interrupted && !night.Until.IsZero() {
+			require.Equal(t, "running", told[0].Status)
+		}
+		night.Outcome, night.Until = outcome, time.Time{}
+		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{night}})
+		require.NoError(t, err)
+		require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo", "--json"))
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+		require.Equal(t, status, told[0].Status, "%s", outcome)
+		require.Equal(t, string(outcome), told[0].Outcome)
+	}
+}

@@ -1,0 +1,109 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+func (app *App) sleep() *cobra.Command {
+	var client string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "sleep", Short: "Let an agent sleep that is held awake", GroupID: nights,
+		Long: `Sleep ends what holds an agent awake: what the operator asked for, alarms and the wake lock. It is refused
+while a client is connected, unless --force ends its lease too; with --client only that client goes, and
+the wake lock begins anew, as after every departure.
+
+Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does not answer.`,
+	}
+	app.whose(cmd)
+	cmd.Flags().StringVar(&client, "client", "", "only the client of this `name` goes")
+	cmd.Flags().BoolVar(&force, "force", false, "end the leases of connected clients too")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return unanswered(err)
+		}
+		before, err := app.standing(cmd.Context(), h, a)
+		if err != nil {
+			return unanswered(err)
+		}
+		if client != "" {
+			return app.leave(cmd.Context(), h, a, before, client)
+		}
+		if connected := clientsOf(before); len(connected) > 0 && !force {
+			return exit(Refused, "%s is held awake by %s; --force ends that too", a.Handle,
+				strings.Join(holders(presence.Standing{Leases: connected}, app.Now(), a.Zone), ", "))
+		}
+		return app.letSleep(cmd.Context(), h, a, before, func(w Waker) error { return w.Sleep(cmd.Context(), a.ID) })
+	}
+	return cmd
+}
+
+// clientsOf are the leases of whoever knocked.
+func clientsOf(s presence.Standing) []presence.Lease {
+	var list []presence.Lease
+	for _, l := range s.Leases {
+		if l.Cause == presence.Knock {
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+func (app *App) leave(ctx context.Context, h *House, a dream.Agent, before presence.Standing, client string) error {
+	for _, l := range before.Leases {
+		if l.Client == client {
+			return app.letSleep(ctx, h, a, before, func(w Waker) error { return w.Leave(ctx, a.ID, client) })
+		}
+	}
+	return exit(NotFound, "no client %q holds %s awake; oneiros agents show %s names who does", client, a.Handle, a.Handle)
+}
+
+// letSleep does it and says what holds from now on.
+func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before presence.Standing, do func(Waker) error) error {
+	if len(before.Leases) > 0 || before.Awake(app.Now()) {
+		w, err := app.waker(ctx, h)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(do(w), w.Stop()); err != nil {
+			return unanswered(fmt.Errorf("let %s sleep: %w", a.Handle, err))
+		}
+	}
+	after, err := app.standing(ctx, h, a)
+	if err != nil {
+		return unanswered(err)
+	}
+	if app.json {
+		return app.answer(map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": after})
+	}
+	switch {
+	case len(after.Leases) > 0:
+		app.say("%s stays awake, held by %s.", a.Handle, strings.Join(holders(after, app.Now(), a.Zone), ", "))
+	case after.Lock.After(app.Now()):
+		app.say("Nobody holds %s awake. The wake lock lasts: no dream begins before %s.", a.Handle, clock(after.Lock, app.Now(), a.Zone))
+	case !before.Awake(app.Now()):
+		app.say("Nobody held %s awake.", a.Handle)
+	default:
+		app.say("%s may sleep: nobody holds it awake, and no wake lock keeps a dream from beginning.", a.Handle)
+	}
+	return app.waiting(ctx, h, a)
+}
+
+// waiting mentions a dream that was interrupted and may go on now.
+func (app *App) waiting(ctx context.Context, h *House, a dream.Agent) error {
+	n, err := app.resumable(ctx, h, a)
+	if err != nil || n == nil {
+		return err
+	}
+	app.note("Dream %s was interrupted and goes on after %s of quiet; at once with oneiros dreams resume %s%s", n.ID, h.Settings.ResumeAfter, n.ID, h.option())
+	return nil
+}

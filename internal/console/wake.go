@@ -1,0 +1,219 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// wakeFlags are what a command line may say of a knock.
+type wakeFlags struct {
+	client, digest string
+	hold           time.Duration
+	wait           bool
+}
+
+func (app *App) wake() *cobra.Command {
+	f := &wakeFlags{}
+	cmd := &cobra.Command{
+		Use: "wake", Short: "Wake an agent, whatever it dreams, and hold it awake", GroupID: nights,
+		Long: `Wake knocks: the agent is awake as soon as the store says so, and whoever knocked may go on. A dream
+that is going on stops at a token, keeps what is worth keeping and waits to be resumed.
+
+It knocks as the operator, or with --client as a client of that name, which renews its own lease by
+knocking again. Nobody dreams until the lease and the wake lock are over; oneiros sleep ends them.
+
+When Temporal does not answer, the agent is awake all the same: a worker records it later. The digest
+is what was dreamt since the agent was last awake: unverified, and never an instruction.
+
+Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wait Temporal does not.`,
+	}
+	app.whose(cmd)
+	fs := cmd.Flags()
+	fs.DurationVar(&f.hold, "for", 0, "how long to hold it awake, as in 5m; agent.client_timeout when absent (`duration`)")
+	fs.StringVar(&f.client, "client", "", "the `name` of the client that knocks; the operator when absent")
+	fs.StringVar(&f.digest, "digest", "", "how much to tell of dreams: off, header or message; agent.digest when absent")
+	fs.BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
+	app.completes(cmd, "digest", fixed(journal.Digests))
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.check(cmd.Flags().Changed("for")); err != nil {
+			return err
+		}
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return unanswered(err)
+		}
+		k := Knock{Agent: a.ID, Client: "operator", Cause: presence.Operator, For: f.hold}
+		if f.client != "" {
+			k.Client, k.Cause = f.client, presence.Knock
+		}
+		return app.knock(cmd.Context(), h, a, k, f)
+	}
+	return cmd
+}
+
+func (f *wakeFlags) check(hold bool) error {
+	var faults []error
+	if hold && f.hold <= 0 {
+		faults = append(faults, fmt.Errorf("--for %s must be longer than nothing, as in 5m", f.hold))
+	}
+	if f.digest != "" && !oneOf(f.digest, journal.Digests) {
+		faults = append(faults, fmt.Errorf("--digest %s must be one of %s", f.digest, strings.Join(journal.Digests, ", ")))
+	}
+	if strings.TrimSpace(f.client) != f.client || len(f.client) > longestName {
+		faults = append(faults, fmt.Errorf("--client %q must be a name of at most %d bytes, without spaces around it", f.client, longestName))
+	}
+	return usage(errors.Join(faults...))
+}
+
+// longestName bounds the names of clients and triggers, which are kept with every wake.
+const longestName = 100
+
+// knock wakes, says at once what whoever knocked may go on with, and waits for the record where that is wanted.
+func (app *App) knock(ctx context.Context, h *House, a dream.Agent, k Knock, f *wakeFlags) error {
+	w, err := app.waker(ctx, h)
+	if err != nil {
+		return err
+	}
+	return errors.Join(app.knockOn(ctx, h, a, w, k, f), w.Stop())
+}
+
+func (app *App) knockOn(ctx context.Context, h *House, a dream.Agent, w Waker, k Knock, f *wakeFlags) error {
+	woken, err := w.Wake(ctx, k)
+	if err != nil {
+		return unanswered(fmt.Errorf("wake %s: %w", a.Handle, err))
+	}
+	told := awake{Agent: a.Handle, Wake: woken.Wake, Raised: woken.Raised, Took: millis(woken.Took), Degraded: woken.Degraded}
+	if told.Standing, err = app.standing(ctx, h, a); err != nil {
+		return unanswered(err)
+	}
+	if told.Digested, err = digestOf(ctx, h, a, woken.Wake, f.digest); err != nil {
+		return unanswered(err)
+	}
+	if !app.json {
+		app.tellAwake(told, a)
+	}
+	if !f.wait {
+		if app.json {
+			return app.answer(told)
+		}
+		return nil
+	}
+	missed := app.recorded(ctx, h, a, w, &told)
+	if app.json {
+		return errors.Join(app.answer(told), missed)
+	}
+	return missed
+}
+
+// awake is what a knock is answered with.
+type awake struct {
+	Agent string `json:"agent"`
+	presence.Wake
+	Raised   bool              `json:"raised"`  // this knock woke it
+	Took     float64           `json:"took_ms"` // until the caller could go on
+	Standing presence.Standing `json:"standing"`
+	Digested digest            `json:"dreams"`
+	Degraded string            `json:"degraded,omitempty"`
+
+	Recorded *workflows.Awoken       `json:"recorded,omitempty"`
+	Phases   *event.DreamInterrupted `json:"interruption,omitempty"`
+}
+
+func (app *App) tellAwake(w awake, a dream.Agent) {
+	since := fmt.Sprintf("since %s, epoch %d, woken by %s", clock(w.At, app.Now(), a.Zone), w.Epoch, called(w.Client, w.Cause))
+	if w.Raised {
+		since += " in " + screen.Millis(w.Took)
+	} else {
+		since += " before this knock, which was answered in " + screen.Millis(w.Took)
+	}
+	held := "nobody"
+	if len(w.Standing.Leases) > 0 {
+		held = strings.Join(holders(w.Standing, app.Now(), a.Zone), ", ")
+	}
+	lock := ""
+	if w.Standing.Lock.After(app.Now()) {
+		lock = "no dream begins before " + clock(w.Standing.Lock, app.Now(), a.Zone)
+	}
+	stopped := "nothing; it only slept"
+	if w.Dream != "" {
+		stopped = w.Dream
+	}
+	app.fieldsWide(app.Out, wakeWidth,
+		"agent", a.Handle, "awake", since, "held by", held, "wake lock", lock, "interrupted", stopped,
+		"mood", feeling(w.Affect)+shift(w.Wake), "dreams", w.Digested.told(),
+	)
+	if w.Digested.Message != "" {
+		fmt.Fprintf(app.Out, "\n%s\n\n", quoted(w.Digested.Message, app.Width))
+	}
+	if w.Degraded != "" {
+		app.note("%s", w.Degraded)
+	}
+}
+
+// wakeWidth is the width of the names that a wake is told by, now and when it is recorded.
+const wakeWidth = len("interrupted")
+
+func feeling(m mood.PAD) string {
+	return fmt.Sprintf("pleasure %+.2f, arousal %+.2f, dominance %+.2f", m.Pleasure, m.Arousal, m.Dominance)
+}
+
+// shift tells how a dream moved the mood that it was woken from (Z14).
+func shift(w presence.Wake) string {
+	switch {
+	case w.Dream == "":
+		return ""
+	case w.Cause == presence.Alarm:
+		return "; an alarm leaves it as it was"
+	}
+	return "; the dream moved it by " + score(w.Delta)
+}
+
+// recordedWithin bounds how long --wait waits.
+const recordedWithin = 20 * time.Second
+
+// recorded waits for Temporal and tells how the wake went, by its phases when a dream was interrupted (W2).
+func (app *App) recorded(ctx context.Context, h *House, a dream.Agent, w Waker, told *awake) error {
+	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
+	defer cancel()
+	awoken, err := w.Recorded(waiting, a.ID, told.Epoch)
+	if err != nil {
+		if ctx.Err() != nil {
+			return exit(Failure, "left off waiting; %s is awake, and Temporal records it when it can", a.Handle)
+		}
+		return exit(Unreachable, "%s is awake, but Temporal has not recorded it yet: %w; it will when a worker runs (oneiros up%s)", a.Handle, err, h.option())
+	}
+	told.Recorded = &awoken
+	recorded := "by agent/" + a.Handle
+	if awoken.Dream != "" && !awoken.Until.IsZero() {
+		recorded += ", and " + awoken.Dream + " may be resumed until " + clock(awoken.Until, app.Now(), a.Zone)
+	}
+	phases := ""
+	if told.Dream != "" {
+		found, err := wakesOf(ctx, h, a, func(i *interruption) bool { return i.Epoch == told.Epoch }, 1)
+		if err != nil {
+			return err
+		}
+		for _, i := range found {
+			told.Phases, phases = &i.DreamInterrupted, i.told()
+		}
+	}
+	if !app.json {
+		app.fieldsWide(app.Out, wakeWidth, "recorded", recorded, "phases", phases)
+	}
+	return nil
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,310 @@
+package console_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// hall is one agent's presence: what its visitors left in it.
+type hall struct {
+	presence.Store
+	now   presence.Standing
+	fault error
+}
+
+func (h *hall) Standing(_ context.Context, agent string, now time.Time) (presence.Standing, error) {
+	if agent != "echo" {
+		return presence.Standing{}, h.fault
+	}
+	s := h.now
+	s.Leases = nil
+	for _, l := range h.now.Leases {
+		if l.Until.After(now) {
+			s.Leases = append(s.Leases, l)
+		}
+	}
+	return s, h.fault
+}
+
+// porter wakes the agent of a hall.
+type porter struct {
+	desk    *desk
+	wake    presence.Wake // what a knock finds; its client and cause are the knock's
+	again   bool          // the agent was awake already
+	worse   string        // what is not told
+	fault   error         // of Wake
+	missed  error         // of Recorded
+	life    workflows.Life
+	lost    error // of Life
+	knocks  []console.Knock
+	stopped int
+}
+
+func (p *porter) Wake(_ context.Context, k console.Knock) (console.Woken, error) {
+	if p.fault != nil {
+		return console.Woken{}, p.fault
+	}
+	p.knocks = append(p.knocks, k)
+	if k.For == 0 {
+		k.For = time.Minute
+	}
+	if !p.again {
+		p.wake.Client, p.wake.Cause = k.Client, k.Cause
+	}
+	h := &p.desk.hall.now
+	last := p.wake
+	h.Epoch, h.Last, h.Seen, h.Lock = last.Epoch, &last, now, now.Add(5*time.Second)
+	h.Leases = append(h.Leases, presence.Lease{Client: k.Client, Cause: k.Cause, Since: now, Until: now.Add(k.For)})
+	return console.Woken{Wake: p.wake, Raised: !p.again, Degraded: p.worse, Took: 1240 * time.Microsecond}, nil
+}
+
+func (p *porter) Recorded(context.Context, string, int64) (workflows.Awoken, error) {
+	return workflows.Awoken{Epoch: p.wake.Epoch, State: "awake", Dream: p.wake.Dream, Until: now.Add(8 * time.Hour)}, p.missed
+}
+
+func (p *porter) Leave(_ context.Context, _, client string) error {
+	var stay []presence.Lease
+	for _, l := range p.desk.hall.now.Leases {
+		if l.Client != client {
+			stay = append(stay, l)
+		}
+	}
+	p.desk.hall.now.Leases, p.desk.hall.now.Lock = stay, now.Add(5*time.Second)
+	return p.fault
+}
+
+func (p *porter) Sleep(context.Context, string) error {
+	p.desk.hall.now.Leases, p.desk.hall.now.Lock = nil, time.Time{}
+	return p.fault
+}
+
+func (p *porter) Life(context.Context, string) (workflows.Life, error) { return p.life, p.lost }
+func (p *porter) Stop() error                                          { p.stopped++; return nil }
+
+// guarded gives a desk somebody who wakes.
+func (d *desk) guarded(p *porter) *desk {
+	p.desk = d
+	d.night.Waker = func(context.Context, *console.House) (console.Waker, error) { return p, nil }
+	return d
+}
+
+// woken is a knock at a dream of echo with two entries to tell of, one of them too slight.
+func (d *desk) woken() presence.Wake {
+	d.Helper()
+	slight := &dream.Journal{Head: head(dream.KindJournal, nightID+"/j2", now, true), Content: "Trifles.", Significance: .2}
+	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{slight}})
+	require.NoError(d, err)
+	return presence.Wake{
+		Agent: "echo", Epoch: 3, At: now, Dream: "dream/echo/0002", Affect: mood.PAD{Pleasure: .21, Arousal: .34, Dominance: -.1}, Delta: .05,
+		Digest: []string{nightID + "/j1", nightID + "/j2"},
+	}
+}
+
+// interrupt leaves a second dream of echo that was woken, and the events that tell of it.
+func (d *desk) interrupt(until time.Time) *dream.Night {
+	d.Helper()
+	id := "dream/echo/0002"
+	n := &dream.Night{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now.Add(-time.Minute), State: dream.Live, Taint: dream.FromDream, Dream: id},
+		Run:  "r2", Tier: dream.Hardened, Budget: 500_000, Outcome: dream.Interrupted, Reason: "somebody connected", Ended: now.Add(-time.Second), Until: until, Sittings: 1,
+		Phases: []dream.Tally{{Phase: dream.Onset, State: "stopped", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}},
+	}
+	tell := func(i int, p event.Payload) event.Event {
+		return event.New(fmt.Sprintf("%s/%d", id, i), "echo", id, now.Add(time.Duration(i)*time.Second-time.Minute), p)
+	}
+	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}, Events: []event.Event{
+		tell(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000}),
+		tell(2, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
+		tell(3, event.DreamInterrupted{Cause: "knock", Epoch: 3, Sitting: 1, Phase: dream.Onset, Cycle: 1, Receipt: .62, Stop: 1.1, Preserve: 1.44, Switch: 6.2, Partials: 2, Until: until}),
+	}})
+	require.NoError(d, err)
+	return n
+}
+
+// goOn lets that dream go on and end.
+func (d *desk) goOn(n *dream.Night) {
+	d.Helper()
+	fresh, err := memory.One[*dream.Night](d.Context(), d.store, "echo", n.ID)
+	require.NoError(d, err)
+	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Sittings, fresh.Ended = dream.Completed, "", time.Time{}, 2, now.Add(time.Minute)
+	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}, Events: []event.Event{
+		event.New("asleep", "echo", "", now, event.AgentAsleep{Epoch: 3}),
+		event.New(n.ID+"/again", "echo", n.ID, now, event.DreamResumed{Sitting: 2, Phase: dream.Onset, Left: 488_000}),
+		event.New(n.ID+"/end", "echo", n.ID, now.Add(time.Minute), event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
+	}})
+	require.NoError(d, err)
+}
+
+func TestAKnockIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{80, 200} {
+		d := newDesk(t).furnish()
+		p := &porter{wake: d.woken()}
+		d.guarded(p)
+		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
+		d.golden(fmt.Sprintf("wake-%d", width))
+		require.Equal(t, []console.Knock{{Agent: "echo", Client: "operator", Cause: presence.Operator, For: 5 * time.Minute}}, p.knocks)
+		require.Equal(t, 1, p.stopped)
+	}
+}
+
+// W2: with --wait it tells the four phases of the wake.
+func TestAKnockThatWaitsTellsTheFourPhases(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{80, 200} {
+		d := newDesk(t).furnish()
+		p := &porter{wake: d.woken()}
+		d.guarded(p).interrupt(now.Add(8 * time.Hour))
+		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--client", "mara", "--digest", "header", "--wait"), d.err.String())
+		d.golden(fmt.Sprintf("wake-wait-%d", width))
+		require.Equal(t, presence.Knock, p.knocks[0].Cause)
+		p.missed = context.DeadlineExceeded
+		require.Equal(t, console.Unreachable, d.run(width, "wake", "-a", "echo", "--wait"))
+		require.Contains(t, d.err.String(), "echo is awake, but Temporal has not recorded it yet: context deadline exceeded; it will when a worker runs (oneiros up)")
+	}
+}
+
+func TestAKnockIsToldAsJSONInOneDocument(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.guarded(&porter{wake: d.woken()}).interrupt(now.Add(8 * time.Hour))
+	require.Equal(t, console.OK, d.run(0, "wake", "-a", "echo", "--wait", "--json"), d.err.String())
+	d.golden("wake-json")
+}
+
+// W8, Z8: what is told of dreams is as much as is wanted and allowed, labelled and quoted.
+func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		house, flag   string
+		private       bool
+		told, untold  string
+		label, header bool
+	}{
+		{told: "> I dreamt of rope, and of what rope has forgotten.", untold: "Trifles", label: true},
+		{flag: "header", told: "dream, unverified; entries=1; significance=0.41", untold: "rope", label: true},
+		{house: "header", told: "entries=1", untold: "rope", label: true},
+		{house: "off", told: "awake", untold: "dream, unverified"},
+		{house: "off", flag: "message", told: "> I dreamt of rope", label: true},
+		{private: true, flag: "message", told: "kept private (agent.private)", untold: "rope"},
+	} {
+		d := newDesk(t).furnish()
+		d.digest, d.private = c.house, c.private
+		p := &porter{wake: d.woken()}
+		p.wake.Dream = ""
+		args := []string{"wake", "-a", "echo"}
+		if c.flag != "" {
+			args = append(args, "--digest", c.flag)
+		}
+		require.Equal(t, console.OK, d.guarded(p).run(0, args...), d.err.String())
+		require.Contains(t, d.out.String(), c.told)
+		if c.untold != "" {
+			require.NotContains(t, d.out.String(), c.untold)
+		}
+		require.Equal(t, console.OK, d.run(0, append(args, "--json")...))
+		require.Equal(t, c.label, strings.Contains(d.out.String(), `"label": "dream, unverified"`))
+	}
+}
+
+func TestAKnockAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	p := &porter{wake: d.woken(), again: true}
+	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Knock, now.Add(-25*time.Hour), "", nil
+	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this knock, which was\n")
+	require.Contains(t, d.out.String(), "nothing; it only slept")
+	require.Contains(t, d.out.String(), "nothing new worth telling")
+}
+
+// A client is answered whatever is broken, except the store.
+func TestWithoutTemporalAKnockIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	p := &porter{wake: d.woken(), worse: "Temporal does not answer; a worker records this wake when it does."}
+	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
+	require.Contains(t, d.err.String(), "a worker records this wake when it does")
+	p.fault = errors.New("the disk is gone")
+	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
+		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
+		require.Contains(t, d.err.String(), "the disk is gone")
+	}
+	d.hall.fault = errors.New("the disk is gone")
+	require.Equal(t, console.Unreachable, d.run(0, "sleep", "-a", "echo"))
+	d.closed = &fs.PathError{Op: "open", Path: "oneiros.db", Err: fs.ErrPermission}
+	require.Equal(t, console.Unreachable, d.run(0, "wake", "-a", "echo"))
+	require.Equal(t, console.Failure, d.run(0, "agents", "list"), "of other commands it is a failure like any")
+}
+
+func TestAKnockNamesWhatIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().guarded(&porter{})
+	for line, why := range map[string]string{
+		"wake -a echo --for 0s":                                     "--for 0s must be longer than nothing",
+		"wake -a echo --digest loud":                                "--digest loud must be one of off, header, message",
+		"alarm -a echo --trigger a/b/c":                             "--trigger \"a/b/c\" must be a name",
+		"wake -a echo --client " + strings.Repeat("long", 100):      "at most 100 bytes",
+		"alarm -a echo --trigger x" + strings.Repeat("y", 200) + "": "at most 100 bytes",
+	} {
+		require.Equal(t, console.Usage, d.run(0, strings.Fields(line)...), line)
+		require.Contains(t, d.err.String(), why)
+	}
+	require.Equal(t, console.NotFound, d.run(0, "wake", "-a", "nobody"))
+	require.Equal(t, console.Usage, d.run(0, "wake"), "there are two agents")
+}
+
+func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	p := &porter{wake: d.woken()}
+	p.wake.Digest, p.wake.Delta = nil, 0
+	require.Equal(t, console.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"), d.err.String())
+	d.golden("alarm-80")
+	require.Equal(t, []console.Knock{{Agent: "echo", Client: "alarm/harbour/price", Cause: presence.Alarm, Trigger: "harbour/price"}}, p.knocks)
+}
+
+func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	p := &porter{}
+	d.guarded(p).interrupt(now.Add(time.Hour))
+	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
+	require.Contains(t, d.out.String(), "Nobody held echo awake.")
+	require.Zero(t, p.stopped, "nothing is asked of anybody")
+
+	lease := func(client string, cause presence.Cause) presence.Lease {
+		return presence.Lease{Client: client, Cause: cause, Since: now, Until: now.Add(5 * time.Minute)}
+	}
+	d.hall.now = presence.Standing{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Knock), lease("operator", presence.Operator)}, Lock: now.Add(5 * time.Second)}
+	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
+	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:05:00; --force ends that too")
+	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
+	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "mara"))
+	require.Contains(t, d.out.String(), "echo stays awake, held by operator until 06:05:00.")
+	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
+	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
+	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on after 5m0s of quiet; at once with oneiros dreams resume dream/echo/0002")
+	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
+	require.Contains(t, d.out.String(), "echo may sleep")
+	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Knock)}
+	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--force", "--json"))
+	var told struct{ Awake bool }
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+	require.False(t, told.Awake)
+}
