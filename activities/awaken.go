@@ -37,7 +37,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		return StepResult{}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Return, limit: r.Limit, step: "surface", role: dream.Integrator, heat: r.Heat,
+		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "surface", role: dream.Integrator, heat: r.Heat,
 		text: prompt.Surface(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
 	}
 	var answer surfaced
@@ -139,34 +139,9 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	return result, tell(a.write(ctx, r.Sitting, memory.Write{
 		Change: []dream.Item{night},
 		Affect: &dream.Affect{PAD: after, Since: order.AsOf, Cause: r.Dream},
+		Waking: &memory.Waking{Digest: r.Insights},
 		Events: []event.Event{a.event(r.Sitting, "return/end", event.HypnopompicCompleted{
 			Insights: len(r.Insights), Transitioned: result.Delta > 0, Delta: result.Delta,
 		})},
 	}))
-}
-
-// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood.
-func (a *Awakening) tone(ctx context.Context, agent string, fragments []string, waking mood.PAD) (mood.PAD, error) {
-	items, err := a.Memory.Get(ctx, agent, fragments...)
-	if err != nil {
-		return waking, err
-	}
-	var sum mood.PAD
-	n := 0.0
-	for _, f := range memory.As[*dream.Fragment](items) {
-		sources, err := a.Memory.Get(ctx, agent, f.Sources...)
-		if err != nil {
-			return waking, err
-		}
-		for _, e := range memory.As[*dream.Episode](sources) {
-			sum.Pleasure += e.Affect.Pleasure
-			sum.Arousal += e.Affect.Arousal
-			sum.Dominance += e.Affect.Dominance
-			n++
-		}
-	}
-	if n == 0 {
-		return waking, nil
-	}
-	return mood.PAD{Pleasure: sum.Pleasure / n, Arousal: sum.Arousal / n, Dominance: sum.Dominance / n}, nil
 }

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -28,7 +31,7 @@ type Lives interface {
 // Planner freezes an order for a dream that nobody asked for by hand.
 type Planner interface {
 	// Plan answers with an empty order and a reason when the agent should not dream now. It writes no record.
-	Plan(ctx context.Context, agent string) (Order, string, error)
+	Plan(ctx context.Context, agent string, now time.Time) (Order, string, error)
 	// FleetDay is the deployment's cap of all agents together in one day.
 	FleetDay() budget.Micros
 }
@@ -42,9 +45,12 @@ type Bed struct {
 
 // LieDownRequest begins a sitting.
 type LieDownRequest struct {
-	Order    Order  `json:"order"`
-	Workflow string `json:"workflow"`
-	Run      string `json:"run"`
+	Order    Order       `json:"order"`
+	Workflow string      `json:"workflow"`
+	Run      string      `json:"run"`
+	Sitting  int         `json:"sitting,omitempty"` // 2, 3, … of a dream that goes on after an interruption
+	Now      time.Time   `json:"now,omitzero"`      // the workflow's
+	Phase    dream.Phase `json:"phase,omitempty"`   // where it goes on
 }
 
 // LieDownResult says whether the dream may go on.
@@ -52,20 +58,39 @@ type LieDownResult struct {
 	Refused   dream.Outcome `json:"refused,omitempty"` // canceled, exhausted or aborted; empty: go on
 	Reason    string        `json:"reason,omitempty"`
 	Remaining budget.Micros `json:"remaining"` // what every cap above the phases still allows
+	Epoch     int64         `json:"epoch,omitempty"`
+	Awake     bool          `json:"awake,omitempty"` // refused because somebody holds the agent awake
 }
 
 // LieDown takes the agent's dreaming slot (O2) and the day's allowance, and writes the beginning of the night. An order
 // that would spend more than its agent may is refused as aborted. It is the first deed of every dream; done twice it
 // changes nothing.
 func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
+	result, err := b.lie(ctx, r)
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == FailWoken { // between taking the slot and writing the beginning
+		reason := r.Order.Handle + " was woken before the dream lay down"
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Order, r.Run, dream.Canceled, reason)
+	}
+	return result, err
+}
+
+func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
 	o := r.Order
-	if o.Alone {
-		if err := b.open(ctx, o); err != nil {
+	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run, Now: r.Now}
+	if o.Alone && r.Sitting < 2 {
+		if err := b.open(ctx, o, b.now(s)); err != nil {
 			return LieDownResult{}, tell(err)
 		}
 	}
-	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run}
 	held, err := b.takeSlot(ctx, s, r.Workflow)
+	if errors.Is(err, memory.ErrAwake) {
+		reason := o.Handle + " is awake: somebody woke it before the dream lay down"
+		if r.Sitting > 1 {
+			return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
+		}
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.Run, dream.Canceled, reason)
+	}
 	if errors.Is(err, memory.ErrTaken) {
 		reason := fmt.Sprintf("%s is already dreaming %s%s", o.Handle, held.Dream, b.where(held.Cluster))
 		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.Run, dream.Canceled, reason)
@@ -73,12 +98,16 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
+	s.Epoch = held.Epoch
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 	}
 	if night.Outcome != dream.Dreaming && night.Run != r.Run {
 		return b.over(ctx, night, r.Run)
+	}
+	if r.Sitting > 1 {
+		return b.goOn(ctx, s, r, night)
 	}
 	if night.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
 		faults, err := b.beyond(ctx, o)
@@ -110,6 +139,7 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 		return LieDownResult{}, tell(err)
 	}
 	night.Workflow, night.Cluster, night.Run, night.Before, night.After = r.Workflow, b.Lives.Here(), r.Run, affect.PAD, affect.PAD
+	night.Sittings = 1
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
 		Events: []event.Event{b.event(s, "begin/"+r.Run, event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget})},
@@ -118,17 +148,17 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 		return LieDownResult{}, tell(err)
 	}
 	left, err := b.remaining(ctx, o)
-	return LieDownResult{Remaining: left}, tell(err)
+	return LieDownResult{Remaining: left, Epoch: s.Epoch}, tell(err)
 }
 
 // open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
 // which comes to nothing leaves nothing behind. A record that exists stays as it is.
-func (b *Bed) open(ctx context.Context, o Order) error {
+func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
 		return err
 	}
-	night := o.Night("", affect.PAD, b.Now())
+	night := o.Night("", affect.PAD, now)
 	night.Cluster = b.Lives.Here()
 	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
@@ -165,7 +195,7 @@ func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDown
 // takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
 // dream on another cluster nobody here can say whether it has: its slot is its own.
 func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.Slot, error) {
-	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Lives.Here(), Since: b.Now()}
+	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Lives.Here(), Since: b.now(s)}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
 	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {
 		return held, err
@@ -238,6 +268,10 @@ type PlanRequest struct {
 	Agent       string        `json:"agent"`
 	Now         time.Time     `json:"now"`
 	IdleTimeout time.Duration `json:"idle_timeout"`
+
+	Resume  *Sitting `json:"resume,omitempty"`  // go on with this interrupted dream instead of planning one
+	Windows []string `json:"windows,omitempty"` // when dreams by themselves may begin, in the agent's zone; none: always
+	Quiet   []string `json:"quiet,omitempty"`   // and when never
 }
 
 // PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived something.
@@ -245,6 +279,10 @@ type PlanResult struct {
 	Order  Order     `json:"order"`
 	Reason string    `json:"reason,omitempty"` // not empty: do not dream now
 	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived; zero for nothing
+
+	Awake     time.Time `json:"awake,omitzero"`      // somebody holds the agent awake until then, and nobody told its life
+	NotBefore time.Time `json:"not_before,omitzero"` // the hours are quiet until then
+	Resume    bool      `json:"resume,omitempty"`    // go on with the interrupted dream
 }
 
 // Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever brings
@@ -259,11 +297,54 @@ func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 	for _, episode := range newest {
 		result.Active = episode.Header().At
 	}
-	if result.Active.Add(r.IdleTimeout).After(r.Now) {
+	if r.Resume == nil && result.Active.Add(r.IdleTimeout).After(r.Now) {
 		return result, nil
 	}
-	result.Order, result.Reason, err = b.Planner.Plan(ctx, r.Agent)
+	if speaks, err := b.against(ctx, r, &result); speaks || err != nil {
+		return result, tell(err)
+	}
+	if r.Resume != nil {
+		result.Resume = true
+		return result, nil
+	}
+	result.Order, result.Reason, err = b.Planner.Plan(ctx, r.Agent, r.Now)
 	return result, tell(err)
+}
+
+// against asks what forbids a dream by itself now: somebody who holds the agent awake, or the hours.
+func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (bool, error) {
+	standing, err := b.Presence.Standing(ctx, r.Agent, r.Now)
+	if err != nil {
+		return true, fmt.Errorf("ask who is connected to %s: %w", r.Agent, err)
+	}
+	if standing.Awake(r.Now) {
+		result.Awake = standing.Until()
+		return true, nil
+	}
+	if len(r.Windows)+len(r.Quiet) == 0 {
+		return false, nil
+	}
+	agent, err := b.Memory.Agent(ctx, r.Agent)
+	if err != nil {
+		return true, fmt.Errorf("read agent %s: %w", r.Agent, err)
+	}
+	zone, err := time.LoadLocation(agent.Zone)
+	if err != nil {
+		return true, fmt.Errorf("zone %q of %s: %w", agent.Zone, agent.Handle, err)
+	}
+	windows, err := circadian.ParseHours(r.Windows)
+	if err != nil {
+		return true, fmt.Errorf("dream windows: %w", err)
+	}
+	quiet, err := circadian.ParseHours(r.Quiet)
+	if err != nil {
+		return true, fmt.Errorf("quiet hours: %w", err)
+	}
+	open, next := circadian.Open(r.Now, zone, windows, quiet)
+	if !open {
+		result.NotBefore, result.Reason = next, "these are quiet hours until "+next.In(zone).Format("Mon 15:04")
+	}
+	return !open, nil
 }
 
 // MoodRequest asks how the agent feels.

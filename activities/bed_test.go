@@ -51,7 +51,7 @@ func build(t *testing.T) *house {
 	}
 	now := func() time.Time { return h.now }
 	h.bed = &activities.Bed{
-		Ports: activities.Ports{Memory: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
+		Ports: activities.Ports{Memory: store, Presence: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
 		Lives: h, Planner: h,
 	}
 	return h
@@ -63,7 +63,7 @@ func (h *house) Running(_ context.Context, workflow, _ string) (bool, error) {
 
 func (h *house) Here() string { return h.here }
 
-func (h *house) Plan(_ context.Context, agent string) (activities.Order, string, error) {
+func (h *house) Plan(_ context.Context, agent string, _ time.Time) (activities.Order, string, error) {
 	return activities.Order{Dream: "dream/echo/0001", Agent: agent}, "", nil
 }
 

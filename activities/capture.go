@@ -53,7 +53,7 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	rated, done, err := o.rate(ctx, r, order, fragments)
-	if err != nil || done.End == EndCut {
+	if err != nil || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
 	w := memory.Write{}
@@ -124,7 +124,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	}
 	lines := prompt.Lines("f", texts...)
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, step: "capture", role: dream.Observer, heat: r.Heat,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "capture", role: dream.Observer, heat: r.Heat,
 		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: known}),
 		tokens: order.Knobs.AnswerTokens + 60*len(fragments), seed: seedOf(order, dream.Onset, 99, 0),
 	}

@@ -20,6 +20,7 @@ type MarkRequest struct {
 	Sitting
 	Now   time.Time `json:"now"`
 	Marks []Mark    `json:"marks"`
+	Last  bool      `json:"last,omitempty"` // the dream is over: a wake does not stop these
 }
 
 // Mark is the state of one phase.
@@ -39,7 +40,8 @@ type Mark struct {
 	Deeper  *Deeper       `json:"deeper,omitempty"`
 	Dali    *Dali         `json:"dali,omitempty"` // when a Dali cycle is over
 
-	Surfacing int `json:"surfacing,omitempty"` // when the return opens: what may surface
+	Surfacing int  `json:"surfacing,omitempty"` // when the return opens: what may surface
+	Alarm     bool `json:"alarm,omitempty"`     // an alarm ended the onset
 }
 
 // Deeper is a move between Hori stages.
@@ -72,7 +74,27 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 		}
 		events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, event.Spent{Tally: t}))
 	}
-	return tallies, tell(c.write(ctx, r.Sitting, memory.Write{Events: events}))
+	w := memory.Write{Events: events, Late: r.Last}
+	if !r.Last && moved(r.Marks) {
+		order, err := c.order(ctx, r.Sitting)
+		if err == nil {
+			w.Waking, err = c.waking(ctx, order, r.Sitting)
+		}
+		if err != nil {
+			return nil, tell(err)
+		}
+	}
+	return tallies, tell(c.write(ctx, r.Sitting, w))
+}
+
+// moved says whether fragments were kept or let go since the last marks: at the end of a cycle, and of the onset.
+func moved(marks []Mark) bool {
+	for _, m := range marks {
+		if m.Phase == dream.Onset && m.Name != "open" && m.Name != "skip" {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Chronicle) tally(ctx context.Context, r MarkRequest, m Mark) (dream.Tally, error) {
@@ -104,6 +126,8 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		payloads = append(payloads, event.HypnopompicStarted{Insights: m.Surfacing})
 	case m.Name == "open":
 		payloads = append(payloads, event.PhaseStarted{Phase: m.Phase, Budget: m.Cap})
+	case m.Name == "close" && m.Phase == dream.Onset && m.State == "stopped" && m.Alarm:
+		// AlarmAbort took the place of OnsetCompleted when the sitting was booked
 	case m.Name == "close" && m.Phase == dream.Onset:
 		payloads = append(payloads, event.OnsetCompleted{
 			Fragments: m.Kept, Spent: t.Spent, Seconds: now.Sub(m.Started).Seconds(), Cycles: m.Cycles, Reason: m.Reason,

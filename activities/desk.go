@@ -16,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 	"github.com/seed-56a03226/oneiros/internal/purse"
@@ -95,6 +96,9 @@ type call struct {
 	minP   bool
 	seed   int64
 	tokens int
+
+	sitting Sitting  // that asks
+	tone    mood.PAD // the mood it dreams in
 }
 
 func (c call) key() string { return c.order.Dream + "/" + string(c.phase) + "/" + c.step }
@@ -131,11 +135,15 @@ func (p Ports) ask(ctx context.Context, c call) (purse.Paid, Done, error) {
 func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (purse.Paid, Done, error) {
 	ctx, done := attended(ctx)
 	defer done()
+	began := p.now(c.sitting)
 	paid, err := p.Purse.Generate(ctx, c.charge(key), r, func(string) bool { return true })
 	if err == nil {
 		return paid, Done{Reused: paid.Reused}, nil
 	}
 	d, err := p.ended(ctx, r.Model, err)
+	if d.End == EndWoken || d.End == EndCut {
+		d.Cut = p.cut(ctx, c.sitting, c, paid, began)
+	}
 	return paid, d, err
 }
 
@@ -186,6 +194,9 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 	if over, ok := purse.AsOverCap(err); ok {
 		return Done{End: EndCap, Scope: over.Scope, Reason: over.Error()}, nil
 	}
+	if _, woken := wokenBy(ctx); woken {
+		return Done{End: EndWoken, Reason: "woken"}, nil
+	}
 	if canceled(ctx) {
 		return Done{End: EndCut, Reason: "cancelled"}, nil
 	}
@@ -198,7 +209,7 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 // write is what a deed adds to the store, fenced by its sitting.
 func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
 	w.Agent, w.Cause = s.Agent, s.Dream
-	w.Fence = memory.Fence{Dream: s.Dream, Run: s.Run}
+	w.Fence = s.fence()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing) // what was paid for is kept, though nobody waits
 	defer cancel()
 	if _, err := p.Memory.Commit(ctx, w); err != nil {
@@ -207,9 +218,17 @@ func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
 	return nil
 }
 
+// now is the later of the clock and the time that the workflow asked at, which runs ahead where a server skips idle time.
+func (p Ports) now(s Sitting) time.Time {
+	if now := p.Now(); now.After(s.Now) {
+		return now
+	}
+	return s.Now
+}
+
 // event makes an event whose id derives from the deed, so that a deed done twice announces once.
 func (p Ports) event(s Sitting, deed string, payload event.Payload) event.Event {
-	return event.New(s.Dream+"/"+deed+"/"+payload.EventType(), s.Agent, s.Dream, p.Now(), payload)
+	return event.New(s.Dream+"/"+deed+"/"+payload.EventType(), s.Agent, s.Dream, p.now(s), payload)
 }
 
 // head is the common part of what a dream makes.

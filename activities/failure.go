@@ -17,6 +17,7 @@ const (
 	FailFenced   = "Fenced"          // the sitting lost the agent's dreaming slot: never again
 	FailMissing  = "Missing"         // something the deed needs does not exist: never again
 	FailStopping = "WorkerStopping"  // the worker shuts down: try elsewhere
+	FailWoken    = "Woken"           // the agent was woken: the sitting is over
 )
 
 var errStopping = errors.New("the worker is stopping")
@@ -41,6 +42,8 @@ func tell(err error) error {
 	switch {
 	case errors.Is(err, memory.ErrFenced):
 		return temporal.NewNonRetryableApplicationError(err.Error(), FailFenced, nil)
+	case errors.Is(err, memory.ErrWoken):
+		return temporal.NewNonRetryableApplicationError(err.Error(), FailWoken, nil)
 	case errors.Is(err, memory.ErrNotFound), errors.Is(err, memory.ErrSpace):
 		return temporal.NewNonRetryableApplicationError(err.Error(), FailMissing, nil)
 	case errors.Is(err, errStopping):

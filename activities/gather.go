@@ -30,6 +30,8 @@ type GatherResult struct {
 	Shown    int       `json:"shown"`
 	Bare     int       `json:"bare"` // chosen items that have no vector yet
 	Same     bool      `json:"same"` // affect has not moved: the last gathering stands
+
+	Behaviour dream.Behaviour `json:"behaviour,omitempty"` // how the agent does now, when its dream is bounded by it
 }
 
 // shown is a piece as the note keeps it: enough to find the text again.
@@ -48,6 +50,19 @@ func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 // Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
 // window and shuffles them (H4). What it chose is frozen in a note: done twice it answers the same.
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
+	order, err := o.order(ctx, r.Sitting)
+	if err != nil {
+		return GatherResult{}, tell(err)
+	}
+	result, err := o.gather(ctx, r, order)
+	if err == nil && r.Cycle > 0 {
+		result.Behaviour, err = o.behaviour(ctx, order)
+		err = tell(err)
+	}
+	return result, err
+}
+
+func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (GatherResult, error) {
 	if d := r.Deeper; d != nil {
 		e := o.event(r.Sitting, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
 		if err := o.write(ctx, r.Sitting, memory.Write{Events: []event.Event{e}}); err != nil {
@@ -64,10 +79,6 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	}
 	if r.Since != nil && affect.PAD.Distance(*r.Since) <= mood.RebiasAfterShift {
 		return GatherResult{Same: true, Affect: *r.Since}, nil
-	}
-	order, err := o.order(ctx, r.Sitting)
-	if err != nil {
-		return GatherResult{}, tell(err)
 	}
 	if err := o.sameSpace(ctx, order); err != nil {
 		return GatherResult{}, tell(err)
@@ -100,7 +111,7 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	if err != nil {
 		return GatherResult{}, fmt.Errorf("note what was gathered: %w", err)
 	}
-	_, err = o.Memory.PutNote(ctx, r.Agent, memory.Fence{Dream: r.Dream, Run: r.Run}, gatherNote(r.Cycle), body)
+	_, err = o.Memory.PutNote(ctx, r.Agent, r.fence(), gatherNote(r.Cycle), body)
 	return g.Result, tell(err)
 }
 

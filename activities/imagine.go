@@ -64,7 +64,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 		sources = append(sources, what.Sources...)
 	}
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, step: fmt.Sprintf("branch-%d", r.Turn), role: dream.Imaginer, heat: r.Heat, minP: true,
+		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("branch-%d", r.Turn), role: dream.Imaginer, heat: r.Heat, minP: true,
 		text: prompt.Imagine(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.REM, 0, r.Turn),
 	}
 	var answer scenario
@@ -135,6 +135,9 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
+	if done.End == EndWoken {
+		return StepResult{Done: done}, nil
+	}
 	if done.End == EndCap || done.End == EndCut { // paid for, and let go with its reason
 		for _, s := range imagined {
 			s.Score, s.Reason = 0, "nobody weighed it: "+map[End]string{EndCap: "the money was spent", EndCut: "the dream was ended"}[done.End]
@@ -175,7 +178,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 // scenario that the model left out scores 0.
 func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, imagined []*dream.Scenario) (Done, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, step: "weigh", role: dream.Observer, heat: r.Heat,
+		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "weigh", role: dream.Observer, heat: r.Heat,
 		tokens: order.Knobs.ObserverTokens + 30*len(imagined), seed: seedOf(order, dream.REM, 1, 0),
 	}
 	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
@@ -197,7 +200,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, im
 	c.text = prompt.Weigh(prompt.Weighing{Self: self, Lines: lines})
 	var answer scores
 	_, done, err := m.askFor(ctx, c, &answer)
-	if err != nil || done.End == EndCap || done.End == EndCut {
+	if err != nil || done.End == EndCap || done.Interrupted() {
 		return done, err
 	}
 	for i, line := range lines {

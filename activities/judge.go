@@ -74,7 +74,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 		Content: strings.TrimSpace(said.Text), Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: settings(made, said.Effective),
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,
 		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, 100+r.Turn), tokens: order.Knobs.ObserverTokens,
 	}
 	if f.Content == "" { // nothing to measure, and no provider embeds nothing
@@ -91,7 +91,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	f.Sources = sources
 	verdict, reason, done, err := o.verdict(ctx, r, c, f, near)
-	if err != nil || done.End == EndCap || done.End == EndCut {
+	if err != nil || done.End == EndCap || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
 	o.decide(order, f, verdict)
@@ -129,7 +129,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fra
 	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
 	var said judgement
 	_, done, err := o.askFor(ctx, c, &said)
-	if err != nil || done.End == EndCap || done.End == EndCut {
+	if err != nil || done.End == EndCap || done.Interrupted() {
 		return measured, "", done, err
 	}
 	if done.End == EndUnreadable || said.Novelty == nil || said.Relevance == nil || said.Coherence == nil {

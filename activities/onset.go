@@ -55,7 +55,7 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || len(items) == 0 {
 		return StepResult{}, tell(err)
 	}
-	c := call{order: order, phase: dream.Onset, limit: r.Limit}
+	c := call{order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
@@ -97,7 +97,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		return StepResult{}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, step: "induction", role: dream.Generator, text: prompt.Induce(text),
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "induction", role: dream.Generator, text: prompt.Induce(text),
 		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
@@ -136,7 +136,7 @@ func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call 
 		words = append(words, journal.Topics(text.Lines[dice.IntN(len(text.Lines))].Text, 1)...)
 	}
 	return call{
-		order: order, phase: dream.Onset, limit: r.Limit, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
 		text: prompt.Partial(text, words),
 		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
 	}

@@ -88,6 +88,8 @@ type Sitting struct {
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
 	Epoch int64  `json:"epoch,omitempty"` // of the agent when the sitting lay down; a higher one stops its deeds
+
+	Now time.Time `json:"now,omitzero"` // the workflow's when it asked
 }
 
 // Seat is the sitting itself: whatever embeds one can be asked for it.
@@ -101,7 +103,7 @@ func (s Sitting) fence() memory.Fence {
 type End string
 
 // The ends. EndCap names its cap in Done.Scope; EndCut means that the activity was cancelled, EndWoken that the agent was
-// woken. What a call had said by then is kept under Done.Snapshot until it is judged (W4).
+// woken. What a call had said by then is kept until it is judged (W4, Done.Cut).
 const (
 	EndDone       End = ""
 	EndCap        End = "cap"
@@ -117,8 +119,11 @@ type Done struct {
 	Reason string `json:"reason,omitempty"`
 	Reused bool   `json:"reused,omitempty"`
 
-	Snapshot string `json:"snapshot,omitempty"` // key of the note that keeps what an interrupted call had said
+	Cut *Cut `json:"cut,omitempty"` // how it was interrupted
 }
+
+// Interrupted says whether the deed was cut off rather than ended.
+func (d Done) Interrupted() bool { return d.End == EndCut || d.End == EndWoken }
 
 // Made is an item that a deed made: its id and what the law needs to go on.
 type Made struct {

@@ -47,7 +47,7 @@ func (p Ports) frozen(ctx context.Context, s Sitting, key string, choose func() 
 		if body, err = json.Marshal(ids); err != nil {
 			return nil, fmt.Errorf("note %s: %w", key, err)
 		}
-		body, err = p.Memory.PutNote(ctx, s.Agent, memory.Fence{Dream: s.Dream, Run: s.Run}, key, body)
+		body, err = p.Memory.PutNote(ctx, s.Agent, s.fence(), key, body)
 	}
 	if err != nil {
 		return nil, err

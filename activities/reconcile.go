@@ -76,7 +76,7 @@ func (b *Bed) Abandon(ctx context.Context, agent, dreamID string) error {
 	if err != nil {
 		return err
 	}
-	if night.Outcome != dream.Dreaming {
+	if night.Outcome != dream.Dreaming && !night.Resumable() {
 		return fmt.Errorf("dream %s has ended %s: %w", dreamID, night.Outcome, memory.ErrNotFound)
 	}
 	slots, err := b.Memory.Slots(ctx)
@@ -103,7 +103,7 @@ func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil
 	}
-	if err != nil || night.Outcome != dream.Dreaming {
+	if err != nil || night.Outcome != dream.Dreaming && !night.Resumable() {
 		return err
 	}
 	reason := "its workflow was terminated"
@@ -125,12 +125,12 @@ func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int,
 	closed := 0
 	var faults []error
 	for _, agent := range agents {
-		open, err := b.Memory.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Dreaming)}})
+		open, err := b.Memory.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Dreaming), string(dream.Interrupted)}})
 		if err != nil {
 			return closed, err
 		}
 		for _, night := range memory.As[*dream.Night](open) {
-			if slots[agent.ID].Dream == night.ID {
+			if slots[agent.ID].Dream == night.ID || night.Outcome == dream.Interrupted && !night.Resumable() {
 				continue
 			}
 			done, err := b.closeNight(ctx, night)
@@ -194,7 +194,7 @@ func (b *Bed) closeLeft(ctx context.Context, agent, id string) (bool, error) {
 	case errors.Is(err, memory.ErrNotFound):
 		_, _, err = b.Purse.Ledger.Close(ctx, id, b.Now())
 		return err == nil, err
-	case err != nil || night.Outcome == dream.Dreaming:
+	case err != nil || night.Outcome == dream.Dreaming || night.Resumable():
 		return false, err
 	}
 	s := Sitting{Agent: agent, Dream: id, Run: night.Run}

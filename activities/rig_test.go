@@ -97,7 +97,7 @@ func newRig(t *testing.T) *rig {
 		"p/w": {Name: "p/w", Provider: "p", Wire: "w", Price: &price, Judges: true, JSON: inference.JSONSchema, MaxHeat: 2},
 		"p/e": {Name: "p/e", Provider: "p", Wire: "e", Price: &price, Embeds: true},
 	}
-	ports := Shelve(Ports{Memory: store, Catalog: table, Now: time.Now, Purse: &purse.Purse{
+	ports := Shelve(Ports{Memory: store, Presence: store, Catalog: table, Now: time.Now, Purse: &purse.Purse{
 		Ledger: store.Ledger(), Catalog: table, Now: time.Now,
 		Model: inference.Switchboard{Catalog: table, Providers: map[string]inference.Model{"p": model}},
 	}})
@@ -175,7 +175,9 @@ func (r *rig) find(s Sitting, kind dream.Kind) []dream.Item {
 // unplanned plans nothing, and caps no fleet.
 type unplanned struct{}
 
-func (unplanned) Plan(context.Context, string) (Order, string, error) { return Order{}, "not now", nil }
-func (unplanned) FleetDay() budget.Micros                             { return budget.Unlimited }
+func (unplanned) Plan(context.Context, string, time.Time) (Order, string, error) {
+	return Order{}, "not now", nil
+}
+func (unplanned) FleetDay() budget.Micros { return budget.Unlimited }
 
 func (r *rig) bed() *Bed { return &Bed{Ports: r.ports, Lives: alive{}, Planner: unplanned{}} }

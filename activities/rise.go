@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -138,8 +139,15 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if err != nil {
 		return RiseResult{}, err
 	}
-	if night.Outcome == dream.Dreaming {
-		night.Outcome, night.Reason, night.Ended = e.Outcome, e.Reason, b.Now().UTC()
+	if night.Outcome == dream.Dreaming || night.Resumable() {
+		night.Outcome, night.Reason, night.Ended, night.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
+	}
+	judged, err := b.weigh(ctx, s, max(1, night.Sittings), b.now(s))
+	if err != nil {
+		return RiseResult{}, err
+	}
+	if judged.entry != nil { // of a sitting that ended without being woken: it was cancelled
+		unjudged = append(unjudged, judged.entry)
 	}
 	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
 	for _, row := range rows {
@@ -155,7 +163,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
 		night.Reason = fmt.Sprintf("%s, %d nights in a row now", night.Reason, alarm.Nights)
 	}
-	w := memory.Write{Add: unjudged, Change: []dream.Item{night}, Events: append(told, ended...)}
+	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{night}, Events: append(told, ended...)}
 	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
 		err = b.closeUnfenced(ctx, s, w, rows, told)
 	}
@@ -175,7 +183,7 @@ func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write, rows
 	if err != nil {
 		return err
 	}
-	if night.Outcome != dream.Dreaming {
+	if night.Outcome != dream.Dreaming && night.Outcome != dream.Interrupted {
 		night.Spent = 0
 		for _, row := range rows {
 			night.Spent += row.Counted
@@ -185,7 +193,7 @@ func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write, rows
 		}
 		w.Change, w.Events = []dream.Item{night}, told
 	}
-	w.Agent, w.Cause = s.Agent, s.Dream
+	w.Agent, w.Cause, w.Late = s.Agent, s.Dream, false
 	if _, err := b.Memory.Commit(ctx, w); err != nil {
 		return fmt.Errorf("close the record of %s: %w", s.Dream, err)
 	}

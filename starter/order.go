@@ -11,7 +11,9 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -91,8 +93,30 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		d.specs[role], o.Models[role] = spec, model
 		o.Free = o.Free && *spec.Price == (budget.Price{})
 	}
+	o.ResumeTTL = s.Options.ResumeTTL
+	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
+		return draft{}, err
+	}
+	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
 	d.order = o
 	return d, nil
+}
+
+// behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:
+// nothing bounds it.
+func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities.Order) (dream.Behaviour, error) {
+	if s.Ledger == nil || o.Free && agent.Vitality == nil {
+		return "", nil
+	}
+	var caps []circadian.Cap
+	for _, account := range activities.DayAccounts(agent, o.Day, s.Options.FleetDay)[:2] { // its day and its month
+		balance, err := s.Ledger.Balance(ctx, account.Scope)
+		if err != nil {
+			return "", fmt.Errorf("read account %s: %w", account.Scope, err)
+		}
+		caps = append(caps, circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
+	}
+	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), circadian.DefaultThresholds), nil
 }
 
 // number gives a draft its id, and checks the order that it makes.

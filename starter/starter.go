@@ -16,6 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -29,6 +31,8 @@ type Options struct {
 	AutoPaid   bool   // automatic dreams may spend money (Z13: off until switched on)
 	Searchable bool   // the cluster has our search attributes
 	Cluster    string // id of the cluster and namespace; empty when it is not known
+
+	ResumeTTL time.Duration // how long an interrupted dream may go on
 }
 
 // Starter is the typed client of the workflows.
@@ -38,11 +42,20 @@ type Starter struct {
 	Catalog inference.Catalog
 	Options Options
 	Now     func() time.Time
+
+	Presence presence.Store
+	Bell     presence.Bell
+	Ledger   purse.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
+	Feeds    memory.Feeds
+
+	recording recorder
 }
 
 // Failures that callers branch on.
 var (
 	ErrDreaming    = errors.New("already dreaming")
+	ErrAwake       = errors.New("awake")
+	ErrNothing     = errors.New("nothing to resume")
 	ErrUnreachable = errors.New("no worker or server answered")
 )
 
@@ -108,6 +121,8 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.
 		return begun, nil
 	case errors.As(err, &app) && app.Type() == workflows.AlreadyDreaming:
 		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
+	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
+		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
 	case ctx.Err() != nil:
 		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", order.Dream, ErrUnreachable, answerWithin)
 	}
@@ -198,8 +213,12 @@ func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progr
 
 // Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing, but
 // that the number of a plan which comes to nothing is not given again.
-func (s *Starter) Plan(ctx context.Context, agent string) (activities.Order, string, error) {
-	d, err := s.draft(ctx, Wish{Agent: agent})
+func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Order, string, error) {
+	w := Wish{Agent: agent}
+	if now.After(s.Now()) { // a server that skips idle time is ahead of our clock
+		w.AsOf = now
+	}
+	d, err := s.draft(ctx, w)
 	if err != nil {
 		return activities.Order{}, err.Error(), nil
 	}

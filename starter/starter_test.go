@@ -52,7 +52,7 @@ func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	for range 2 {
-		order, reason, err := s.Plan(context.Background(), agent.ID)
+		order, reason, err := s.Plan(context.Background(), agent.ID, tonight)
 		require.NoError(t, err)
 		require.Empty(t, reason)
 		require.True(t, order.Alone)

@@ -3,12 +3,15 @@ package workers
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -18,6 +21,7 @@ type Options struct {
 	Deeds       int           // paid calls at once; 0: 32
 	StickyCache int           // workflows kept in memory; 0: 500, which is the agents awake or dreaming of a small fleet
 	StopTimeout time.Duration // how long a stopping worker may finish its deeds; 0: 20 s
+	Deaf        bool          // it does not listen to the bell: a wake reaches its deeds by Temporal's cancellation alone, for comparison
 }
 
 func (o Options) filled() Options {
@@ -44,11 +48,23 @@ const (
 	beatAtMost = time.Second
 )
 
+// Worker carries stories on and does deeds, and listens to the bell while it does.
+type Worker struct {
+	worker.Worker
+	rouser *activities.Rouser
+	bell   presence.Bell
+	hush   func()
+}
+
 // New builds a worker; the caller starts and stops it. The sticky cache is the process's: the first worker sets it.
-func New(c client.Client, p activities.Ports, lives activities.Lives, planner activities.Planner, o Options) worker.Worker {
+func New(c client.Client, p activities.Ports, lives activities.Lives, planner activities.Planner, o Options) *Worker {
 	o = o.filled()
 	worker.SetStickyWorkflowCacheSize(o.StickyCache)
-	w := worker.New(c, o.TaskQueue, worker.Options{
+	w := &Worker{rouser: activities.NewRouser(p.Presence), bell: p.Bell}
+	if o.Deaf {
+		w.bell = nil
+	}
+	w.Worker = worker.New(c, o.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Deeds,
 		MaxConcurrentWorkflowTaskPollers:   4,
 		MaxConcurrentActivityTaskPollers:   4,
@@ -56,10 +72,42 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 		MaxHeartbeatThrottleInterval:       beatAtMost,
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
+		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{rouser: w.rouser}},
 	})
 	workflows.Register(w)
 	workflows.RegisterDeeds(w, p, lives, planner)
 	return w
+}
+
+// Start listens to the bell, then begins to work.
+func (w *Worker) Start() error {
+	if w.bell != nil {
+		hush, err := w.bell.Listen(w.rouser.Hear)
+		if err != nil {
+			return fmt.Errorf("listen to the bell: %w", err)
+		}
+		w.hush = hush
+	}
+	return w.Worker.Start()
+}
+
+// Run starts, works until interrupt gives something, and stops.
+func (w *Worker) Run(interrupt <-chan any) error {
+	if err := w.Start(); err != nil {
+		return err
+	}
+	<-interrupt
+	w.Stop()
+	return nil
+}
+
+// Stop lets running deeds reach a token boundary, then stops listening.
+func (w *Worker) Stop() {
+	w.Worker.Stop()
+	if w.hush != nil {
+		w.hush()
+	}
+	w.rouser.Close()
 }
 
 // Reconcile closes the books of dreams that died without doing so: their workflows were terminated or timed out.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
 // AgentRequest begins, or goes on with, an agent's life.
@@ -21,7 +21,7 @@ type AgentRequest struct {
 
 // Life is the state of an agent; all of it crosses continue-as-new.
 type Life struct {
-	State      string    `json:"state"` // sleeping or dreaming
+	State      string    `json:"state"` // sleeping, dreaming, waking or awake (W1)
 	Dream      *Begun    `json:"dream,omitempty"`
 	LastActive time.Time `json:"last_active"`
 	LastDream  time.Time `json:"last_dream"`            // when the last one ended
@@ -29,21 +29,51 @@ type Life struct {
 	LastTry    time.Time `json:"last_try"`              // when an automatic dream was last planned in vain
 	Dreams     int       `json:"dreams"`
 	Settings   Settings  `json:"settings"`
+
+	Epoch     int64     `json:"epoch,omitempty"`      // of the newest wake that is recorded
+	Wake      *Wake     `json:"wake,omitempty"`       // that wake
+	Since     time.Time `json:"since,omitzero"`       // of the state waking or awake
+	Until     time.Time `json:"until,omitzero"`       // when to look next whether anybody is still connected
+	Broken    *Broken   `json:"broken,omitempty"`     // the interrupted dream that may go on
+	NotBefore time.Time `json:"not_before,omitzero"`  // quiet hours last until then
+	Greeted   int64     `json:"greeted,omitempty"`    // the newest epoch that was announced
+	Wakes     int       `json:"wakes,omitempty"`      // wakes that were recorded
+	Alarms    int       `json:"alarms,omitempty"`     // of them by an alarm
+	LastWoken *Begun    `json:"last_woken,omitempty"` // the dream that the newest wake interrupted
 }
 
-// States of life that this version knows.
+// Broken is a dream that was interrupted and may go on until its time runs out.
+type Broken struct {
+	Begun
+	Until time.Time `json:"until"`
+}
+
+// States of life (W1), as circadian names them.
 const (
-	Sleeping = "sleeping"
-	Dreaming = "dreaming"
+	Sleeping = string(circadian.Sleeping)
+	Dreaming = string(circadian.Dreaming)
+	Waking   = string(circadian.Waking)
+	Awake    = string(circadian.Awake)
 )
 
-// look is how often a life asks whether its dream still runs, in case a terminated dream could not say that it ended.
-const look = 2 * time.Minute
+const (
+	// look is how often a life asks whether its dream still runs, in case a terminated dream could not say that it ended.
+	look = 2 * time.Minute
+	// hard is how long an agent may take to wake at most; then it is awake, whatever its dream does (W2).
+	hard = time.Second
+	// visited is how long a request counts when the deployment says nothing (Z10).
+	visited = time.Minute
+)
 
-// AlreadyDreaming is the type of the error that refuses a second dream.
-const AlreadyDreaming = "AlreadyDreaming"
+// Types of the errors that refuse what was asked of a life.
+const (
+	AlreadyDreaming = "AlreadyDreaming" // a second dream
+	HeldAwake       = "HeldAwake"       // a dream of an agent that is awake, or being woken
+	NothingToResume = "NothingToResume" // no interrupted dream waits
+)
 
-// Agent is one agent's life: it begins dreams, one at a time, and knows when they have ended (O2). It never completes.
+// Agent is one agent's life: it begins dreams, one at a time, knows when they have ended, wakes and falls asleep (O2). It
+// never completes.
 func Agent(ctx workflow.Context, r AgentRequest) error {
 	a := new(life)
 	if err := a.setup(ctx, r); err != nil {
@@ -56,10 +86,12 @@ type life struct {
 	request AgentRequest
 	state   Life
 
-	ended, active, settings workflow.ReceiveChannel
-	found                   string          // the state that the search attributes tell
-	changed                 bool            // an update changed the state: look again at what to wait for
-	dream                   workflow.Future // of a dream begun in this run; nil after continue-as-new
+	ended, active, settings      workflow.ReceiveChannel
+	wakes, alarms, sleep, resume workflow.ReceiveChannel
+
+	found   string          // the state that the search attributes tell
+	changed bool            // an update changed the state: look again at what to wait for
+	dream   workflow.Future // of a dream begun in this run; nil after continue-as-new
 }
 
 func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
@@ -74,12 +106,31 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	a.ended = workflow.GetSignalChannel(ctx, SignalEnded)
 	a.active = workflow.GetSignalChannel(ctx, SignalActive)
 	a.settings = workflow.GetSignalChannel(ctx, SignalSettings)
+	a.wakes = workflow.GetSignalChannel(ctx, SignalWake)
+	a.alarms = workflow.GetSignalChannel(ctx, SignalAlarm)
+	a.sleep = workflow.GetSignalChannel(ctx, SignalSleep)
+	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
 	if err := workflow.SetQueryHandler(ctx, QueryLife, func() (Life, error) { return a.state, nil }); err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateDream, a.asked, workflow.UpdateHandlerOptions{
-		Validator: a.mayBegin, Description: "begin the dream of this order; refused while another runs",
-	})
+	for _, each := range []struct {
+		name    string
+		handler any
+		options workflow.UpdateHandlerOptions
+	}{
+		{UpdateDream, a.asked, workflow.UpdateHandlerOptions{
+			Validator: a.mayBegin, Description: "begin the dream of this order; refused while another runs, or while the agent is awake",
+		}},
+		{UpdateWake, a.woken, workflow.UpdateHandlerOptions{Description: "wake up; answers when the agent is awake"}},
+		{UpdateResume, a.resumed, workflow.UpdateHandlerOptions{
+			Validator: a.mayResume, Description: "go on with the interrupted dream; refused when none waits",
+		}},
+	} {
+		if err := workflow.SetUpdateHandlerWithOptions(ctx, each.name, each.handler, each.options); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *life) run(ctx workflow.Context) error {
@@ -111,41 +162,64 @@ func (a *life) wait(ctx workflow.Context) {
 	}
 	a.changed = false
 	rang := func() bool { return timer != nil && timer.IsReady() }
-	if workflow.Await(ctx, func() bool {
-		return rang() || a.dreamt() || a.changed || a.ended.Len() > 0 || a.active.Len() > 0 || a.settings.Len() > 0
-	}) != nil {
+	if workflow.Await(ctx, func() bool { return rang() || a.dreamt() || a.changed || a.called() }) != nil {
 		return
 	}
 	a.catchUp(ctx)
 	if rang() && a.state.State == Dreaming {
 		a.lookAtDream(ctx)
 	}
+	a.settle(ctx, rang())
 	a.show(ctx)
+}
+
+// called says whether a signal waits to be read.
+func (a *life) called() bool {
+	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume} {
+		if c.Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // next is how long to wait at most, if anything is to be waited for.
 func (a *life) next(now time.Time) (time.Duration, bool) {
-	if a.state.State == Dreaming {
+	switch a.state.State {
+	case Dreaming:
 		return look, true
+	case Waking:
+		return max(time.Millisecond, a.state.Since.Add(hard).Sub(now)), true
+	case Awake:
+		return max(time.Second, a.state.Until.Sub(now)), true
 	}
-	if !a.state.Settings.Auto {
-		return 0, false
-	}
-	return max(time.Second, a.dueAt().Sub(now)), true
+	at, ok := a.dueAt(now)
+	return max(time.Second, at.Sub(now)), ok
 }
 
-func (a *life) dueAt() time.Time {
-	idle := a.state.LastActive.Add(a.state.Settings.IdleTimeout)
-	for _, last := range []time.Time{a.state.LastDream, a.state.LastTry} {
-		if gap := last.Add(a.state.Settings.MinGap); !last.IsZero() && gap.After(idle) {
-			idle = gap
-		}
+// dueAt is when the next dream by itself begins, or goes on; false for never.
+func (a *life) dueAt(now time.Time) (time.Time, bool) {
+	s := a.state.Settings
+	past := circadian.Past{Active: a.state.LastActive, Dream: a.state.LastDream, Try: a.state.LastTry}
+	if a.state.Broken != nil {
+		past.Expires = a.state.Broken.Until
 	}
-	return idle
+	next := circadian.Rhythm{
+		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter,
+		Jitter: circadian.Jitter(a.request.Agent, a.state.Dreams, s.Jitter),
+	}.Due(now, past)
+	if next.At.IsZero() || !next.Resume && !s.Auto {
+		return time.Time{}, false
+	}
+	if a.state.NotBefore.After(next.At) {
+		next.At = a.state.NotBefore
+	}
+	return next.At, true
 }
 
 func (a *life) due(now time.Time) bool {
-	return a.state.State == Sleeping && a.state.Settings.Auto && !a.dueAt().After(now)
+	at, ok := a.dueAt(now)
+	return a.state.State == Sleeping && ok && !at.After(now)
 }
 
 // dreamt says whether the dream of this run has closed and nobody has noted it yet.
@@ -154,7 +228,7 @@ func (a *life) dreamt() bool { return a.dream != nil && a.dream.IsReady() }
 // catchUp takes in everything that has come.
 func (a *life) catchUp(ctx workflow.Context) {
 	if a.dreamt() && a.state.Dream != nil {
-		a.over(ctx, a.state.Dream.Dream)
+		a.over(ctx, Ended{Dream: a.state.Dream.Dream})
 	}
 	a.drain(ctx)
 }
@@ -163,7 +237,8 @@ func (a *life) catchUp(ctx workflow.Context) {
 func (a *life) drain(ctx workflow.Context) {
 	var ended Ended
 	for a.ended.ReceiveAsync(&ended) {
-		a.over(ctx, ended.Dream)
+		a.over(ctx, ended)
+		ended = Ended{}
 	}
 	var when time.Time
 	for a.active.ReceiveAsync(&when) {
@@ -174,7 +249,9 @@ func (a *life) drain(ctx workflow.Context) {
 	var settings Settings
 	for a.settings.ReceiveAsync(&settings) {
 		a.state.Settings = settings
+		settings = Settings{}
 	}
+	a.drainWakes(ctx)
 }
 
 // mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not read
@@ -182,6 +259,9 @@ func (a *life) drain(ctx workflow.Context) {
 func (a *life) mayBegin(_ workflow.Context, order activities.Order) error {
 	if a.state.State == Dreaming && !a.dreamt() && a.ended.Len() == 0 {
 		return a.alreadyDreaming()
+	}
+	if a.state.State == Waking || a.state.State == Awake {
+		return a.heldAwake()
 	}
 	if order.Agent != a.request.Agent {
 		return temporal.NewNonRetryableApplicationError(
@@ -195,44 +275,36 @@ func (a *life) alreadyDreaming() error {
 		fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
 }
 
+// heldAwake says why an agent that is awake begins no dream (W1).
+func (a *life) heldAwake() error {
+	_, err := circadian.Step(circadian.State(a.state.State), circadian.Asked)
+	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s: %v", a.request.Handle, err), HeldAwake, nil)
+}
+
 // asked begins a dream that somebody asked for; asking is a use of the agent.
 func (a *life) asked(ctx workflow.Context, order activities.Order) (Begun, error) {
 	a.state.LastActive = workflow.Now(ctx)
 	return a.begin(ctx, order)
 }
 
-// begin starts the dream as a child that outlives this run.
-func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
-	if a.catchUp(ctx); a.state.State == Dreaming {
-		return Begun{}, a.alreadyDreaming()
+// over notes that a sitting has ended, once: for good, or until the dream goes on.
+func (a *life) over(ctx workflow.Context, ended Ended) {
+	if b := a.state.Broken; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
+		a.state.Broken = nil
 	}
-	a.state.State, a.state.Dream, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, true
-	order.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
-	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            order.Dream,
-		WorkflowTaskTimeout:   TaskTimeout,
-		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
-		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		StaticSummary:         string(order.Tier) + " night of " + order.Handle,
-	}), DreamType, order)
-	var execution workflow.Execution
-	if err := child.GetChildWorkflowExecution().Get(ctx, &execution); err != nil {
-		a.state.State, a.state.Dream, a.changed = Sleeping, nil, true
-		return Begun{}, fmt.Errorf("begin %s: %w", order.Dream, err)
-	}
-	a.state.Dreams++
-	if a.changed = true; a.state.Dream != nil && a.state.Dream.Dream == order.Dream { // unless it is over already
-		a.dream, a.state.Dream.Run = child, execution.RunID
-	}
-	return Begun{Dream: order.Dream, Workflow: order.Dream, Run: execution.RunID}, nil
-}
-
-// over notes that a dream has ended, once.
-func (a *life) over(ctx workflow.Context, dreamID string) {
-	if a.state.Dream == nil || a.state.Dream.Dream != dreamID {
+	if a.state.Dream == nil || a.state.Dream.Dream != ended.Dream {
 		return
 	}
-	a.state.State, a.state.Dream, a.dream = Sleeping, nil, nil
+	if !ended.Until.IsZero() {
+		a.state.Broken = &Broken{Begun: *a.state.Dream, Until: ended.Until}
+		a.missed(ctx, ended)
+	} else {
+		a.dream = nil
+	}
+	a.state.Dream = nil
+	if a.state.State == Dreaming {
+		a.state.State = Sleeping
+	}
 	a.state.LastDream = workflow.Now(ctx)
 }
 
@@ -243,51 +315,6 @@ func (a *life) lookAtDream(ctx workflow.Context) {
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is it still dreaming"), "Bed.Running",
 		activities.RunningRequest{Workflow: held.Workflow, Run: held.Run}).Get(ctx, &running)
 	if err == nil && !running {
-		a.over(ctx, held.Dream)
+		a.over(ctx, Ended{Dream: held.Dream})
 	}
-}
-
-// dreamByItself begins a dream that nobody asked for, unless the store remembers something lived since the agent fell
-// idle: then idleness counts from there. What else speaks against it is kept, and the next look is one gap away.
-func (a *life) dreamByItself(ctx workflow.Context) {
-	var plan activities.PlanResult
-	request := activities.PlanRequest{Agent: a.request.Agent, Now: workflow.Now(ctx), IdleTimeout: a.state.Settings.IdleTimeout}
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
-	if plan.Active.After(a.state.LastActive) {
-		a.state.LastActive = plan.Active
-	}
-	if err == nil && plan.Reason == "" && plan.Order.Dream == "" {
-		return
-	}
-	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
-		_, err = a.begin(ctx, plan.Order)
-	}
-	a.state.LastReason = plan.Reason
-	if err != nil {
-		a.state.LastReason = plain(err)
-	}
-	if a.state.LastReason != "" {
-		a.state.LastTry = workflow.Now(ctx)
-	}
-}
-
-// show writes the summary for Temporal's own tools.
-func (a *life) show(ctx workflow.Context) {
-	a.find(ctx)
-	text := "sleeping"
-	if a.state.Dream != nil {
-		text = "dreaming " + a.state.Dream.Dream
-	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s; %d dreams so far. %s", text, a.state.Dreams, a.state.LastReason))
-}
-
-// find writes the search attributes of the agent when its state has changed: twice a dream, and once a run.
-func (a *life) find(ctx workflow.Context) {
-	if !a.state.Settings.Searchable || a.found == a.state.State {
-		return
-	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle), AttrLife.ValueSet(a.state.State)); err != nil {
-		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
-	}
-	a.found = a.state.State
 }

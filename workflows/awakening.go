@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"errors"
-
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -17,18 +15,23 @@ func (n *night) awaken(ctx workflow.Context, _ activities.LieDownResult) error {
 		return err
 	}
 	if len(items) > 0 {
-		request := activities.ConsolidateRequest{StepRequest: p.step(0, 0, n.order.Knobs.ReturnHeat), Items: items}
-		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, "surface insights"), "Awakening.Surface", request))
-		if err != nil && !errors.Is(err, errSpent) {
+		r, err := p.one(ctx, ask{"surface insights", "Awakening.Surface", func() any {
+			return activities.ConsolidateRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.ReturnHeat), Items: items}
+		}})
+		if gravest(err) {
 			return err
 		}
 		n.insights = r.Made
 		p.made, p.kept = len(r.Made), len(r.Made)
 	}
 	request := activities.SettleRequest{
-		Sitting: n.sitting, Insights: ids(n.insights), Kept: ids(n.fragments), Selected: n.gathered.Selected, Shown: n.gathered.Shown,
+		Insights: ids(n.insights), Kept: ids(n.fragments), Selected: n.gathered.Selected, Shown: n.gathered.Shown,
 	}
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "mood returns"), "Awakening.Settle", request).Get(ctx, nil); err != nil {
+	err = n.quick(ctx, "mood returns", "Awakening.Settle", func() any {
+		request.Sitting = n.seat(ctx)
+		return request
+	}, nil)
+	if err != nil {
 		return err
 	}
 	return p.leave()

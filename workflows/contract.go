@@ -32,6 +32,7 @@ const (
 	SignalAlarm    = "alarm"       // on an agent or a dream: an alarm; carries Wake
 	SignalSleep    = "sleep"       // on an agent: nobody is connected any more, look again
 	SignalResume   = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
+	SignalLetGo    = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
 	UpdateResume   = "resume"      // on an agent: go on with the interrupted dream; answers Begun
 	QueryLife      = "life"        // on an agent: Life
 	QueryProgress  = "progress"    // on a dream: Progress
@@ -83,6 +84,8 @@ type Progress struct {
 	Tallies   []dream.Tally `json:"tallies"`
 	Outcome   dream.Outcome `json:"outcome"`
 	Reason    string        `json:"reason,omitempty"`
+	Until     time.Time     `json:"until,omitzero"`  // an interrupted dream may be resumed until then
+	Epoch     int64         `json:"epoch,omitempty"` // that woke it last
 }
 
 // Result is how a dream ended.
@@ -97,22 +100,15 @@ type Result struct {
 
 // Ended tells an agent's life that a sitting is over: for good, or, with Until, for as long as nobody resumes it.
 type Ended struct {
-	Dream   string        `json:"dream"`
-	Outcome dream.Outcome `json:"outcome"`
-	Until   time.Time     `json:"until,omitzero"`
-	Epoch   int64         `json:"epoch,omitempty"` // that woke it
+	Dream   string         `json:"dream"`
+	Outcome dream.Outcome  `json:"outcome"`
+	Until   time.Time      `json:"until,omitzero"`
+	Epoch   int64          `json:"epoch,omitempty"` // that woke it
+	Cause   presence.Cause `json:"cause,omitempty"`
 }
 
-// Wake asks an agent, or one dream, to wake up. Whoever raised the epoch names it; with the zero Wake, which a person may
-// send with any tool, the workflow raises it itself.
-type Wake struct {
-	Epoch   int64          `json:"epoch,omitempty"`
-	Cause   presence.Cause `json:"cause,omitempty"`   // knock when empty; alarm for a signal of that name
-	Client  string         `json:"client,omitempty"`  // who came
-	At      time.Time      `json:"at,omitzero"`       // when the visit was received
-	Raised  time.Time      `json:"raised,omitzero"`   // when its epoch was durable
-	Trigger string         `json:"trigger,omitempty"` // of an alarm: "feed/rule"
-}
+// Wake asks an agent, or one dream, to wake up.
+type Wake = activities.Wake
 
 // Awoken answers a wake.
 type Awoken struct {

@@ -28,7 +28,8 @@ func Dream(ctx workflow.Context, order activities.Order) (Result, error) {
 // night is the state of a dream and what it holds on to.
 type night struct {
 	order   activities.Order
-	sitting activities.Sitting
+	sitting sitting
+	away    time.Duration // between sittings
 	plan    budget.Plan
 	began   time.Time
 	state   Progress
@@ -42,6 +43,8 @@ type night struct {
 	scenarios []activities.Made // kept
 	staged    []activities.Made
 	insights  []activities.Made
+
+	behaviour dream.Behaviour // how the agent did when memories were last gathered
 
 	broken []string          // phases whose every call failed
 	open   *phase            // the phase under way
@@ -63,22 +66,29 @@ func (n *night) setup(ctx workflow.Context, order activities.Order) error {
 	}
 	info := workflow.GetInfo(ctx)
 	n.order = order
-	n.sitting = activities.Sitting{Agent: order.Agent, Dream: order.Dream, Run: info.WorkflowExecution.RunID}
+	n.sitting.Sitting = activities.Sitting{Agent: order.Agent, Dream: order.Dream, Run: info.WorkflowExecution.RunID}
 	n.plan = budget.Split(order.Budget, order.Knobs.Shares)
 	n.began = workflow.Now(ctx)
 	n.state = Progress{Dream: order.Dream}
 	n.ended = map[dream.Phase]string{}
-	return workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return n.state, nil })
+	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return n.state, nil }); err != nil {
+		return err
+	}
+	n.hear(ctx)
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateWake, n.asked, workflow.UpdateHandlerOptions{
+		Description: "stop dreaming at a token boundary; answers when the sitting is booked",
+	})
 }
 
 func (n *night) run(ctx workflow.Context) (Result, error) {
-	lain, err := n.lieDown(ctx)
+	lain, err := n.lieDown(ctx, 1)
 	if err != nil {
 		return n.rise(ctx, err)
 	}
 	if lain.Refused != dream.Dreaming {
 		return n.refused(ctx, lain)
 	}
+	n.sit(ctx, 1, lain.Epoch)
 	for _, phase := range []func(workflow.Context, activities.LieDownResult) error{
 		n.descend, n.replay, n.imagine, n.integrate, n.awaken,
 	} {
@@ -92,18 +102,19 @@ func (n *night) run(ctx workflow.Context) (Result, error) {
 	return n.rise(ctx, nil)
 }
 
-func (n *night) lieDown(ctx workflow.Context) (activities.LieDownResult, error) {
+func (n *night) lieDown(ctx workflow.Context, number int) (activities.LieDownResult, error) {
 	info := workflow.GetInfo(ctx)
 	var lain activities.LieDownResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
 		Order: n.order, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
+		Sitting: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
 	}).Get(ctx, &lain)
 	return lain, err
 }
 
-// watchClock ends a dream that outlasts its wall.
+// watchClock ends a dream that outlasts its wall; the time between its sittings does not count.
 func (n *night) watchClock(ctx workflow.Context) error {
-	if lasted := workflow.Now(ctx).Sub(n.began); lasted > n.order.Knobs.DreamWall {
+	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.order.Knobs.DreamWall {
 		return &verdict{dream.Exhausted, fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.order.Knobs.DreamWall)}
 	}
 	return nil
@@ -164,7 +175,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	outcome, reason := n.outcome(ctx, cause)
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	n.state.Outcome, n.state.Reason = outcome, reason
+	n.state.Outcome, n.state.Reason, n.state.Until = outcome, reason, time.Time{}
 	if p := n.open; p != nil { // the dream ends in its midst
 		p.stopped = reason
 		state := "stopped"
@@ -173,12 +184,12 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		}
 		p.note(activities.Mark{Name: "close", State: state})
 	}
-	if err := n.announce(free); err != nil {
+	if err := n.lastWords(free); err != nil {
 		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.order.Dream, "error", err)
 	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
 	var risen activities.RiseResult
-	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Sitting: n.sitting, Ending: ending}).Get(free, &risen)
+	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Sitting: n.seat(free), Ending: ending}).Get(free, &risen)
 	if err != nil {
 		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
 	}
@@ -188,7 +199,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	}
 	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
 	n.show(free)
-	n.tellOwner(free, outcome)
+	n.tell(free, Ended{Dream: n.order.Dream, Outcome: outcome, Epoch: n.state.Epoch})
 	return n.result(), nil
 }
 
@@ -197,7 +208,7 @@ func (n *night) refused(ctx workflow.Context, lain activities.LieDownResult) (Re
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
 	n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
 	n.show(ctx)
-	n.tellOwner(ctx, lain.Refused)
+	n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: lain.Refused})
 	return n.result(), nil
 }
 
@@ -207,13 +218,14 @@ func (n *night) result() Result {
 	}
 }
 
-func (n *night) tellOwner(ctx workflow.Context, outcome dream.Outcome) {
+// tell tells the agent's life how a sitting ended.
+func (n *night) tell(ctx workflow.Context, ended Ended) {
 	if n.order.Owner == "" {
 		return
 	}
-	err := workflow.SignalExternalWorkflow(ctx, n.order.Owner, "", SignalEnded, Ended{Dream: n.order.Dream, Outcome: outcome}).Get(ctx, nil)
+	err := workflow.SignalExternalWorkflow(ctx, n.order.Owner, "", SignalEnded, ended).Get(ctx, nil)
 	if err != nil { // the agent's life has ended; nobody is left to tell
-		workflow.GetLogger(ctx).Info("nobody to tell that the dream has ended", "owner", n.order.Owner, "error", err)
+		workflow.GetLogger(ctx).Info("nobody to tell that the sitting has ended", "owner", n.order.Owner, "error", err)
 	}
 }
 
@@ -228,5 +240,5 @@ func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUp
 }
 
 func skipReason(o activities.Order, lain activities.LieDownResult) string {
-	return hypnagogia.Enter(o.Knobs.OnsetEnabled, true, lain.Remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
+	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, lain.Remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
 }

@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"errors"
-
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -18,10 +16,11 @@ func (n *night) integrate(ctx workflow.Context, _ activities.LieDownResult) erro
 	if err != nil {
 		return err
 	}
-	request := activities.ConsolidateRequest{StepRequest: p.step(0, 0, n.order.Knobs.IntegrateHeat), Items: ids(n.scenarios, n.patterns, n.selected)}
-	if len(request.Items) > 0 {
-		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, "consolidate"), "Integration.Consolidate", request))
-		if err != nil && !errors.Is(err, errSpent) {
+	if items := ids(n.scenarios, n.patterns, n.selected); len(items) > 0 {
+		r, err := p.one(ctx, ask{"consolidate", "Integration.Consolidate", func() any {
+			return activities.ConsolidateRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.IntegrateHeat), Items: items}
+		}})
+		if gravest(err) {
 			return err
 		}
 		n.staged = r.Made

@@ -1,8 +1,6 @@
 package workflows
 
 import (
-	"errors"
-
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -18,7 +16,7 @@ func (n *night) replay(ctx workflow.Context, _ activities.LieDownResult) error {
 	if err != nil {
 		return err
 	}
-	if err := p.replay(ctx); err != nil && !errors.Is(err, errSpent) {
+	if err := p.replay(ctx); gravest(err) {
 		return err
 	}
 	return p.leave()
@@ -31,8 +29,9 @@ func (p *phase) replay(ctx workflow.Context) error {
 		if backward {
 			summary = "replay backward"
 		}
-		request := activities.ReplayRequest{StepRequest: p.step(0, 0, k.ReplayHeat), Backward: backward}
-		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, k, summary), "Replay.Run", request))
+		r, err := p.one(ctx, ask{summary, "Replay.Run", func() any {
+			return activities.ReplayRequest{StepRequest: p.step(ctx, 0, 0, k.ReplayHeat), Backward: backward}
+		}})
 		if err != nil {
 			return err
 		}
@@ -40,7 +39,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 		p.kept += len(r.Made)
 		n.patterns = append(n.patterns, r.Made...)
 	}
-	r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, k, "last look"), "Replay.LastLook", p.step(0, 0, k.LastLookHeat)))
+	r, err := p.one(ctx, ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookHeat) }})
 	p.made += len(r.Made)
 	p.kept += len(r.Made)
 	n.gists = r.Made

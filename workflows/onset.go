@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -34,7 +35,7 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	if err != nil {
 		return err
 	}
-	if err := p.fallAsleep(ctx, way); err != nil && !errors.Is(err, errSpent) {
+	if err := p.fallAsleep(ctx, way); gravest(err) {
 		return err
 	}
 	return p.leaveOnset(ctx)
@@ -46,7 +47,7 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		return err
 	}
 	heat := n.order.Knobs.InductionHeat
-	r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, fmt.Sprintf("induction, T %.2f", heat)), "Onset.Induce", p.step(0, 0, heat)))
+	r, err := p.one(ctx, ask{fmt.Sprintf("induction, T %.2f", heat), "Onset.Induce", func() any { return p.step(ctx, 0, 0, heat) }})
 	if err != nil {
 		return err
 	}
@@ -56,6 +57,9 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	}
 	captured := false
 	for cycle := 1; cycle <= n.order.Knobs.Cycles; cycle++ {
+		if err := p.mayDescend(ctx, cycle); err != nil {
+			return err
+		}
 		if captured, err = p.dali(ctx, way, cycle, captured); err != nil {
 			return err
 		}
@@ -66,10 +70,21 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	return nil
 }
 
+// mayDescend bounds the onset by how the agent was doing when the dream began (H24, Z4); one cycle it always has.
+func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
+	wall := hypnagogia.Bounds(p.n.order.Behaviour).Onset
+	lasted := workflow.Now(ctx).Sub(p.began) - p.n.away
+	if p.n.order.Behaviour == "" || wall <= 0 || cycle == 1 || lasted <= wall {
+		return nil
+	}
+	p.stopped = fmt.Sprintf("it lasted %s, and %s of an agent that is %s may last %s", lasted.Round(time.Second), p.name, p.n.order.Behaviour, wall)
+	return errSpent
+}
+
 // place gives vectors to memories that have none, a batch a call.
 func (p *phase) place(ctx workflow.Context) error {
 	for turn := 1; p.n.gathered.Bare > 0 && turn <= p.n.gathered.Bare; turn++ {
-		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, p.n.order.Knobs, "placing memories"), "Onset.Place", p.step(0, turn, 0)))
+		r, err := p.one(ctx, ask{"placing memories", "Onset.Place", func() any { return p.step(ctx, 0, turn, 0) }})
 		if err != nil {
 			return err
 		}
@@ -82,16 +97,20 @@ func (p *phase) place(ctx workflow.Context) error {
 
 // gather chooses the memories of a cycle, anew when the agent's affect has moved (H4), and announces a change of depth.
 func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deeper) error {
-	request := activities.GatherRequest{Sitting: n.sitting, Cycle: cycle, Deeper: deeper}
+	request := activities.GatherRequest{Cycle: cycle, Deeper: deeper}
 	if cycle > 0 {
 		since := n.gathered.Affect
 		request.Since = &since
 	}
 	var g activities.GatherResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "gather memories"), "Onset.Gather", request).Get(ctx, &g)
+	err := n.quick(ctx, "gather memories", "Onset.Gather", func() any {
+		request.Sitting = n.seat(ctx)
+		return request
+	}, &g)
 	if err == nil && !g.Same {
 		n.gathered = g
 	}
+	n.behaviour = g.Behaviour
 	return err
 }
 
@@ -117,27 +136,27 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	if err := n.gather(ctx, cycle, deeper); err != nil {
 		return false, err
 	}
-	drifted := make([]workflow.Future, k.Partials)
-	for i := range drifted {
-		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, k.Cycles, i+1, partialHeat[i])
-		drifted[i] = workflow.ExecuteActivity(paidCall(ctx, k, summary), "Onset.Partial", p.step(cycle, i+1, partialHeat[i]))
+	if n.behaviour.Worse(dream.Conservation) {
+		p.stopped = fmt.Sprintf("the agent's vitality fell, it is %s", n.behaviour)
+		return false, errSpent
 	}
+	drifting := make([]ask, k.Partials)
+	for i := range drifting {
+		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, k.Cycles, i+1, partialHeat[i])
+		drifting[i] = ask{summary, "Onset.Partial", func() any { return p.step(ctx, cycle, i+1, partialHeat[i]) }}
+	}
+	drifted, stop := p.pay(ctx, drifting...)
 	var caught []int
-	failedBefore, stop := p.failed, error(nil)
-	for i, f := range drifted {
-		if _, err := p.settle(ctx, f); err != nil {
-			stop = worse(stop, err)
-		} else if p.failed == failedBefore {
+	for i, a := range drifted {
+		if a.came {
 			caught = append(caught, i)
-		} else {
-			failedBefore = p.failed
 		}
 	}
 	if len(caught) == 0 && stop == nil {
 		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault)}
 	}
 	kept, err := p.judge(ctx, cycle, caught, partialHeat, judgeHeat, stop)
-	if stop = worse(stop, err); stop != nil && !errors.Is(stop, errSpent) {
+	if stop = worse(stop, err); gravest(stop) || errors.Is(stop, errAlarmed) {
 		return false, stop
 	}
 	p.cycles = cycle
@@ -152,23 +171,22 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 
 // judge lets the observer judge the partials that came back.
 func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, heats []float64, stop error) (int, error) {
-	if stop != nil && !errors.Is(stop, errSpent) {
+	if gravest(stop) || errors.Is(stop, errAlarmed) {
 		return 0, nil
 	}
-	judged := make([]workflow.Future, len(caught))
+	judging := make([]ask, len(caught))
 	for at, i := range caught {
-		summary := fmt.Sprintf("observer, cycle %d, partial %d", cycle, i+1)
-		request := p.step(cycle, i+1, heats[i])
-		request.Drift = drift[i]
-		judged[at] = workflow.ExecuteActivity(paidCall(ctx, p.n.order.Knobs, summary), "Onset.Judge", request)
+		judging[at] = ask{fmt.Sprintf("observer, cycle %d, partial %d", cycle, i+1), "Onset.Judge", func() any {
+			request := p.step(ctx, cycle, i+1, heats[i])
+			request.Drift = drift[i]
+			return request
+		}}
 	}
+	judged, ended := p.pay(ctx, judging...)
 	kept := 0
-	var ended error
-	for _, f := range judged {
-		r, err := p.settle(ctx, f)
-		ended = worse(ended, err)
-		kept += activities.Kept(r.Made)
-		p.catch(r.Made)
+	for _, a := range judged {
+		kept += activities.Kept(a.Made)
+		p.catch(a.Made)
 	}
 	return kept, ended
 }
@@ -185,10 +203,11 @@ func (p *phase) catch(made []activities.Made) {
 // leaveOnset rates what was caught (S4, Phase 3) and closes the phase. A spent onset falls through to NREM (H17).
 func (p *phase) leaveOnset(ctx workflow.Context) error {
 	n := p.n
-	if len(n.fragments) > 0 {
-		request := activities.CaptureRequest{StepRequest: p.step(0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
-		r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, n.order.Knobs, "lucid capture"), "Onset.Capture", request))
-		if err != nil && !errors.Is(err, errSpent) {
+	if len(n.fragments) > 0 && p.alarm == "" {
+		r, err := p.one(ctx, ask{"lucid capture", "Onset.Capture", func() any {
+			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
+		}})
+		if gravest(err) {
 			return err
 		}
 		if len(r.Made) > 0 { // every fragment is rated; without an answer they stay as they are
@@ -209,7 +228,7 @@ func worse(a, b error) error {
 	switch {
 	case a == nil:
 		return b
-	case b == nil, !errors.Is(a, errSpent):
+	case b == nil, !mild(a), errors.Is(a, errAlarmed) && mild(b):
 		return a
 	default:
 		return b

@@ -28,6 +28,7 @@ type phase struct {
 	reused  int
 	stopped string // why it ended early; empty when it ran to its end
 	fault   string // how the last failed call failed
+	alarm   string // the alarm that ended an onset; empty for none
 }
 
 // enter opens a phase and announces it, together with the end of the one before.
@@ -63,16 +64,24 @@ func (p *phase) note(m activities.Mark) {
 }
 
 // announce writes the marks that were noted and takes the phases' figures from the ledger.
-func (n *night) announce(ctx workflow.Context) error {
+func (n *night) announce(ctx workflow.Context) error { return n.write(ctx, false) }
+
+// lastWords announces what is left to announce when the night is over; no wake stops that.
+func (n *night) lastWords(ctx workflow.Context) error { return n.write(ctx, true) }
+
+func (n *night) write(ctx workflow.Context, parting bool) error {
 	if len(n.marks) == 0 {
 		return nil
 	}
 	var tallies []dream.Tally
 	last := n.marks[len(n.marks)-1]
-	request := activities.MarkRequest{Sitting: n.sitting, Now: workflow.Now(ctx), Marks: n.marks}
+	request := activities.MarkRequest{Marks: n.marks, Last: parting}
 	places := n.marked
 	n.marks, n.marked = nil, nil
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, string(last.Phase)+" "+last.Name), "Chronicle.Mark", request).Get(ctx, &tallies)
+	err := n.quick(ctx, string(last.Phase)+" "+last.Name, "Chronicle.Mark", func() any {
+		request.Sitting, request.Now = n.seat(ctx), workflow.Now(ctx)
+		return request
+	}, &tallies)
 	if err != nil {
 		return err
 	}
@@ -93,6 +102,8 @@ func (p *phase) leave() error {
 	state := "ran"
 	failed := p.failed > 0 && p.bought == 0
 	switch {
+	case p.alarm != "":
+		state, p.stopped = "stopped", p.alarm
 	case p.stopped != "":
 		state = "exhausted"
 		p.n.ended[p.name] = p.stopped
@@ -101,7 +112,7 @@ func (p *phase) leave() error {
 		p.n.broken = append(p.n.broken, string(p.name))
 	}
 	p.n.open = nil
-	p.note(activities.Mark{Name: "close", State: state})
+	p.note(activities.Mark{Name: "close", State: state, Alarm: p.alarm != ""})
 	if failed && p.n.kept() == 0 {
 		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed: %s", p.name, p.fault)}
 	}
@@ -109,27 +120,41 @@ func (p *phase) leave() error {
 }
 
 // step is what most paid deeds are asked with.
-func (p *phase) step(cycle, turn int, heat float64) activities.StepRequest {
+func (p *phase) step(ctx workflow.Context, cycle, turn int, heat float64) activities.StepRequest {
 	return activities.StepRequest{
-		Sitting: p.n.sitting, Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
+		Sitting: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
 	}
 }
 
 // errSpent says that the phase has no money left; the caller stops asking.
 var errSpent = errors.New("the phase's budget is used up")
 
+// mild says whether an error ends only the phase: its money is spent, or an alarm ended the onset.
+func mild(err error) bool { return errors.Is(err, errSpent) || errors.Is(err, errAlarmed) }
+
+// gravest says whether an error ends the dream.
+func gravest(err error) bool { return err != nil && !mild(err) }
+
 // settle reads the result of a paid deed. It answers errSpent when the phase must stop, a verdict when the dream must,
 // and nil with an empty result when the deed failed and the phase can do without it.
 func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.StepResult, error) {
 	var r activities.StepResult
 	if err := f.Get(ctx, &r); err != nil {
+		if temporal.IsCanceledError(err) && ctx.Err() == nil { // the sitting's calls were cut, not the dream
+			return r, errWoken
+		}
 		return r, p.failedCall(ctx, err)
 	}
 	if r.Reused {
 		p.reused++
 	}
 	switch r.End {
+	case activities.EndWoken:
+		return r, errWoken
 	case activities.EndCut:
+		if ctx.Err() == nil {
+			return r, errWoken
+		}
 		return r, &verdict{dream.Canceled, "cancelled by an operator"}
 	case activities.EndCap:
 		if r.Scope == activities.PhaseScope(p.n.order.Dream, p.name) {
@@ -156,6 +181,8 @@ func (p *phase) failedCall(ctx workflow.Context, err error) error {
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) {
 		switch app.Type() {
+		case activities.FailWoken:
+			return errWoken
 		case activities.FailFenced:
 			return &verdict{dream.Canceled, "another dream took the slot"}
 		case activities.FailRefused:

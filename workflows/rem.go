@@ -1,7 +1,6 @@
 package workflows
 
 import (
-	"errors"
 	"fmt"
 
 	"go.temporal.io/sdk/workflow"
@@ -19,7 +18,7 @@ func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error 
 	if err != nil {
 		return err
 	}
-	if err := p.imagine(ctx); err != nil && !errors.Is(err, errSpent) {
+	if err := p.imagine(ctx); gravest(err) {
 		return err
 	}
 	return p.leave()
@@ -27,25 +26,25 @@ func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error 
 
 func (p *phase) imagine(ctx workflow.Context) error {
 	n, k := p.n, p.n.order.Knobs
-	branches := make([]workflow.Future, k.Branches)
+	branches := make([]ask, k.Branches)
 	for i := range branches {
-		request := activities.BranchRequest{StepRequest: p.step(0, i+1, k.RemHeat), Fragment: n.seed(i)}
 		summary := fmt.Sprintf("scenario %d of %d, T %.2f", i+1, k.Branches, k.RemHeat)
-		branches[i] = workflow.ExecuteActivity(paidCall(ctx, k, summary), "Imagination.Branch", request)
+		branches[i] = ask{summary, "Imagination.Branch", func() any {
+			return activities.BranchRequest{StepRequest: p.step(ctx, 0, i+1, k.RemHeat), Fragment: n.seed(i)}
+		}}
 	}
+	grown, stop := p.pay(ctx, branches...)
 	var imagined []activities.Made
-	var stop error
-	for _, f := range branches {
-		r, err := p.settle(ctx, f)
-		stop = worse(stop, err)
-		imagined = append(imagined, r.Made...)
+	for _, a := range grown {
+		imagined = append(imagined, a.Made...)
 	}
 	p.made = len(imagined)
-	if len(imagined) == 0 || (stop != nil && !errors.Is(stop, errSpent)) {
+	if len(imagined) == 0 || gravest(stop) {
 		return stop
 	}
-	request := activities.WeighRequest{StepRequest: p.step(0, 0, k.ScoreHeat), Scenarios: ids(imagined), Keep: k.Keep}
-	r, err := p.settle(ctx, workflow.ExecuteActivity(paidCall(ctx, k, "weigh scenarios"), "Imagination.Weigh", request))
+	r, err := p.one(ctx, ask{"weigh scenarios", "Imagination.Weigh", func() any {
+		return activities.WeighRequest{StepRequest: p.step(ctx, 0, 0, k.ScoreHeat), Scenarios: ids(imagined), Keep: k.Keep}
+	}})
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)
 	return worse(stop, err)

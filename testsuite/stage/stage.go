@@ -38,9 +38,13 @@ type Play struct {
 	Model     string        `json:"model"`    // of the scripted provider: "script", "strict", "thinker"
 	Knobs     dream.Knobs   `json:"knobs"`
 	FleetDay  budget.Micros `json:"fleet_day"`
-	NoReserve bool          `json:"no_reserve"` // negative control: the ledger lets everything pass
-	Doubled   bool          `json:"doubled"`    // negative control: every settlement is booked twice over
-	Forgets   bool          `json:"forgets"`    // as a house does; otherwise the answers of ended dreams are kept, for an audit to read
+
+	Settings  workflows.Settings `json:"settings"`   // of agents' lives
+	ResumeTTL time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
+
+	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
+	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
+	Forgets   bool `json:"forgets"`    // as a house does; otherwise the answers of ended dreams are kept, for an audit to read
 }
 
 // Company is a deployment that plays.
@@ -76,15 +80,19 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		ledger = unforgetting{ledger}
 	}
 	ports := activities.Ports{
-		Memory: store, Catalog: table, Now: time.Now,
+		Memory: store, Catalog: table, Now: time.Now, Presence: store, Feeds: store,
 		Purse: &purse.Purse{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
 	}
 	if play.FleetDay == 0 {
 		play.FleetDay = budget.Unlimited
 	}
-	s := &starter.Starter{Client: c, Memory: store, Catalog: table, Now: time.Now, Options: starter.Options{
-		TaskQueue: play.Queue, Models: roles(play), Knobs: play.Knobs, FleetDay: play.FleetDay, Searchable: true,
-	}}
+	s := &starter.Starter{
+		Client: c, Memory: store, Catalog: table, Now: time.Now, Presence: store, Feeds: store,
+		Options: starter.Options{
+			TaskQueue: play.Queue, Models: roles(play), Knobs: play.Knobs, FleetDay: play.FleetDay, Searchable: true,
+			Settings: play.Settings, ResumeTTL: play.ResumeTTL,
+		},
+	}
 	return &Company{Play: play, Store: store, Client: c, Ports: ports, Starter: s}, nil
 }
 

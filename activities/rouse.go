@@ -1,0 +1,184 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// Rouser knows the paid deeds that run in this process and stops those of an agent that is woken. The order is law
+// (decision 6): a deed registers first and reads the epoch second, a visit raises the epoch first and rings second, so that
+// a wake reaches every deed by one way or the other.
+type Rouser struct {
+	epochs presence.Store
+
+	mu    sync.Mutex
+	deeds map[string]map[*running]struct{} // by agent
+
+	doubts chan presence.Ring // rings from elsewhere, to be checked
+	done   chan struct{}
+	gone   sync.WaitGroup
+}
+
+// running is one deed under way.
+type running struct {
+	epoch int64
+	stop  context.CancelCauseFunc
+}
+
+// Rings from other processes are checked by so many at once, and kept in a queue of this length; more are lost, as a bell may.
+const (
+	checkers = 4
+	queued   = 4096
+	checking = 2 * time.Second
+)
+
+// NewRouser makes a rouser over the store of epochs. Close it.
+func NewRouser(epochs presence.Store) *Rouser {
+	r := &Rouser{epochs: epochs, deeds: map[string]map[*running]struct{}{}, doubts: make(chan presence.Ring, queued), done: make(chan struct{})}
+	for range checkers {
+		r.gone.Go(r.check)
+	}
+	return r
+}
+
+// Close ends the checking of rings and waits for it.
+func (r *Rouser) Close() {
+	close(r.done)
+	r.gone.Wait()
+}
+
+// Hear takes a ring of the bell. One of this process is believed; others may be forged, late or repeated, so the store is
+// asked first, and only when a deed runs that it would stop.
+func (r *Rouser) Hear(ring presence.Ring) {
+	switch {
+	case ring.Local:
+		r.stop(ring)
+	case r.concerns(ring):
+		select {
+		case r.doubts <- ring:
+		default:
+		}
+	}
+}
+
+func (r *Rouser) concerns(ring presence.Ring) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for d := range r.deeds[ring.Agent] {
+		if d.epoch < ring.Epoch {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Rouser) check() {
+	for {
+		select {
+		case <-r.done:
+			return
+		case ring := <-r.doubts:
+			ctx, cancel := context.WithTimeout(context.Background(), checking)
+			epoch, err := r.epochs.Epoch(ctx, ring.Agent)
+			cancel()
+			if err == nil {
+				ring.Epoch = min(ring.Epoch, epoch)
+				r.stop(ring)
+			}
+		}
+	}
+}
+
+// stop ends every deed of the agent that began under an older epoch.
+func (r *Rouser) stop(ring presence.Ring) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for d := range r.deeds[ring.Agent] {
+		if d.epoch < ring.Epoch {
+			d.stop(&Woken{Ring: ring, Heard: time.Now()})
+		}
+	}
+}
+
+// Seat registers a deed of a sitting: the returned context ends with a *Woken when the agent is woken. release must be
+// called when the deed is over. A sitting that is woken already gets a context that has ended.
+func (r *Rouser) Seat(ctx context.Context, s Sitting) (seated context.Context, release func()) {
+	seated, stop := context.WithCancelCause(ctx)
+	d := &running{epoch: s.Epoch, stop: stop}
+	r.mu.Lock()
+	if r.deeds[s.Agent] == nil {
+		r.deeds[s.Agent] = map[*running]struct{}{}
+	}
+	r.deeds[s.Agent][d] = struct{}{}
+	r.mu.Unlock()
+	release = func() {
+		r.mu.Lock()
+		delete(r.deeds[s.Agent], d)
+		if len(r.deeds[s.Agent]) == 0 {
+			delete(r.deeds, s.Agent)
+		}
+		r.mu.Unlock()
+		stop(nil)
+	}
+	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch { // a store that does not answer stops the deed itself
+		stop(&Woken{Ring: presence.Ring{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
+	}
+	return seated, release
+}
+
+// Running counts the deeds under way.
+func (r *Rouser) Running() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, deeds := range r.deeds {
+		n += len(deeds)
+	}
+	return n
+}
+
+// Woken is why a deed's context ended: the agent's epoch has risen.
+type Woken struct {
+	Ring  presence.Ring
+	Heard time.Time
+}
+
+// Error says so.
+func (w *Woken) Error() string { return "the agent was woken" }
+
+// wokenBy finds what woke a deed, if it was woken.
+func wokenBy(ctx context.Context) (*Woken, bool) {
+	var w *Woken
+	return w, ctx.Err() != nil && errors.As(context.Cause(ctx), &w)
+}
+
+// Seated is what every request of a deed of a sitting answers.
+type Seated interface{ Seat() Sitting }
+
+// Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and a write that the store
+// refused because the sitting was woken is the end of the deed and not its failure. Deeds inside a workflow task are left
+// alone: the store refuses what they write.
+func (r *Rouser) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
+	seated, ok := request.(Seated)
+	if !ok || !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
+		return do(ctx)
+	}
+	ctx, release := r.Seat(ctx, seated.Seat())
+	defer release()
+	if _, woken := wokenBy(ctx); woken {
+		return StepResult{Done: Done{End: EndWoken, Reason: "woken before it began"}}, nil
+	}
+	result, err := do(ctx)
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == FailWoken {
+		return StepResult{Done: Done{End: EndWoken, Reason: "woken before it was written down"}}, nil
+	}
+	return result, err
+}

@@ -1,0 +1,117 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// snapshot is what an interrupted call leaves (W4). Its text lives until it is judged; the prompt is named, not kept.
+type snapshot struct {
+	Step    string      `json:"step"`   // names the prompt: phase, cycle, turn
+	Phase   dream.Phase `json:"phase"`  //
+	Tokens  int         `json:"tokens"` // read of the visible answer
+	Calls   int         `json:"calls"`  // attempts made of this step, this one included
+	Partial string      `json:"partial"`
+	Drawn   int         `json:"drawn"` // distinct lines of the prompt that the text takes up
+	Affect  mood.PAD    `json:"affect"`
+	Began   time.Time   `json:"began"`
+	Stopped time.Time   `json:"stopped"`
+	Turn    string      `json:"turn"` // which of how many
+	Epoch   int64       `json:"epoch"`
+}
+
+// Cut tells how a call was interrupted; it holds no text.
+type Cut struct {
+	Snapshot string    `json:"snapshot,omitempty"` // key of the note; empty when nothing had been said
+	At       time.Time `json:"at,omitzero"`        // when the visit was received, by the ring
+	Raised   time.Time `json:"raised,omitzero"`
+	Heard    time.Time `json:"heard,omitzero"`
+	Stopped  time.Time `json:"stopped,omitzero"` // when the stream was closed
+	Saved    time.Time `json:"saved,omitzero"`   // when the snapshot was durable
+}
+
+// cut keeps what an interrupted call had said. A store that cannot take it costs the partial and holds nobody up.
+func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, began time.Time) *Cut {
+	how := &Cut{Stopped: time.Now()}
+	if w, ok := wokenBy(ctx); ok {
+		how.At, how.Raised, how.Heard = w.Ring.At, w.Ring.Raised, w.Heard
+	}
+	if strings.TrimSpace(paid.Text) == "" {
+		how.Saved = how.Stopped
+		return how
+	}
+	body, err := json.Marshal(snapshot{
+		Step: c.key(), Phase: c.phase, Tokens: paid.Visible, Calls: max(1, paid.Attempt), Partial: paid.Text,
+		Drawn: journal.Drawn(paid.Text, strings.Split(c.text.User(), "\n")), Affect: c.tone, Began: began, Stopped: how.Stopped,
+		Turn: c.step, Epoch: s.Epoch,
+	})
+	if err == nil {
+		how.Snapshot = memory.LateNote + fmt.Sprint(s.Epoch) + "/" + string(c.phase) + "/" + c.step
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing)
+		defer cancel()
+		_, err = p.Memory.PutNote(ctx, s.Agent, s.fence(), how.Snapshot, body)
+	}
+	how.Saved = time.Now()
+	if err != nil {
+		how.Snapshot = ""
+		if activity.IsActivity(ctx) {
+			activity.GetLogger(ctx).Warn("what an interrupted call had said could not be kept", "step", c.key(), "error", err)
+		}
+	}
+	return how
+}
+
+// judged is what the snapshots of a sitting came to: an entry of the most significant, or nothing (W4, W5).
+type judgedSnapshots struct {
+	keys         []string
+	partials     int
+	significance float64
+	entry        *dream.Journal
+}
+
+// weigh judges every snapshot of a dream that waits to be judged.
+func (p Ports) weigh(ctx context.Context, s Sitting, number int, now time.Time) (judgedSnapshots, error) {
+	var j judgedSnapshots
+	notes, err := p.Memory.Notes(ctx, s.Agent, s.Dream, memory.LateNote)
+	if err != nil {
+		return j, fmt.Errorf("read what the interrupted calls of %s had said: %w", s.Dream, err)
+	}
+	var best snapshot
+	text := ""
+	for key, body := range notes {
+		j.keys = append(j.keys, key)
+		var shot snapshot
+		if json.Unmarshal(body, &shot) != nil {
+			continue
+		}
+		j.partials++
+		said := journal.Legible(shot.Partial)
+		score := journal.Significance(said, shot.Drawn, shot.Affect)
+		if score > j.significance || score == j.significance && (text == "" || shot.Step < best.Step) {
+			j.significance, best, text = score, shot, said
+		}
+	}
+	if j.significance < journal.Threshold || text == "" {
+		return j, nil
+	}
+	j.entry = &dream.Journal{
+		Head: dream.Head{
+			ID: fmt.Sprintf("%s/wake/%d", s.Dream, number), Agent: s.Agent, Kind: dream.KindJournal, At: now.UTC(), State: dream.Live,
+			Taint: dream.FromDream, Dream: s.Dream, Phase: best.Phase,
+		},
+		Content: text, Significance: j.significance, Affect: best.Affect, Duration: best.Stopped.Sub(best.Began), Interrupted: true,
+		Topics: journal.Topics(text, 3),
+	}
+	return j, nil
+}

@@ -1,0 +1,83 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// behaviour is how an agent does now (H24): by the vitality set from outside, else by the least share left of the caps of
+// its day and month. A dream that is not bounded by it, because its order names none, does not ask.
+func (p Ports) behaviour(ctx context.Context, o Order) (dream.Behaviour, error) {
+	if o.Behaviour == "" {
+		return "", nil
+	}
+	agent, err := p.Memory.Agent(ctx, o.Agent)
+	if err != nil {
+		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
+	}
+	var caps []circadian.Cap
+	for _, account := range o.Accounts {
+		if o.Free || !strings.HasPrefix(account.Scope, "day:") && !strings.HasPrefix(account.Scope, "month:") {
+			continue
+		}
+		balance, err := p.Purse.Ledger.Balance(ctx, account.Scope)
+		if err != nil {
+			return "", fmt.Errorf("read account %s: %w", account.Scope, err)
+		}
+		caps = append(caps, circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
+	}
+	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), circadian.DefaultThresholds), nil
+}
+
+// waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length (Z14).
+func (p Ports) waking(ctx context.Context, o Order, s Sitting) (*memory.Waking, error) {
+	night, err := memory.One[*dream.Night](ctx, p.Memory, s.Agent, s.Dream)
+	if err != nil {
+		return nil, err
+	}
+	items, err := p.Memory.Find(ctx, memory.Query{
+		Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{dream.KindFragment},
+		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find what %s has kept: %w", s.Dream, err)
+	}
+	dreamt, err := p.tone(ctx, s.Agent, idsOf(items), night.Before)
+	if err != nil {
+		return nil, err
+	}
+	after := night.Before.Toward(dreamt, o.Knobs.MoodShift)
+	return &memory.Waking{Mood: &after}, nil
+}
+
+// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood.
+func (p Ports) tone(ctx context.Context, agent string, fragments []string, waking mood.PAD) (mood.PAD, error) {
+	items, err := p.Memory.Get(ctx, agent, fragments...)
+	if err != nil {
+		return waking, err
+	}
+	var sum mood.PAD
+	n := 0.0
+	for _, f := range memory.As[*dream.Fragment](items) {
+		sources, err := p.Memory.Get(ctx, agent, f.Sources...)
+		if err != nil {
+			return waking, err
+		}
+		for _, e := range memory.As[*dream.Episode](sources) {
+			sum.Pleasure += e.Affect.Pleasure
+			sum.Arousal += e.Affect.Arousal
+			sum.Dominance += e.Affect.Dominance
+			n++
+		}
+	}
+	if n == 0 {
+		return waking, nil
+	}
+	return mood.PAD{Pleasure: sum.Pleasure / n, Arousal: sum.Arousal / n, Dominance: sum.Dominance / n}, nil
+}

@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"strings"
+)
+
+// Legible is the readable part of a text that was cut off. Of broken JSON it is the longer strings, each a sentence of its
+// own; anything else stays as it is.
+func Legible(text string) string {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return text
+	}
+	const telling = 12 // shorter strings are keys and references
+	var said []string
+	var b strings.Builder
+	inside, escaped := false, false
+	keep := func() {
+		if s := strings.TrimSpace(b.String()); len([]rune(s)) >= telling {
+			said = append(said, s)
+		}
+		b.Reset()
+	}
+	for _, r := range text {
+		switch {
+		case !inside:
+			inside = r == '"'
+		case escaped:
+			escaped = false
+			if r == 'n' || r == 't' || r == 'r' {
+				r = ' '
+			}
+			b.WriteRune(r)
+		case r == '\\':
+			escaped = true
+		case r == '"':
+			inside = false
+			keep()
+		default:
+			b.WriteRune(r)
+		}
+	}
+	keep()
+	return strings.Join(said, "\n")
+}
+
+// Drawn counts the distinct lines that a text takes up: those with which it shares at least two of its words of five
+// letters or more. It stands for "draws on distinct memories" (Z1) where nobody was asked for sources.
+func Drawn(text string, lines []string) int {
+	words := map[string]bool{}
+	for _, w := range Topics(text, 1000) {
+		words[w] = true
+	}
+	seen := map[string]bool{}
+	for _, line := range lines {
+		if line = strings.TrimSpace(line); seen[line] {
+			continue
+		}
+		shared := 0
+		for _, w := range Topics(line, 1000) {
+			if words[w] {
+				shared++
+			}
+		}
+		if shared >= 2 {
+			seen[line] = true
+		}
+	}
+	return len(seen)
+}

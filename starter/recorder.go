@@ -1,0 +1,208 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// recorder tells agents' lives of wakes: one Update at a time for each agent, the newest wake only, until it has arrived. An
+// agent's life takes ten Updates at once and two thousand in a run (decision 6), and every wake of an agent that is awake is
+// the same wake.
+type recorder struct {
+	mu     sync.Mutex
+	agents map[string]*untold
+	told   map[string]outcome // the newest of each agent
+	slots  chan struct{}
+	gone   sync.WaitGroup
+	closed chan struct{}
+}
+
+// untold is a wake that an agent's life has not recorded yet.
+type untold struct {
+	wake workflows.Wake
+	done chan struct{} // closed when it, or a newer one, is recorded
+}
+
+type outcome struct {
+	epoch  int64
+	awoken workflows.Awoken
+}
+
+// How wakes are told: so many at once, each attempt bounded, again after a wait that doubles.
+const (
+	tellers   = 64
+	tellFor   = 10 * time.Second
+	tellAgain = 100 * time.Millisecond
+	tellSlow  = 2 * time.Second
+)
+
+func (r *recorder) open() {
+	if r.agents == nil {
+		r.agents, r.told, r.slots, r.closed = map[string]*untold{}, map[string]outcome{}, make(chan struct{}, tellers), make(chan struct{})
+	}
+}
+
+// add takes a wake to be recorded; it does not wait.
+func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.open()
+	select {
+	case <-r.closed:
+		return
+	default:
+	}
+	if waiting, ok := r.agents[agent.ID]; ok {
+		if w.Epoch == 0 || w.Epoch > waiting.wake.Epoch {
+			waiting.wake = w
+		}
+		return
+	}
+	if w.Epoch > 0 && w.Epoch <= r.told[agent.ID].epoch || s.Client == nil {
+		return
+	}
+	r.agents[agent.ID] = &untold{wake: w, done: make(chan struct{})}
+	r.gone.Go(func() { r.tell(s, agent) })
+}
+
+// tell tries until the agent's life has recorded the newest wake, or the recorder is closed.
+func (r *recorder) tell(s *Starter, agent dream.Agent) {
+	pause := tellAgain
+	for {
+		w := r.current(agent.ID)
+		awoken, err := r.attempt(s, agent, w)
+		if err == nil {
+			if r.settle(agent.ID, w, awoken) {
+				return
+			}
+			pause = tellAgain
+			continue
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-r.closed:
+			wait.Stop()
+			return
+		case <-wait.C:
+		}
+		pause = min(2*pause, tellSlow)
+	}
+}
+
+func (r *recorder) attempt(s *Starter, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-r.closed:
+		return workflows.Awoken{}, context.Canceled
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tellFor)
+	defer cancel()
+	go func() {
+		select {
+		case <-r.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return s.sendWake(ctx, agent, w)
+}
+
+func (r *recorder) current(agent string) workflows.Wake {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.agents[agent].wake
+}
+
+// settle notes that a wake is recorded; false when a newer one has come meanwhile.
+func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoken) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	waiting := r.agents[agent]
+	epoch := max(w.Epoch, awoken.Epoch)
+	if epoch >= r.told[agent].epoch {
+		r.told[agent] = outcome{epoch, awoken}
+	}
+	if waiting.wake.Epoch > epoch {
+		return false
+	}
+	delete(r.agents, agent)
+	close(waiting.done)
+	return true
+}
+
+// wait returns when the wake of an epoch, or of a newer one, is recorded by this process.
+func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
+	for {
+		r.mu.Lock()
+		r.open()
+		told, waiting := r.told[agent], r.agents[agent]
+		r.mu.Unlock()
+		if told.epoch >= epoch && epoch > 0 {
+			return told.awoken, nil
+		}
+		if waiting == nil {
+			return workflows.Awoken{}, fmt.Errorf("wake %d of agent %s was not asked for here: %w", epoch, agent, memory.ErrNotFound)
+		}
+		select {
+		case <-waiting.done:
+		case <-r.closed:
+			return workflows.Awoken{}, errors.New("the recorder is closed")
+		case <-ctx.Done():
+			return workflows.Awoken{}, ctx.Err()
+		}
+	}
+}
+
+// retell looks for wakes that nobody recorded, left by a process that died or a Temporal that was away.
+const retell = 5 * time.Second
+
+// Record keeps on telling agents' lives of wakes that are not recorded, until ctx ends. One process of a deployment is
+// enough; several do no harm.
+func (s *Starter) Record(ctx context.Context) {
+	tick := time.NewTicker(retell)
+	defer tick.Stop()
+	for {
+		s.recordUntold(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Starter) recordUntold(ctx context.Context) {
+	wakes, err := s.Presence.Untold(ctx)
+	if err != nil {
+		return // the store is away; the next look finds them
+	}
+	for id, w := range wakes {
+		if s.Now().Sub(w.At) < retell {
+			continue // whoever raised it is telling it now
+		}
+		if agent, err := s.Memory.Agent(ctx, id); err == nil {
+			s.recording.add(s, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
+		}
+	}
+}
+
+// Close stops telling; what is not recorded yet stays noted in the store.
+func (s *Starter) Close() {
+	s.recording.mu.Lock()
+	s.recording.open()
+	select {
+	case <-s.recording.closed:
+	default:
+		close(s.recording.closed)
+	}
+	s.recording.mu.Unlock()
+	s.recording.gone.Wait()
+}

@@ -1,0 +1,228 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Knock is somebody who wants an agent awake.
+type Knock struct {
+	Agent   string // id or handle
+	Client  string // names whoever comes; the same client renews its lease
+	Cause   presence.Cause
+	For     time.Duration // how long the lease holds; 0: the deployment's client_timeout, or alarm_hold for an alarm
+	Trigger string        // of an alarm: "feed/rule"
+}
+
+// Woken is what whoever knocked goes on with.
+type Woken struct {
+	presence.Wake
+	Raised   bool          // this knock woke the agent; otherwise it was awake already
+	Degraded string        // what could not be done and is made good later; empty when all was done
+	Took     time.Duration // from the call until the caller may go on
+
+	agent dream.Agent
+}
+
+// storeWithin bounds how long a knock waits for the store: the caller is answered within a second whatever is broken (W3).
+const storeWithin = 600 * time.Millisecond
+
+// Wake wakes an agent and returns as soon as the caller may go on: the raised epoch is durable, and the affect and digest
+// that the client will see are fixed. The bell has been rung by then; the agent's workflow records the wake in the
+// background (see Recorded). Where Temporal does not answer nothing waits for it. Where the store does not answer either,
+// the agent's dreams in this process are stopped all the same, and the wake says what is missing.
+func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
+	began := s.Now()
+	if k.Client == "" {
+		return Woken{}, errors.New("wake: client is empty; name whoever comes")
+	}
+	if k.Cause == "" {
+		k.Cause = presence.Knock
+	}
+	bounded, cancel := context.WithTimeout(ctx, storeWithin)
+	defer cancel()
+	agent, err := s.Memory.Agent(bounded, k.Agent)
+	if err != nil {
+		return Woken{}, fmt.Errorf("wake %s: %w", k.Agent, err)
+	}
+	visit := presence.Visit{
+		Agent: agent.ID, Client: k.Client, Cause: k.Cause, Now: began, For: s.holds(k), Lock: s.Options.Settings.WakeLock,
+	}
+	arrival, err := s.Presence.Arrive(bounded, visit)
+	raised := s.Now()
+	if err != nil {
+		return s.blind(ctx, agent, k, began, err)
+	}
+	w := Woken{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
+	if arrival.Raised {
+		ring := presence.Ring{Agent: agent.ID, Epoch: arrival.Epoch, Cause: k.Cause, At: began, Raised: raised}
+		if err := s.ring(ctx, ring); err != nil {
+			w.Degraded = "the bell reached this process only: " + err.Error()
+		}
+	}
+	w.Took = s.Now().Sub(began)
+	if arrival.Raised {
+		s.recording.add(s, agent, workflows.Wake{
+			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: visit.For,
+		})
+	}
+	return w, nil
+}
+
+func (s *Starter) ring(ctx context.Context, r presence.Ring) error {
+	if s.Bell == nil {
+		return nil
+	}
+	return s.Bell.Ring(ctx, r)
+}
+
+func (s *Starter) holds(k Knock) time.Duration {
+	settings := s.Options.Settings
+	switch {
+	case k.For > 0:
+		return k.For
+	case k.Cause == presence.Alarm && settings.AlarmHold > 0:
+		return settings.AlarmHold
+	case settings.ClientTimeout > 0:
+		return settings.ClientTimeout
+	}
+	return time.Minute
+}
+
+// blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the epoch
+// when the store is back.
+func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began time.Time, cause error) (Woken, error) {
+	const all = 1 << 62 // above every epoch: nothing durable rests on a ring
+	_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: all, Cause: k.Cause, At: began, Raised: s.Now()})
+	s.recording.add(s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
+	w := Woken{
+		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
+		Degraded: "the store does not answer (" + cause.Error() + "); the wake is recorded when it does", Took: s.Now().Sub(began), agent: agent,
+	}
+	return w, ctx.Err()
+}
+
+// Recorded waits until the agent's workflow has recorded the wake of an epoch: the dream is put down, the agent awake.
+func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (workflows.Awoken, error) {
+	return s.recording.wait(ctx, agentID, epoch)
+}
+
+// send tells the agent's life of a wake, and waits until the agent is awake.
+func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
+	var awoken workflows.Awoken
+	o := client.UpdateWorkflowOptions{
+		WorkflowID: workflows.AgentID(agent.Handle), UpdateName: workflows.UpdateWake, Args: []any{w}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	}
+	if w.Epoch > 0 {
+		o.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
+	}
+	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.life(agent), UpdateOptions: o})
+	if err == nil {
+		err = handle.Get(ctx, &awoken)
+	}
+	if err != nil {
+		return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, err)
+	}
+	return awoken, nil
+}
+
+// Leave ends a client's lease, and tells the agent's life to look when it was the last one.
+func (s *Starter) Leave(ctx context.Context, agent, name string) error {
+	a, err := s.Memory.Agent(ctx, agent)
+	if err != nil {
+		return fmt.Errorf("leave %s: %w", agent, err)
+	}
+	standing, err := s.Presence.Depart(ctx, a.ID, name, s.Now(), s.Options.Settings.WakeLock)
+	if err != nil || len(standing.Leases) > 0 {
+		return err
+	}
+	return s.lookAgain(ctx, a)
+}
+
+// Sleep lets an agent fall asleep although somebody may be connected, by the word of an operator.
+func (s *Starter) Sleep(ctx context.Context, agent string) error {
+	a, err := s.Memory.Agent(ctx, agent)
+	if err != nil {
+		return fmt.Errorf("let %s sleep: %w", agent, err)
+	}
+	if _, err := s.Presence.Dismiss(ctx, a.ID, s.Now()); err != nil {
+		return err
+	}
+	return s.lookAgain(ctx, a)
+}
+
+// lookAgain tells a life that somebody left. A life that cannot be told finds out by itself when its timer asks.
+func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
+	if s.Client == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWithin)
+	defer cancel()
+	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(a.Handle), "", workflows.SignalSleep, nil)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) || ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Standing tells who holds an agent awake.
+func (s *Starter) Standing(ctx context.Context, agent string) (presence.Standing, error) {
+	a, err := s.Memory.Agent(ctx, agent)
+	if err != nil {
+		return presence.Standing{}, fmt.Errorf("agent %q: %w", agent, err)
+	}
+	return s.Presence.Standing(ctx, a.ID, s.Now())
+}
+
+// Life asks an agent's workflow where it stands. memory.ErrNotFound when the agent has no life yet.
+func (s *Starter) Life(ctx context.Context, handle string) (workflows.Life, error) {
+	var l workflows.Life
+	value, err := s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryLife)
+	if err != nil {
+		return l, fmt.Errorf("ask the life of %s where it stands: %w", handle, err)
+	}
+	return l, value.Get(&l)
+}
+
+// Resume lets the agent's interrupted dream go on. ErrNothing when none waits, ErrAwake and ErrDreaming when it may not now.
+func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, error) {
+	var begun workflows.Begun
+	a, err := s.Memory.Agent(ctx, agent)
+	if err != nil {
+		return begun, fmt.Errorf("agent %q: %w", agent, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	handle, err := s.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflows.AgentID(a.Handle), UpdateName: workflows.UpdateResume, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, &begun)
+	}
+	var app *temporal.ApplicationError
+	var gone *serviceerror.NotFound
+	switch {
+	case err == nil:
+		return begun, nil
+	case errors.As(err, &gone), errors.As(err, &app) && app.Type() == workflows.NothingToResume:
+		return begun, fmt.Errorf("%s: %w", a.Handle, ErrNothing)
+	case errors.As(err, &app) && app.Type() == workflows.AlreadyDreaming:
+		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
+	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
+		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
+	case ctx.Err() != nil:
+		return begun, fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable, answerWithin)
+	}
+	return begun, fmt.Errorf("resume the dream of %s: %w", a.Handle, err)
+}

@@ -1,0 +1,161 @@
+package workflows
+
+import (
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+)
+
+// begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
+func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
+	if a.catchUp(ctx); a.state.State == Dreaming {
+		return Begun{}, a.alreadyDreaming()
+	}
+	if a.state.State != Sleeping {
+		return Begun{}, a.heldAwake()
+	}
+	if broken := a.state.Broken; broken != nil {
+		a.state.Broken = nil
+		a.letGo(ctx, *broken, "another dream was begun")
+	}
+	a.state.State, a.state.Dream, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, true
+	order.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
+	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID:            order.Dream,
+		WorkflowTaskTimeout:   TaskTimeout,
+		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		StaticSummary:         string(order.Tier) + " night of " + order.Handle,
+	}), DreamType, order)
+	var execution workflow.Execution
+	if err := child.GetChildWorkflowExecution().Get(ctx, &execution); err != nil {
+		if a.state.Dream = nil; a.state.State == Dreaming {
+			a.state.State = Sleeping
+		}
+		a.changed = true
+		return Begun{}, fmt.Errorf("begin %s: %w", order.Dream, err)
+	}
+	a.state.Dreams++
+	if a.changed = true; a.state.Dream != nil && a.state.Dream.Dream == order.Dream { // unless it is over already
+		a.dream, a.state.Dream.Run = child, execution.RunID
+	}
+	return Begun{Dream: order.Dream, Workflow: order.Dream, Run: execution.RunID}, nil
+}
+
+// letGo ends an interrupted dream for good. One that has ended meanwhile needs no telling.
+func (a *life) letGo(ctx workflow.Context, b Broken, why string) {
+	if err := workflow.SignalExternalWorkflow(ctx, b.Workflow, b.Run, SignalLetGo, why).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Info("an interrupted dream was gone already", "dream", b.Dream, "error", err)
+	}
+}
+
+// mayResume refuses to go on with a dream that does not wait, or while the agent is not asleep.
+func (a *life) mayResume(workflow.Context) error {
+	switch {
+	case a.state.State == Dreaming && a.state.Dream != nil && !a.dreamt() && a.ended.Len() == 0:
+		return a.alreadyDreaming()
+	case a.state.State == Waking || a.state.State == Awake:
+		return a.heldAwake()
+	case a.state.Broken == nil && a.ended.Len() == 0:
+		return temporal.NewNonRetryableApplicationError(a.request.Handle+" has no interrupted dream that could go on", NothingToResume, nil)
+	}
+	return nil
+}
+
+// resumed goes on with the interrupted dream because somebody asked for it.
+func (a *life) resumed(ctx workflow.Context) (Begun, error) {
+	a.catchUp(ctx)
+	if err := a.mayResume(ctx); err != nil {
+		return Begun{}, err
+	}
+	return a.goOn(ctx)
+}
+
+// goOn gives the interrupted dream the word. Its workflow lies down by itself, and says so when it cannot.
+func (a *life) goOn(ctx workflow.Context) (Begun, error) {
+	broken := *a.state.Broken
+	begun := broken.Begun
+	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &begun, nil, true
+	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx, nil); err != nil {
+		if a.state.Dream != nil && a.state.Dream.Dream == broken.Dream {
+			if a.state.Dream = nil; a.state.State == Dreaming {
+				a.state.State = Sleeping
+			}
+		}
+		a.changed = true
+		return Begun{}, fmt.Errorf("go on with %s: %w", broken.Dream, err)
+	}
+	return broken.Begun, nil
+}
+
+// dreamByItself begins a dream that nobody asked for, or goes on with the interrupted one, unless the store remembers
+// something lived since the agent fell idle: then idleness counts from there. What else speaks against it is kept, and the
+// next look is one gap away.
+func (a *life) dreamByItself(ctx workflow.Context) {
+	var plan activities.PlanResult
+	request := activities.PlanRequest{
+		Agent: a.request.Agent, Now: workflow.Now(ctx), IdleTimeout: a.state.Settings.IdleTimeout,
+		Windows: a.state.Settings.Windows, Quiet: a.state.Settings.Quiet,
+	}
+	if b := a.state.Broken; b != nil && b.Until.After(request.Now) {
+		request.Resume = &activities.Sitting{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
+	}
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
+	if plan.Active.After(a.state.LastActive) {
+		a.state.LastActive = plan.Active
+	}
+	a.state.NotBefore = plan.NotBefore
+	if plan.Awake.After(a.state.NotBefore) {
+		a.state.NotBefore = plan.Awake
+		return
+	}
+	if err == nil && plan.Reason == "" && plan.Order.Dream == "" && !plan.Resume {
+		return
+	}
+	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
+		if plan.Resume {
+			if a.state.Broken != nil {
+				_, err = a.goOn(ctx)
+			}
+		} else {
+			_, err = a.begin(ctx, plan.Order)
+		}
+	}
+	a.state.LastReason = plan.Reason
+	if err != nil {
+		a.state.LastReason = plain(err)
+	}
+	if a.state.LastReason != "" && plan.NotBefore.IsZero() {
+		a.state.LastTry = workflow.Now(ctx)
+	}
+}
+
+// show writes the summary for Temporal's own tools.
+func (a *life) show(ctx workflow.Context) {
+	a.find(ctx)
+	text := a.state.State
+	switch {
+	case a.state.Dream != nil:
+		text += " " + a.state.Dream.Dream
+	case a.state.State == Awake:
+		text += " since " + a.state.Since.UTC().Format("2006-01-02 15:04:05 MST")
+	case a.state.Broken != nil:
+		text += "; " + a.state.Broken.Dream + " was interrupted and may go on until " + a.state.Broken.Until.UTC().Format("2006-01-02 15:04 MST")
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))
+}
+
+// find writes the search attributes of the agent when its state has changed; waking is too short to be searched for.
+func (a *life) find(ctx workflow.Context) {
+	if !a.state.Settings.Searchable || a.found == a.state.State || a.state.State == Waking {
+		return
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle), AttrLife.ValueSet(a.state.State)); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
+	}
+	a.found = a.state.State
+}

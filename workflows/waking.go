@@ -1,0 +1,215 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// woken answers a wake when the agent is awake: of simultaneous ones the first wakes it, the others wait for the same (W7).
+func (a *life) woken(ctx workflow.Context, w Wake) (Awoken, error) {
+	if err := a.wake(ctx, w); err != nil {
+		return Awoken{}, err
+	}
+	if err := workflow.Await(ctx, func() bool { return a.state.State != Waking }); err != nil {
+		return Awoken{}, err
+	}
+	awoken := Awoken{Epoch: a.state.Epoch, State: a.state.State}
+	if d := a.state.LastWoken; d != nil {
+		awoken.Dream = d.Dream
+	}
+	if b := a.state.Broken; b != nil && b.Dream == awoken.Dream {
+		awoken.Until = b.Until
+	}
+	return awoken, nil
+}
+
+// drainWakes takes what other clients than ours, and clients that went away, have to say.
+func (a *life) drainWakes(ctx workflow.Context) {
+	for a.wakes.Len() > 0 {
+		var w Wake
+		if a.wakes.ReceiveAsync(&w) {
+			a.told(ctx, w)
+		}
+	}
+	for a.alarms.Len() > 0 {
+		var w Wake
+		if a.alarms.ReceiveAsync(&w) {
+			w.Cause = presence.Alarm
+			a.told(ctx, w)
+		}
+	}
+	for a.sleep.ReceiveAsync(nil) {
+		a.state.Until = workflow.Now(ctx)
+		a.changed = true
+	}
+	asked := false
+	for a.resume.ReceiveAsync(nil) {
+		asked = true
+	}
+	if asked && a.state.State == Sleeping && a.state.Broken != nil {
+		if _, err := a.goOn(ctx); err != nil {
+			workflow.GetLogger(ctx).Warn("the interrupted dream could not go on", "error", err)
+		}
+	}
+}
+
+func (a *life) told(ctx workflow.Context, w Wake) {
+	if err := a.wake(ctx, w); err != nil {
+		workflow.GetLogger(ctx).Warn("a wake could not be carried out", "error", err)
+	}
+}
+
+// wake carries out one wake. One without an epoch raises it first; one of an epoch that is recorded already changes nothing:
+// it is a duplicate, or late, or forged.
+func (a *life) wake(ctx workflow.Context, w Wake) error {
+	if w.Epoch < 0 {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("epoch is %d; it must not be negative", w.Epoch), "BadWake", nil)
+	}
+	if w.Hold <= 0 && w.Cause == presence.Alarm {
+		w.Hold = a.state.Settings.AlarmHold
+	}
+	if w.Epoch == 0 {
+		request := activities.RouseRequest{Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx), Lock: a.state.Settings.WakeLock}
+		if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx, &w); err != nil {
+			return err
+		}
+	}
+	if w.Epoch <= a.state.Epoch {
+		return nil
+	}
+	a.record(ctx, w)
+	return nil
+}
+
+// record notes a wake and passes it on to the dream.
+func (a *life) record(ctx workflow.Context, w Wake) {
+	now := workflow.Now(ctx)
+	a.state.Epoch, a.state.Wake, a.state.LastActive, a.state.LastWoken = w.Epoch, &w, now, nil
+	a.state.Wakes++
+	event := circadian.Connect
+	switch w.Cause {
+	case presence.Alarm:
+		event = circadian.Alarm
+		a.state.Alarms++
+	case presence.Operator:
+		event = circadian.Operator
+	case presence.Knock:
+	}
+	a.changed = true
+	if hold := w.Hold; hold > 0 {
+		a.state.Until = now.Add(hold)
+	} else {
+		a.state.Until = now.Add(a.visits())
+	}
+	state, err := circadian.Step(circadian.State(a.state.State), event)
+	if err != nil || string(state) == a.state.State {
+		return
+	}
+	dreaming := a.state.State == Dreaming
+	a.state.State, a.state.Since = string(state), now
+	if !dreaming || a.state.Dream == nil {
+		a.ready(ctx)
+		return
+	}
+	woken := *a.state.Dream
+	a.state.LastWoken = &woken
+	workflow.SignalExternalWorkflow(ctx, woken.Workflow, woken.Run, SignalWake, w) // its answer is the end of the sitting
+}
+
+// visits is how long a visit counts that does not say.
+func (a *life) visits() time.Duration {
+	if a.state.Settings.ClientTimeout > 0 {
+		return a.state.Settings.ClientTimeout
+	}
+	return visited
+}
+
+// missed takes in a wake that the dream heard of before the agent's life did: by the bell, or from another client.
+func (a *life) missed(ctx workflow.Context, ended Ended) {
+	if ended.Epoch <= a.state.Epoch {
+		return
+	}
+	woken := *a.state.Dream
+	a.record(ctx, Wake{Epoch: ended.Epoch, Cause: ended.Cause})
+	a.state.LastWoken = &woken
+	if a.state.State == Waking {
+		a.ready(ctx)
+	}
+}
+
+// ready makes a waking agent awake.
+func (a *life) ready(ctx workflow.Context) {
+	if state, err := circadian.Step(circadian.State(a.state.State), circadian.Ready); err == nil {
+		a.state.State, a.state.Since, a.changed = string(state), workflow.Now(ctx), true
+	}
+}
+
+// settle does what the state asks for now: a waking agent whose dream is put down, or does not answer, is awake; an awake one
+// that nobody holds any more sleeps.
+func (a *life) settle(ctx workflow.Context, rang bool) {
+	now := workflow.Now(ctx)
+	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
+		a.ready(ctx)
+	}
+	if a.state.State == Awake && a.state.Greeted < a.state.Epoch {
+		a.greet(ctx, now)
+	}
+	if a.state.State == Awake && (rang || !a.state.Until.After(now)) {
+		a.lookAround(ctx, now)
+	}
+}
+
+// greet announces that the agent is awake. Nobody waits for it.
+func (a *life) greet(ctx workflow.Context, now time.Time) {
+	request := activities.GreetRequest{Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now}
+	if a.state.Wake != nil {
+		request.Cause = string(a.state.Wake.Cause)
+	}
+	if a.state.LastWoken != nil {
+		request.Dream = a.state.LastWoken.Dream
+	}
+	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, nil); err != nil {
+		workflow.GetLogger(ctx).Warn("the wake could not be announced", "error", err)
+	}
+	a.state.Greeted = request.Epoch
+}
+
+// lookAround asks who is still connected (decision 7): a replica that died leaves no agent awake for ever.
+func (a *life) lookAround(ctx workflow.Context, now time.Time) {
+	if b := a.state.Dream; b != nil { // left behind when the agent woke; it says when it is over, or it is gone
+		a.lookAtDream(ctx)
+	}
+	var found activities.LookResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "who is connected"), "Bed.Look", activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
+	if err != nil {
+		a.state.Until = now.Add(a.visits())
+		return
+	}
+	if found.Epoch > a.state.Epoch { // a wake that nobody could tell us
+		last := found.Last
+		a.state.Epoch, a.state.Wake = found.Epoch, &last
+		a.state.Wakes++
+	}
+	if found.Until.After(now) || a.state.Dream != nil {
+		a.state.Until = later(found.Until, now.Add(time.Second))
+		return
+	}
+	if state, err := circadian.Step(circadian.Awake, circadian.Left); err == nil {
+		a.state.State, a.changed = string(state), true
+		a.state.LastActive = later(a.state.LastActive, found.Seen)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
