@@ -18,7 +18,11 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 	var receipt memory.Receipt
 	p, err := prepareWrite(w)
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		write := s.write
+		if w.Late {
+			write = s.hurry
+		}
+		err = write(ctx, func(d deal) error {
 			var err error
 			receipt, err = s.commit(d, p)
 			return err
@@ -50,6 +54,9 @@ func prepareWrite(w memory.Write) (prepared, error) {
 	if strings.HasPrefix(p.Cause, undoCause) {
 		return p, fmt.Errorf("cause %q begins with %q, which only Undo may write", p.Cause, undoCause)
 	}
+	if err := checkWaking(w); err != nil {
+		return p, err
+	}
 	var err error
 	if p.add, err = rows(w.Agent, w.Add); err != nil {
 		return p, err
@@ -72,7 +79,7 @@ func prepareWrite(w memory.Write) (prepared, error) {
 
 func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	var r memory.Receipt
-	if err := d.fenced(p.Agent, p.Fence); err != nil {
+	if err := d.fenced(p.Agent, p.Fence, p.Late); err != nil {
 		return r, err
 	}
 	now := s.stamp()
@@ -128,6 +135,11 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 			return r, err
 		}
 	}
+	if p.Waking != nil {
+		if err := d.foresee(p.Agent, p.Fence, *p.Waking); err != nil {
+			return r, err
+		}
+	}
 	for _, e := range p.Events {
 		if err := d.appendEvent(e, &l.seq); err != nil {
 			return r, fmt.Errorf("event %s: %w", e.ID, err)
@@ -150,20 +162,4 @@ func (d deal) appendEvent(e event.Event, seq *int64) error {
 		ON CONFLICT (agent, id) DO NOTHING`, e.Agent, *seq+1, e.ID, e.Schema, e.Subsystem, e.Dream, e.Type, date(e.At), data)
 	*seq += n
 	return err
-}
-
-// fenced refuses a write of a sitting that does not hold the slot.
-func (d deal) fenced(agent string, f memory.Fence) error {
-	if f == (memory.Fence{}) {
-		return nil
-	}
-	slot, err := d.slot(agent)
-	if err != nil {
-		return err
-	}
-	if slot.Fence != f {
-		return fmt.Errorf("dream %q run %q does not hold the slot, dream %q run %q does: %w",
-			f.Dream, f.Run, slot.Dream, slot.Run, memory.ErrFenced)
-	}
-	return nil
 }

@@ -46,6 +46,16 @@ func TestTheStoreOnAFileKeepsThePromisesOfMemory(t *testing.T) {
 	memorytest.Run(t, func(t *testing.T) memory.Store { return onFile(t) })
 }
 
+func TestTheStoreKeepsThePromisesOfFeeds(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memorytest.RunFeeds(t, func(t *testing.T) memorytest.FeedStore { return open(t) })
+		})
+	}
+}
+
 func TestTwoHandlesOnOneFileAreOneMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return onOneFile(t) })

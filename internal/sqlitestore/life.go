@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -12,19 +13,26 @@ import (
 
 // Affect is the agent's newest.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
-	a := dream.Affect{Cause: "new"}
+	var a dream.Affect
 	err := s.read(ctx, func(d deal) error {
-		var body []byte
-		found, err := d.one("SELECT body FROM affects WHERE agent = ? ORDER BY number DESC LIMIT 1", []any{agent}, &body)
-		if err != nil || !found {
-			return err
-		}
-		return json.Unmarshal(body, &a)
+		var err error
+		a, err = d.affect(agent)
+		return err
 	})
 	if err != nil {
 		return dream.Affect{}, fmt.Errorf("affect of %s: %w", agent, err)
 	}
 	return a, nil
+}
+
+func (d deal) affect(agent string) (dream.Affect, error) {
+	a := dream.Affect{Cause: "new"}
+	var body []byte
+	found, err := d.one("SELECT body FROM affects WHERE agent = ? ORDER BY number DESC LIMIT 1", []any{agent}, &body)
+	if err != nil || !found {
+		return a, err
+	}
+	return a, json.Unmarshal(body, &a)
 }
 
 // putAffect adds to the history of affect, so that a dream's part in it can be undone.
@@ -62,11 +70,16 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 // PutNote keeps the first value of a key.
 func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
 	kept := []byte{}
-	err := s.write(ctx, func(d deal) error {
+	late := strings.HasPrefix(key, memory.LateNote)
+	write := s.write
+	if late {
+		write = s.hurry
+	}
+	err := write(ctx, func(d deal) error {
 		if agent == "" || key == "" {
 			return errors.New("agent and key must not be empty")
 		}
-		if err := d.fenced(agent, f); err != nil {
+		if err := d.fenced(agent, f, late); err != nil {
 			return err
 		}
 		if _, err := d.exec("INSERT INTO notes (agent, dream, name, value) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

@@ -104,13 +104,16 @@ func (d deal) each(query string, args []any, row func(scan func(...any) error) e
 	return rows.Err()
 }
 
-// writing lends the one connection that writes.
-func (s *Store) writing(ctx context.Context, do func(*line) error) error {
-	l, err := s.take(ctx, s.writer)
+// writing lends the one connection that writes, to the urgent first.
+func (s *Store) writing(ctx context.Context, urgent bool, do func(*line) error) error {
+	if err := s.opened(ctx); err != nil {
+		return err
+	}
+	l, err := s.writer.take(ctx, s.closed, urgent)
 	if err != nil {
 		return err
 	}
-	defer func() { s.writer <- l }()
+	defer func() { s.writer.give(l) }()
 	if s.private {
 		s.gate.Lock()
 		defer s.gate.Unlock()
@@ -122,9 +125,14 @@ func (s *Store) writing(ctx context.Context, do func(*line) error) error {
 // ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be a
 // question of timing.
 func (s *Store) write(ctx context.Context, do func(deal) error) error {
-	err := s.writing(ctx, func(l *line) error {
+	err := s.writing(ctx, false, func(l *line) error {
 		return l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(deal{l, context.WithoutCancel(ctx)}) })
 	})
+	return s.explain(err)
+}
+
+// explain says what a busy file means.
+func (s *Store) explain(err error) error {
 	if busy(err) {
 		return fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)
 	}
@@ -133,7 +141,7 @@ func (s *Store) write(ctx context.Context, do func(deal) error) error {
 
 // read runs do over one snapshot of the file.
 func (s *Store) read(ctx context.Context, do func(deal) error) error {
-	l, err := s.take(ctx, s.readers)
+	l, err := s.reader(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,17 +185,22 @@ func (d deal) rollback() error {
 	return nil
 }
 
-func (s *Store) take(ctx context.Context, from chan *line) (*line, error) {
-	if err := ctx.Err(); err != nil {
+// opened refuses a context that has ended and a store that is closed.
+func (s *Store) opened(ctx context.Context) error {
+	select {
+	case <-s.closed:
+		return ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+func (s *Store) reader(ctx context.Context) (*line, error) {
+	if err := s.opened(ctx); err != nil {
 		return nil, err
 	}
 	select {
-	case <-s.closed:
-		return nil, ErrClosed
-	default:
-	}
-	select {
-	case l := <-from:
+	case l := <-s.readers:
 		return l, nil
 	case <-s.closed:
 		return nil, ErrClosed

@@ -47,9 +47,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	return nil
 }
 
-// refuse looks at the file before anything in it is changed.
+// refuse looks at the file before anything in it is changed, in one transaction: another process may be making its tables.
 func (s *Store) refuse(ctx context.Context, newest int) error {
-	return s.peek(ctx, func(d deal) error {
+	look := func(d deal) error {
 		var id, tables, version int64
 		if _, err := d.one("PRAGMA application_id", nil, &id); err != nil {
 			return err
@@ -67,7 +67,8 @@ func (s *Store) refuse(ctx context.Context, newest int) error {
 			return fmt.Errorf("the file has schema %d and this program knows schemas up to %d; use the newer program that wrote it", version, newest)
 		}
 		return nil
-	})
+	}
+	return s.peek(ctx, func(d deal) error { return d.within(ctx, "BEGIN", func() error { return look(d) }) })
 }
 
 // startLog turns the write-ahead log on. SQLite does not wait for other processes here, so this does.
@@ -100,7 +101,7 @@ func (s *Store) startLog(ctx context.Context) error {
 
 // peek uses the writing connection outside any transaction.
 func (s *Store) peek(ctx context.Context, do func(deal) error) error {
-	return s.writing(ctx, func(l *line) error { return do(deal{l, ctx}) })
+	return s.writing(ctx, false, func(l *line) error { return do(deal{l, ctx}) })
 }
 
 func (s *Store) step(ctx context.Context, version int, script string) error {

@@ -3,6 +3,7 @@ package sqlitestore_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
@@ -203,15 +206,10 @@ func TestAContextThatHasEndedWritesNothing(t *testing.T) {
 
 func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "oneiros.db")
-	first, err := os.ReadFile("schema/0001.sql")
-	require.NoError(t, err)
-	db := raw(t, path)
-	do(t, db, string(first), "PRAGMA application_id = 0x6f6e6569", "PRAGMA user_version = 1",
+	s := open(t, before(t, 1,
 		`INSERT INTO slots VALUES ('agent-echo', 'd1', 'r1', 'w', '2026-03-01T06:00:00Z')`,
 		`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
-			VALUES ('d1/s', 1, 'echo', 'd1', 'onset', 'm', '2026-03-01', '[]', 5, 5, 'open', '2026-03-01T06:00:00Z')`)
-	s := open(t, path)
+			VALUES ('d1/s', 1, 'echo', 'd1', 'onset', 'm', '2026-03-01', '[]', 5, 5, 'open', '2026-03-01T06:00:00Z')`))
 	slots, err := s.Slots(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]memory.Slot{echo: {Fence: memory.Fence{Dream: "d1", Run: "r1"}, Workflow: "w", Since: dawn}}, slots)
@@ -219,4 +217,46 @@ func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 	_, kept, err := s.Answer(t.Context(), "d1/s")
 	require.NoError(t, err)
 	require.True(t, kept)
+}
+
+// before makes a file of an older schema with some rows.
+func before(t *testing.T, schema int, rows ...string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "oneiros.db")
+	db := raw(t, path)
+	for n := range schema {
+		script, err := os.ReadFile(fmt.Sprintf("schema/%04d.sql", n+1))
+		require.NoError(t, err)
+		do(t, db, string(script))
+	}
+	do(t, db, append([]string{"PRAGMA application_id = 0x6f6e6569", fmt.Sprint("PRAGMA user_version = ", schema)}, rows...)...)
+	return path
+}
+
+func TestADreamOfAFileWithoutPresenceIsWokenLikeAnyOther(t *testing.T) {
+	t.Parallel()
+	s := open(t, before(t, 2, `INSERT INTO slots VALUES ('agent-echo', 'd1', 'r1', 'w', '2026-03-01T06:00:00Z', 'c')`,
+		`INSERT INTO notes VALUES ('agent-echo', 'd1', 'plan', X'01')`))
+	f := memory.Fence{Dream: "d1", Run: "r1"}
+	slots, err := s.Slots(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string]memory.Slot{echo: {Fence: f, Workflow: "w", Cluster: "c", Since: dawn}}, slots)
+	standing, err := s.Standing(t.Context(), echo, dawn)
+	require.NoError(t, err)
+	require.Zero(t, standing)
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5}}})
+	require.NoError(t, err)
+	a, err := s.Arrive(t.Context(), presence.Visit{Agent: echo, Client: "web", Cause: presence.Knock, Now: dawn, For: time.Minute})
+	require.NoError(t, err)
+	require.True(t, a.Raised)
+	require.Equal(t, "d1", a.Dream)
+	require.Equal(t, .5, a.Affect.Pleasure)
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f})
+	require.ErrorIs(t, err, memory.ErrWoken)
+	kept, err := s.Note(t.Context(), echo, "d1", "plan")
+	require.NoError(t, err)
+	require.Equal(t, []byte{1}, kept)
+	feeds, err := s.Feeds(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, feeds)
 }

@@ -11,24 +11,21 @@ import (
 // TakeSlot takes, confirms or steals the agent's dreaming slot.
 func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
 	got := want
-	got.Since = want.Since.UTC().Round(0)
+	got.Since = plain(want.Since)
 	err := s.write(ctx, func(d deal) error {
-		if agent == "" || want.Fence == (memory.Fence{}) {
+		if agent == "" || want.Same(memory.Fence{}) {
 			return errors.New("agent and fence must not be empty")
 		}
 		held, err := d.slot(agent)
 		if err != nil {
 			return err
 		}
-		switch held.Fence {
-		case want.Fence:
+		switch {
+		case held.Same(want.Fence):
 			got = held
 			return nil
-		case memory.Fence{}, steal:
-			_, err := d.exec(`INSERT INTO slots (agent, dream, run, workflow, cluster, since) VALUES (?, ?, ?, ?, ?, ?)
-				ON CONFLICT (agent) DO UPDATE SET dream = excluded.dream, run = excluded.run, workflow = excluded.workflow,
-				cluster = excluded.cluster, since = excluded.since`,
-				agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since))
+		case held.Same(memory.Fence{}), held.Same(steal):
+			got.Epoch, err = d.lieDown(agent, want)
 			return err
 		default:
 			got = held
@@ -42,6 +39,26 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 		return got, fmt.Errorf("take the dreaming slot of %s: %w", agent, err)
 	}
 	return got, nil
+}
+
+// lieDown gives the slot to a sitting, unless somebody holds the agent awake, and tells the agent's epoch.
+func (d deal) lieDown(agent string, want memory.Slot) (int64, error) {
+	v, err := d.vigil(agent)
+	if err != nil {
+		return 0, err
+	}
+	until, err := d.until(agent, v)
+	if err != nil {
+		return 0, err
+	}
+	if until.After(want.Since) {
+		return 0, fmt.Errorf("the agent is kept awake until %s: %w", date(until), memory.ErrAwake)
+	}
+	_, err = d.exec(`INSERT INTO slots (agent, dream, run, workflow, cluster, since, epoch) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent) DO UPDATE SET dream = excluded.dream, run = excluded.run, workflow = excluded.workflow,
+		cluster = excluded.cluster, since = excluded.since, epoch = excluded.epoch, mood = NULL`,
+		agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since), v.epoch)
+	return v.epoch, err
 }
 
 // FreeSlot frees the slot if the fence holds it.
@@ -60,10 +77,10 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 	slots := map[string]memory.Slot{}
 	err := s.read(ctx, func(d deal) error {
-		return d.each("SELECT agent, dream, run, workflow, cluster, since FROM slots", nil, func(scan func(...any) error) error {
+		return d.each("SELECT agent, dream, run, workflow, cluster, since, epoch FROM slots", nil, func(scan func(...any) error) error {
 			var agent, since string
 			var slot memory.Slot
-			if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since); err != nil {
+			if err := scan(&agent, &slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since, &slot.Epoch); err != nil {
 				return err
 			}
 			var err error
@@ -82,8 +99,8 @@ func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 func (d deal) slot(agent string) (memory.Slot, error) {
 	var slot memory.Slot
 	var since string
-	found, err := d.one("SELECT dream, run, workflow, cluster, since FROM slots WHERE agent = ?", []any{agent},
-		&slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since)
+	found, err := d.one("SELECT dream, run, workflow, cluster, since, epoch FROM slots WHERE agent = ?", []any{agent},
+		&slot.Dream, &slot.Run, &slot.Workflow, &slot.Cluster, &since, &slot.Epoch)
 	if err != nil || !found {
 		return memory.Slot{}, err
 	}

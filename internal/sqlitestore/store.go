@@ -1,4 +1,4 @@
-// Package sqlitestore keeps memory, events and the ledger of a deployment in one SQLite file.
+// Package sqlitestore keeps memory, events, the ledger and who is awake of a deployment in one SQLite file.
 package sqlitestore
 
 import (
@@ -12,14 +12,18 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// One Store keeps all three promises in one file.
+// One Store keeps all promises in one file.
 var (
 	_ memory.Store = (*Store)(nil)
 	_ purse.Ledger = Ledger{}
 	_ fabric.Log   = (*Store)(nil)
+
+	_ presence.Store = (*Store)(nil)
+	_ memory.Feeds   = (*Store)(nil)
 )
 
 // ErrClosed is returned by every method of a closed store.
@@ -32,9 +36,11 @@ type Store struct {
 	set     settings
 	writeDB *sql.DB
 	readDB  *sql.DB
-	writer  chan *line // capacity 1
+	writer  lane
+	errands errands
 	readers chan *line
-	lines   int          // connections that hang on the two hooks
+	lines   int          // reading connections
+	written bool         // the writing connection was made
 	private bool         // in memory: nobody else can hold it
 	gate    sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
 	near    shelf
@@ -97,17 +103,23 @@ func (s *Store) open(ctx context.Context) error {
 	if s.readDB, err = sql.Open("sqlite", read); err != nil {
 		return err
 	}
-	s.writer, s.readers = make(chan *line, 1), make(chan *line, s.set.readers)
-	if err := s.hang(ctx, s.writeDB, s.writer); err != nil {
+	l, err := newLine(ctx, s.writeDB)
+	if err != nil {
 		return err
 	}
+	s.writer.give(l)
+	s.written = true
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
+	s.readers = make(chan *line, s.set.readers)
 	for range s.set.readers {
-		if err := s.hang(ctx, s.readDB, s.readers); err != nil {
+		l, err := newLine(ctx, s.readDB)
+		if err != nil {
 			return err
 		}
+		s.readers <- l
+		s.lines++
 	}
 	s.near.limit = s.set.shelfCap
 	if !s.private {
@@ -116,29 +128,20 @@ func (s *Store) open(ctx context.Context) error {
 	return err
 }
 
-// hang adds a connection to the writer's or the readers' hook.
-func (s *Store) hang(ctx context.Context, db *sql.DB, hook chan *line) error {
-	l, err := newLine(ctx, db)
-	if err != nil {
-		return err
-	}
-	hook <- l
-	s.lines++
-	return nil
-}
-
 // Close waits for writes and reads under way, then lets go of the file. Closing twice is harmless.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
-		close(s.closed)
-		for range s.lines {
-			select {
-			case l := <-s.readers:
-				err = errors.Join(err, l.close())
-			case l := <-s.writer:
-				err = errors.Join(err, l.close())
+		s.errands.shut(s.closed)
+		if s.written {
+			l, fault := s.writer.take(context.Background(), nil, false)
+			if fault == nil {
+				fault = l.close()
 			}
+			err = errors.Join(err, fault)
+		}
+		for range s.lines {
+			err = errors.Join(err, (<-s.readers).close())
 		}
 		err = errors.Join(err, s.bell.close())
 		for _, db := range []*sql.DB{s.readDB, s.writeDB} {

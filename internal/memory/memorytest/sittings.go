@@ -27,6 +27,8 @@ var sittings = []clause{
 	{"OnlyOneOfManyTakesTheSlot", oneOfMany},
 	{"AWriteWithoutTheSlotIsFenced", writeIsFenced},
 	{"ANoteKeepsItsFirstValue", noteKeepsFirst},
+	{"NotesAreReadByTheBeginningOfTheirKeys", notesByPrefix},
+	{"NotesAreDroppedByKey", notesDroppedByKey},
 }
 
 func affectIsNeutral(t *testing.T, s memory.Store) {
@@ -174,4 +176,61 @@ func noteKeepsFirst(t *testing.T, s memory.Store) {
 	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream))
 	_, err = s.Note(t.Context(), echo, f.Dream, "plan")
 	require.ErrorIs(t, err, memory.ErrNotFound)
+}
+
+// noted keeps a note under each key, which is its value too.
+func noted(t *testing.T, s memory.Store, f memory.Fence, keys ...string) map[string][]byte {
+	t.Helper()
+	notes := map[string][]byte{}
+	for _, key := range keys {
+		_, err := s.PutNote(t.Context(), echo, f, key, []byte(key))
+		require.NoError(t, err)
+		notes[key] = []byte(key)
+	}
+	return notes
+}
+
+func notes(t *testing.T, s memory.Store, dreamID, prefix string) map[string][]byte {
+	t.Helper()
+	found, err := s.Notes(t.Context(), echo, dreamID, prefix)
+	require.NoError(t, err)
+	require.NotNil(t, found)
+	return found
+}
+
+func notesByPrefix(t *testing.T, s memory.Store) {
+	f := sleep(t, s, "echo/0001")
+	all := noted(t, s, f, "snapshot/1", "snapshot/2", "snapshot", "Snapshot/3", "snap%hot/4", "snap*/5", "ähre/1", "ähre", "plan")
+	require.Equal(t, all, notes(t, s, f.Dream, ""))
+	require.Equal(t, map[string][]byte{"snapshot/1": all["snapshot/1"], "snapshot/2": all["snapshot/2"]}, notes(t, s, f.Dream, memory.LateNote))
+	for prefix, n := range map[string]int{"snap": 5, "snap%": 1, "snap*": 1, "sn_p": 0, "S": 1, "ä": 2, "ähre/": 1, "plan": 1, "plans": 0, "[p]": 0} {
+		require.Len(t, notes(t, s, f.Dream, prefix), n, prefix)
+	}
+	require.Empty(t, notes(t, s, "echo/0002", ""))
+	wakeUp(t, s, f)
+	other := sleep(t, s, "echo/0002")
+	noted(t, s, other, "snapshot/9")
+	require.Len(t, notes(t, s, f.Dream, memory.LateNote), 2, "a dream reads its own")
+	_, err := s.PutNote(t.Context(), echo, other, "empty", nil)
+	require.NoError(t, err)
+	require.Contains(t, notes(t, s, other.Dream, "e"), "empty")
+	elsewhere, err := s.Notes(t.Context(), "agent-vega", f.Dream, "")
+	require.NoError(t, err)
+	require.Empty(t, elsewhere)
+}
+
+func notesDroppedByKey(t *testing.T, s memory.Store) {
+	f := sleep(t, s, "echo/0001")
+	all := noted(t, s, f, "snapshot/1", "snapshot/2", "snapshot/3", "plan")
+	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream, "snapshot/1", "snapshot/3", "never kept"))
+	require.Equal(t, map[string][]byte{"snapshot/2": all["snapshot/2"], "plan": all["plan"]}, notes(t, s, f.Dream, ""))
+	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream, "snapshot/")) // a key, not the beginning of one
+	require.NoError(t, s.DropNotes(t.Context(), echo, "echo/0002"))
+	require.NoError(t, s.DropNotes(t.Context(), "agent-vega", f.Dream))
+	require.Len(t, notes(t, s, f.Dream, ""), 2)
+	kept, err := s.PutNote(t.Context(), echo, f, "snapshot/1", []byte("anew"))
+	require.NoError(t, err)
+	require.Equal(t, "anew", string(kept), "what was dropped may be kept anew")
+	require.NoError(t, s.DropNotes(t.Context(), echo, f.Dream))
+	require.Empty(t, notes(t, s, f.Dream, ""))
 }

@@ -30,6 +30,17 @@ func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 	}
 }
 
+// RunFeeds holds a store that keeps feeds beside memory to what it promises of them.
+func RunFeeds(t *testing.T, open func(t *testing.T) FeedStore) {
+	t.Helper()
+	for _, c := range feeds {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, open(t))
+		})
+	}
+}
+
 // RunShared holds two handles on one deployment, as two processes have them, to one memory.
 func RunShared(t *testing.T, open func(t *testing.T) (one, other memory.Store)) {
 	t.Helper()

@@ -1,0 +1,110 @@
+package sqlitestore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// Arrive grants or renews a lease and raises the epoch when the agent was not awake or still dreams.
+func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
+	var a presence.Arrival
+	err := v.Validate()
+	if err == nil {
+		v.Now = plain(v.Now)
+		err = s.hurry(ctx, func(d deal) error {
+			var err error
+			a, err = d.arrive(v)
+			return err
+		})
+	}
+	if err != nil {
+		return presence.Arrival{}, fmt.Errorf("visit of %q to %s: %w", v.Client, v.Agent, err)
+	}
+	return a, nil
+}
+
+func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
+	var a presence.Arrival
+	v, err := d.vigil(visit.Agent)
+	if err != nil {
+		return a, err
+	}
+	until, err := d.until(visit.Agent, v)
+	if err != nil {
+		return a, err
+	}
+	slot, err := d.slot(visit.Agent)
+	if err != nil {
+		return a, err
+	}
+	dreams := !slot.Same(memory.Fence{}) && slot.Epoch >= v.epoch
+	a.Raised = dreams || !until.After(visit.Now)
+	if err := d.lease(visit); err != nil {
+		return a, err
+	}
+	v.lock, v.seen = later(v.lock, visit.Now.Add(visit.Lock)), later(v.seen, visit.Now)
+	if a.Raised {
+		if err := d.raise(&v, visit, slot.Dream); err != nil {
+			return a, err
+		}
+	}
+	a.Wake = *v.last
+	return a, d.setVigil(visit.Agent, v)
+}
+
+// lease grants or renews, and drops what has ended.
+func (d deal) lease(v presence.Visit) error {
+	if _, err := d.exec("DELETE FROM leases WHERE agent = ? AND until <= ?", v.Agent, nanos(v.Now)); err != nil {
+		return err
+	}
+	_, err := d.exec(`INSERT INTO leases (agent, client, cause, since, until) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (agent, client) DO UPDATE SET cause = excluded.cause, until = max(until, excluded.until)`,
+		v.Agent, v.Client, string(v.Cause), nanos(v.Now), nanos(v.Now.Add(v.For)))
+	return err
+}
+
+// raise makes a wake of what the knock finds, which is then used up.
+func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
+	now, err := d.affect(visit.Agent)
+	if err != nil {
+		return err
+	}
+	v.epoch++
+	w := presence.Wake{
+		Agent: visit.Agent, Epoch: v.epoch, Cause: visit.Cause, Client: visit.Client, At: visit.Now,
+		Dream: dreamID, Affect: now.PAD, Digest: append([]string{}, v.digest...),
+	}
+	if dreamID != "" {
+		left, err := d.moodLeft(visit.Agent)
+		if err != nil {
+			return err
+		}
+		if left != nil && visit.Cause != presence.Alarm {
+			w.Affect, w.Delta = *left, now.PAD.Distance(*left)
+			if err := d.putAffect(visit.Agent, dreamID, dream.Affect{PAD: *left, Since: visit.Now, Cause: dreamID}); err != nil {
+				return err
+			}
+		}
+	}
+	v.last, v.digest = &w, nil
+	return nil
+}
+
+// moodLeft takes the affect that the dream would leave out of its slot; nil for none.
+func (d deal) moodLeft(agent string) (*mood.PAD, error) {
+	var body []byte
+	if _, err := d.one("SELECT mood FROM slots WHERE agent = ?", []any{agent}, &body); err != nil || body == nil {
+		return nil, err
+	}
+	if _, err := d.exec("UPDATE slots SET mood = NULL WHERE agent = ?", agent); err != nil {
+		return nil, err
+	}
+	var left mood.PAD
+	return &left, json.Unmarshal(body, &left)
+}

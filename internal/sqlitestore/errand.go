@@ -1,0 +1,165 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// together is how many urgent steps share one transaction at most: enough that a thousand knocks cost eight commits, few
+// enough that the first of them are not kept waiting by the last.
+const together = 128
+
+// errand is an urgent step: a visit, a departure, the last words of a sitting that was woken.
+type errand struct {
+	do    func(deal) error
+	state atomic.Int32 // waiting, begun or withdrawn
+	err   error
+	done  chan struct{}
+}
+
+const (
+	waiting int32 = iota
+	begun
+	withdrawn
+)
+
+// errands are the urgent steps that wait for the writing connection. One goroutine runs while there are any, and takes
+// all that have come, in order, into one durable transaction.
+type errands struct {
+	mu      sync.Mutex
+	queue   []*errand
+	running bool
+	served  sync.WaitGroup
+}
+
+// hurry is write for a step that must not queue behind ordinary ones. Simultaneous steps share a transaction; one that
+// fails undoes nothing of the others. The wait ends with ctx; a step that has begun runs to its end.
+func (s *Store) hurry(ctx context.Context, do func(deal) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	e := &errand{do: do, done: make(chan struct{})}
+	if !s.errands.add(e, s.closed, s.serve) {
+		return ErrClosed
+	}
+	select {
+	case <-e.done:
+		return e.err
+	case <-ctx.Done():
+		if e.state.CompareAndSwap(waiting, withdrawn) {
+			return ctx.Err()
+		}
+		<-e.done
+		return e.err
+	}
+}
+
+// add queues an errand and starts the goroutine that serves it; false when the store is closed.
+func (q *errands) add(e *errand, closed <-chan struct{}, serve func()) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	select {
+	case <-closed:
+		return false
+	default:
+	}
+	q.queue = append(q.queue, e)
+	if !q.running {
+		q.running = true
+		q.served.Go(serve)
+	}
+	return true
+}
+
+// begin takes up to n errands from the queue that nobody has withdrawn.
+func (q *errands) begin(n int) []*errand {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var batch []*errand
+	for len(q.queue) > 0 && len(batch) < n {
+		e := q.queue[0]
+		q.queue[0] = nil
+		q.queue = q.queue[1:]
+		if e.state.CompareAndSwap(waiting, begun) {
+			batch = append(batch, e)
+		}
+	}
+	return batch
+}
+
+// rest says whether the queue is empty, and that nobody serves it any more when it is.
+func (q *errands) rest() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue) > 0 {
+		return false
+	}
+	q.queue, q.running = nil, false
+	return true
+}
+
+// serve runs until no errand waits.
+func (s *Store) serve() {
+	for !s.errands.rest() {
+		var batch []*errand
+		err := s.writing(context.Background(), true, func(l *line) error {
+			return l.within(context.Background(), "BEGIN IMMEDIATE", func() error {
+				batch = s.errands.begin(together)
+				return deal{l, context.Background()}.all(batch)
+			})
+		})
+		if batch == nil && err != nil { // no transaction began
+			batch = s.errands.begin(math.MaxInt)
+		}
+		for _, e := range batch {
+			if err != nil {
+				e.err = s.explain(err)
+			}
+			close(e.done)
+		}
+	}
+}
+
+// shut closes the store to errands and waits until those that came before are done or refused.
+func (q *errands) shut(closed chan struct{}) {
+	q.mu.Lock()
+	close(closed)
+	q.mu.Unlock()
+	q.served.Wait()
+}
+
+// all does every errand of a batch, each behind a savepoint of its own when there are several. The error ends the whole
+// transaction.
+func (d deal) all(batch []*errand) error {
+	if len(batch) == 1 {
+		return batch[0].attempt(d)
+	}
+	for _, e := range batch {
+		if _, err := d.exec("SAVEPOINT errand"); err != nil {
+			return err
+		}
+		if e.err = e.attempt(d); e.err != nil {
+			if _, err := d.exec("ROLLBACK TO errand"); err != nil {
+				return errors.Join(e.err, err)
+			}
+		}
+		if _, err := d.exec("RELEASE errand"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attempt does one errand. A panic in it must not take the others with it.
+func (e *errand) attempt(d deal) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("a defect: %v", fault)
+		}
+	}()
+	return e.do(d)
+}

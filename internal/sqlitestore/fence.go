@@ -1,0 +1,82 @@
+package sqlitestore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// fenced refuses a write of a sitting that does not hold the slot, or that was woken. Last words may come after the wake.
+func (d deal) fenced(agent string, f memory.Fence, late bool) error {
+	if f == (memory.Fence{}) {
+		return nil
+	}
+	var holder memory.Fence
+	var epoch int64
+	if _, err := d.one(`SELECT coalesce(s.dream, ''), coalesce(s.run, ''), coalesce(p.epoch, 0) FROM (SELECT ? AS agent) AS a
+		LEFT JOIN slots AS s ON s.agent = a.agent LEFT JOIN presences AS p ON p.agent = a.agent`, []any{agent},
+		&holder.Dream, &holder.Run, &epoch); err != nil {
+		return err
+	}
+	if !holder.Same(f) || f.Same(memory.Fence{}) {
+		return fmt.Errorf("dream %q run %q does not hold the slot, dream %q run %q does: %w",
+			f.Dream, f.Run, holder.Dream, holder.Run, memory.ErrFenced)
+	}
+	if epoch > f.Epoch && !late {
+		return fmt.Errorf("the sitting of dream %q began at epoch %d and the agent's is %d: %w", f.Dream, f.Epoch, epoch, memory.ErrWoken)
+	}
+	return nil
+}
+
+// checkWaking refuses what no knock could find.
+func checkWaking(w memory.Write) error {
+	if w.Late && (w.Affect != nil || w.Waking != nil) {
+		return errors.New("a late write sets neither affect nor what a knock would find: the wake has fixed both")
+	}
+	if w.Waking == nil || w.Waking.Mood == nil {
+		return nil
+	}
+	if w.Fence == (memory.Fence{}) {
+		return errors.New("a mood that a knock would leave goes with the dreaming slot; this write names no dream")
+	}
+	return w.Waking.Mood.Validate()
+}
+
+// foresee keeps what a knock would find.
+func (d deal) foresee(agent string, f memory.Fence, w memory.Waking) error {
+	if f != (memory.Fence{}) {
+		var affect any
+		if w.Mood != nil {
+			body, err := json.Marshal(w.Mood)
+			if err != nil {
+				return err
+			}
+			affect = string(body)
+		}
+		if _, err := d.exec("UPDATE slots SET mood = ? WHERE agent = ?", affect, agent); err != nil {
+			return err
+		}
+	}
+	if len(w.Digest) == 0 {
+		return nil
+	}
+	v, err := d.vigil(agent)
+	if err != nil {
+		return err
+	}
+	v.digest = newest(v.digest, w.Digest)
+	return d.setVigil(agent, v)
+}
+
+// newest adds entries to a digest, each once and where it was named last, and keeps the newest.
+func newest(digest, more []string) []string {
+	for _, id := range more {
+		digest = slices.DeleteFunc(digest, func(known string) bool { return known == id })
+		digest = append(digest, id)
+	}
+	return digest[max(0, len(digest)-presence.Digested):]
+}

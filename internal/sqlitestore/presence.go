@@ -1,0 +1,150 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// Depart ends a client's lease.
+func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Standing, error) {
+	var st presence.Standing
+	err := s.hurry(ctx, func(d deal) error {
+		if agent == "" || client == "" {
+			return errors.New("agent and client must not be empty")
+		}
+		if lock < 0 {
+			return fmt.Errorf("lock is %v; it must not be negative", lock)
+		}
+		v, err := d.vigil(agent)
+		if err != nil {
+			return err
+		}
+		gone, err := d.exec("DELETE FROM leases WHERE agent = ? AND client = ? AND until > ?", agent, client, nanos(now))
+		if err != nil {
+			return err
+		}
+		if gone > 0 {
+			v.lock, v.seen = later(v.lock, plain(now).Add(lock)), later(v.seen, plain(now))
+			if err := d.setVigil(agent, v); err != nil {
+				return err
+			}
+		}
+		st, err = d.standing(agent, v, now)
+		return err
+	})
+	if err != nil {
+		return presence.Standing{}, fmt.Errorf("departure of %q from %s: %w", client, agent, err)
+	}
+	return st, nil
+}
+
+// Dismiss ends every lease and the lock.
+func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
+	var st presence.Standing
+	err := s.hurry(ctx, func(d deal) error {
+		if agent == "" {
+			return errors.New("agent must not be empty")
+		}
+		v, err := d.vigil(agent)
+		if err != nil || !v.known {
+			return err
+		}
+		if _, err := d.exec("DELETE FROM leases WHERE agent = ?", agent); err != nil {
+			return err
+		}
+		v.lock = time.Time{}
+		if err := d.setVigil(agent, v); err != nil {
+			return err
+		}
+		st, err = d.standing(agent, v, now)
+		return err
+	})
+	if err != nil {
+		return presence.Standing{}, fmt.Errorf("dismiss the clients of %s: %w", agent, err)
+	}
+	return st, nil
+}
+
+// Standing tells who holds the agent awake.
+func (s *Store) Standing(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
+	var st presence.Standing
+	err := s.read(ctx, func(d deal) error {
+		v, err := d.vigil(agent)
+		if err != nil {
+			return err
+		}
+		st, err = d.standing(agent, v, now)
+		return err
+	})
+	if err != nil {
+		return presence.Standing{}, fmt.Errorf("standing of %s: %w", agent, err)
+	}
+	return st, nil
+}
+
+// Epoch is the agent's newest.
+func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
+	var epoch int64
+	err := s.read(ctx, func(d deal) error {
+		_, err := d.one("SELECT epoch FROM presences WHERE agent = ?", []any{agent}, &epoch)
+		return err
+	})
+	return epoch, wrap(err, "epoch of "+agent)
+}
+
+// Told notes what the agent's workflow has recorded.
+func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
+	err := s.hurry(ctx, func(d deal) error {
+		if agent == "" {
+			return errors.New("agent must not be empty")
+		}
+		v, err := d.vigil(agent)
+		if err != nil || epoch <= v.told {
+			return err
+		}
+		if epoch > v.epoch {
+			return fmt.Errorf("epoch %d cannot have been recorded; the agent's newest is %d", epoch, v.epoch)
+		}
+		_, err = d.exec("UPDATE presences SET told = ? WHERE agent = ?", epoch, agent)
+		return err
+	})
+	return wrap(err, "note what the workflow of "+agent+" was told")
+}
+
+// Untold lists the wakes that no workflow has recorded yet.
+func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
+	untold := map[string]presence.Wake{}
+	err := s.read(ctx, func(d deal) error {
+		var agents []string
+		err := d.each("SELECT agent FROM presences INDEXED BY presences_untold WHERE told < epoch", nil, func(scan func(...any) error) error {
+			var agent string
+			err := scan(&agent)
+			agents = append(agents, agent)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, agent := range agents {
+			v, err := d.vigil(agent)
+			if err != nil {
+				return err
+			}
+			if v.last != nil {
+				untold[agent] = *v.last
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wakes that no workflow has recorded: %w", err)
+	}
+	return untold, nil
+}
+
+// plain is a time as it is kept: in UTC, without the reading of a monotonic clock.
+func plain(t time.Time) time.Time { return t.UTC().Round(0) }

@@ -1,0 +1,101 @@
+package sqlitestore
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// vigil is what the store keeps of an agent's being awake, without the leases.
+type vigil struct {
+	epoch, told int64
+	lock, seen  time.Time
+	last        *presence.Wake
+	digest      []string // ids that the next wake will tell
+	known       bool
+}
+
+func (d deal) vigil(agent string) (vigil, error) {
+	var v vigil
+	var lock, seen int64
+	var wake, digest []byte
+	var err error
+	v.known, err = d.one("SELECT epoch, told, lock, seen, wake, digest FROM presences WHERE agent = ?", []any{agent},
+		&v.epoch, &v.told, &lock, &seen, &wake, &digest)
+	if err != nil || !v.known {
+		return v, err
+	}
+	v.lock, v.seen = moment(lock), moment(seen)
+	if len(wake) > 0 {
+		v.last = &presence.Wake{}
+		if err := json.Unmarshal(wake, v.last); err != nil {
+			return v, err
+		}
+	}
+	return v, json.Unmarshal(digest, &v.digest)
+}
+
+func (d deal) setVigil(agent string, v vigil) error {
+	wake := ""
+	if v.last != nil {
+		body, err := json.Marshal(v.last)
+		if err != nil {
+			return err
+		}
+		wake = string(body)
+	}
+	if v.digest == nil {
+		v.digest = []string{}
+	}
+	digest, err := json.Marshal(v.digest)
+	if err != nil {
+		return err
+	}
+	_, err = d.exec(`INSERT INTO presences (agent, epoch, told, lock, seen, wake, digest) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent) DO UPDATE SET epoch = excluded.epoch, told = excluded.told, lock = excluded.lock, seen = excluded.seen,
+		wake = excluded.wake, digest = excluded.digest`, agent, v.epoch, v.told, nanos(v.lock), nanos(v.seen), wake, string(digest))
+	return err
+}
+
+// until is when the last lease and the lock end.
+func (d deal) until(agent string, v vigil) (time.Time, error) {
+	latest := int64(math.MinInt64)
+	_, err := d.one("SELECT coalesce(max(until), ?) FROM leases WHERE agent = ?", []any{latest, agent}, &latest)
+	return later(v.lock, moment(latest)), err
+}
+
+func (d deal) leases(agent string, now time.Time) ([]presence.Lease, error) {
+	var out []presence.Lease
+	err := d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? AND until > ? ORDER BY client", []any{agent, nanos(now)},
+		func(scan func(...any) error) error {
+			var l presence.Lease
+			var since, until int64
+			err := scan(&l.Client, &l.Cause, &since, &until)
+			l.Since, l.Until = moment(since), moment(until)
+			out = append(out, l)
+			return err
+		})
+	return out, err
+}
+
+func (d deal) standing(agent string, v vigil, now time.Time) (presence.Standing, error) {
+	leases, err := d.leases(agent, now)
+	return presence.Standing{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Told: v.told, Seen: v.seen}, err
+}
+
+// moment reads what nanos wrote of a time of our era; the zero time otherwise.
+func moment(n int64) time.Time {
+	if n == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
