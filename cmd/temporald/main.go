@@ -41,6 +41,8 @@ type options struct {
 	logLevel    string
 	allowRemote bool
 	timeSkip    bool
+	noSearch    bool // like a cluster that nobody prepared for us
+	noCommands  bool
 	parent      int
 }
 
@@ -84,6 +86,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error; the log goes to stderr")
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "let --listen name an address other machines can reach; there is no login")
 	f.BoolVar(&o.timeSkip, "time-skipping", false, "let a test ask the server to skip idle time")
+	f.BoolVar(&o.noSearch, "without-search-attributes", false, "register none of ours in a new namespace, as on a cluster that nobody prepared")
+	f.BoolVar(&o.noCommands, "without-worker-commands", false, "leave worker commands off, as Temporal does unless told")
 	f.IntVar(&o.parent, "parent-pid", 0, "stop when the process with this `pid` is gone")
 	f.BoolVar(&showVersion, "version", false, "print the version and leave")
 	if err := f.Parse(args); err != nil {

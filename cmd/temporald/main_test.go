@@ -185,6 +185,15 @@ func TestNamespaceMadeElsewhereGetsOurSearchAttributes(t *testing.T) {
 	require.Contains(t, known, "Theirs")
 }
 
+func TestAServerThatNobodyPreparedLacksWhatAForeignClusterLacks(t *testing.T) {
+	t.Parallel()
+	p := launch(t, "temporald", "--memory", "--ui-port", "-1", "--without-search-attributes", "--without-worker-commands")
+	told, err := workflowservice.NewWorkflowServiceClient(dial(t, p)).DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: "default"})
+	require.NoError(t, err)
+	require.False(t, told.GetNamespaceInfo().GetCapabilities().GetWorkerCommands())
+	require.Empty(t, knownAttributes(t, p, "default"))
+}
+
 func TestSecondServerOnOneFileIsRefused(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "temporal.db")

@@ -74,7 +74,7 @@ func start(o options) (_ *server, err error) {
 		temporal.WithStaticHosts(hosts),
 		temporal.WithLogger(logger),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
-		temporal.WithDynamicConfigClient(tuning(o.timeSkip)),
+		temporal.WithDynamicConfigClient(tuning(o)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("build the Temporal server: %w", err)
@@ -84,7 +84,7 @@ func start(o options) (_ *server, err error) {
 	}
 	s.inner = inner
 	s.address = hostPort(reachable(o.listen), o.port)
-	if err = settle(s.address, o.namespaces); err != nil {
+	if err = settle(s.address, o.namespaces, attributes(o)); err != nil {
 		return nil, err
 	}
 	s.ui, err = openScreen(o, s.address)
@@ -162,7 +162,7 @@ func configuration(o options) (*config.Config, map[primitives.ServiceName]static
 func createNamespaces(cfg *config.Config, o options) error {
 	var wanted []*sqliteschema.NamespaceConfig
 	for _, name := range o.namespaces {
-		namespace, err := sqliteschema.NewNamespaceConfig(clusterName, name, false, searchAttributes)
+		namespace, err := sqliteschema.NewNamespaceConfig(clusterName, name, false, attributes(o))
 		if err != nil {
 			return fmt.Errorf("describe namespace %s: %w", name, err)
 		}
@@ -178,7 +178,7 @@ func createNamespaces(cfg *config.Config, o options) error {
 
 // settle waits until every namespace answers and knows our search attributes, adding those that a file made by
 // another program lacks.
-func settle(address string, namespaces []string) error {
+func settle(address string, namespaces []string, attributes map[string]enumspb.IndexedValueType) error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -188,7 +188,7 @@ func settle(address string, namespaces []string) error {
 	defer func() { _ = conn.Close() }()
 	for _, namespace := range namespaces {
 		for {
-			err := settled(ctx, conn, namespace)
+			err := settled(ctx, conn, namespace, attributes)
 			if err == nil {
 				break
 			}
@@ -202,7 +202,7 @@ func settle(address string, namespaces []string) error {
 	return nil
 }
 
-func settled(ctx context.Context, conn *grpc.ClientConn, namespace string) error {
+func settled(ctx context.Context, conn *grpc.ClientConn, namespace string, attributes map[string]enumspb.IndexedValueType) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := workflowservice.NewWorkflowServiceClient(conn).ListOpenWorkflowExecutions(ctx,
@@ -215,7 +215,7 @@ func settled(ctx context.Context, conn *grpc.ClientConn, namespace string) error
 		return err
 	}
 	missing := map[string]enumspb.IndexedValueType{}
-	for name, kind := range searchAttributes {
+	for name, kind := range attributes {
 		if _, ok := known.GetCustomAttributes()[name]; !ok {
 			missing[name] = kind
 		}

@@ -18,13 +18,21 @@ var searchAttributes = map[string]enumspb.IndexedValueType{
 	"OneirosSpendMicros": enumspb.INDEXED_VALUE_TYPE_INT,
 }
 
+// attributes are those to register.
+func attributes(o options) map[string]enumspb.IndexedValueType {
+	if o.noSearch {
+		return nil
+	}
+	return searchAttributes
+}
+
 // pragmas of the file. Full, not normal: with normal a power cut may take back the last acknowledged commits, and a
 // wake that was recorded must stay recorded. It costs about 1 ms a signal (measured 3.4 against 2.5 ms) and a quarter
 // of the throughput (111 against 150 workflows/s).
 var pragmas = map[string]string{"journal_mode": "wal", "synchronous": "full", "busy_timeout": "5000"}
 
 // tuning is the dynamic configuration. Each line was measured on one shard, two cores, SQLite.
-func tuning(timeSkipping bool) dynamicconfig.StaticClient {
+func tuning(o options) dynamicconfig.StaticClient {
 	const pollsPerSecond = 2000 // The default 20 a shard adds 40-50 ms to every durable step when there is one shard.
 	return dynamicconfig.StaticClient{
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():   pollsPerSecond,
@@ -40,8 +48,8 @@ func tuning(timeSkipping bool) dynamicconfig.StaticClient {
 		dynamicconfig.HistoryLongPollExpirationInterval.Key(): time.Second,
 
 		// Both together push a cancellation to the worker in 6-9 ms without heartbeats; one alone never does.
-		dynamicconfig.WorkerCommandsEnabled.Key():             true,
-		dynamicconfig.EnableCancelActivityWorkerCommand.Key(): true,
+		dynamicconfig.WorkerCommandsEnabled.Key():             !o.noCommands,
+		dynamicconfig.EnableCancelActivityWorkerCommand.Key(): !o.noCommands,
 
 		// A worker that shuts down gets no task after its last poll.
 		dynamicconfig.EnableCancelWorkerPollsOnShutdown.Key(): true,
@@ -50,6 +58,6 @@ func tuning(timeSkipping bool) dynamicconfig.StaticClient {
 		// A search attribute added now can be searched now.
 		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 
-		dynamicconfig.WorkflowTimeSkippingEnabled.Key(): timeSkipping,
+		dynamicconfig.WorkflowTimeSkippingEnabled.Key(): o.timeSkip,
 	}
 }

@@ -80,6 +80,16 @@ func WithTimeSkipping() Option {
 	return func(p *plan) { p.extra = append(p.extra, "--time-skipping") }
 }
 
+// WithoutSearchAttributes leaves those of ours out, as a cluster does that nobody prepared.
+func WithoutSearchAttributes() Option {
+	return func(p *plan) { p.extra = append(p.extra, "--without-search-attributes") }
+}
+
+// WithoutWorkerCommands leaves them off, as Temporal does unless told.
+func WithoutWorkerCommands() Option {
+	return func(p *plan) { p.extra = append(p.extra, "--without-worker-commands") }
+}
+
 // Start runs a server for t alone, on loopback and a free port, kept in a file of the test's own folder. It is stopped
 // by its process id when the test ends, and leaves by itself if the test program dies.
 func Start(t testing.TB, opts ...Option) *Server {
