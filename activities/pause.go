@@ -307,10 +307,15 @@ type GreetRequest struct {
 	Cause string    `json:"cause,omitempty"`
 	Dream string    `json:"dream,omitempty"`
 	Now   time.Time `json:"now"`
+
+	Asleep bool `json:"asleep,omitempty"` // the wake left it asleep: there is nothing to announce
 }
 
 // Greet announces that the agent is awake and notes that its life knows.
 func (b *Bed) Greet(ctx context.Context, r GreetRequest) error {
+	if r.Asleep {
+		return tell(b.Presence.Told(ctx, r.Agent, r.Epoch))
+	}
 	e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Sitting{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
 	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}}); err != nil {
 		return tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))

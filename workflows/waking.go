@@ -158,7 +158,7 @@ func (a *life) settle(ctx workflow.Context, rang bool) {
 	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
 		a.ready(ctx)
 	}
-	if a.state.State == Awake && a.state.Greeted < a.state.Epoch {
+	if a.state.State != Waking && a.state.Greeted < a.state.Epoch {
 		a.greet(ctx, now)
 	}
 	if a.state.State == Awake && (rang || !a.state.Until.After(now)) {
@@ -166,9 +166,10 @@ func (a *life) settle(ctx workflow.Context, rang bool) {
 	}
 }
 
-// greet announces that the agent is awake. Nobody waits for it.
+// greet announces that the agent is awake, and notes that its wake is recorded; one that found it asleep and left it so, as
+// an alarm does, is only noted. Nobody waits for it.
 func (a *life) greet(ctx workflow.Context, now time.Time) {
-	request := activities.GreetRequest{Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now}
+	request := activities.GreetRequest{Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now, Asleep: a.state.State != Awake}
 	if a.state.Wake != nil {
 		request.Cause = string(a.state.Wake.Cause)
 	}

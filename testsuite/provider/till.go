@@ -55,6 +55,17 @@ func newTill() *Till { return &Till{prices: map[int]*budget.Price{}, changed: ma
 // Total is the sum of all costs.
 func (t *Till) Total() budget.Micros { return t.Book().Total }
 
+// Streamed is how many tokens have been served, all calls together.
+func (t *Till) Streamed() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var sum int64
+	for _, c := range t.calls {
+		sum += c.Completion
+	}
+	return sum
+}
+
 // Calls are all calls so far, in order of arrival.
 func (t *Till) Calls() []Call { return t.Book().Calls }
 

@@ -1,0 +1,139 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Fetcher asks a feed what it says now. Its errors go into histories: they hold nothing of the URL but its host, and
+// nothing of the answer.
+type Fetcher interface {
+	Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, error)
+}
+
+// Alarms wakes an agent because of a trigger, "feed/rule". Waking one that is awake changes little, so it may be done again.
+type Alarms interface {
+	Alarm(ctx context.Context, agentID, trigger string) error
+}
+
+// Feed does the deeds of a probe: it asks the feed, and wakes whoever follows it (H19).
+type Feed struct {
+	Ports
+	Fetch  Fetcher
+	Alarms Alarms
+}
+
+// PullRequest asks what a feed says now. Its URL stays in the store, as it may hold a secret.
+type PullRequest struct {
+	Feed  string       `json:"feed"`
+	Rules []dream.Rule `json:"rules"`
+}
+
+// PullResult is what a feed said of the metrics that rules look at.
+type PullResult struct {
+	Readings []dream.Reading `json:"readings,omitempty"`
+}
+
+// Pull asks a feed. A feed that is gone from the store, or has no URL any more, is Missing.
+func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
+	if f.Feeds == nil || f.Fetch == nil {
+		return PullResult{}, errors.New("this worker asks no feeds; start one that does")
+	}
+	feed, err := f.Feeds.Feed(ctx, r.Feed)
+	if err != nil {
+		return PullResult{}, tell(fmt.Errorf("read feed %s: %w", r.Feed, err))
+	}
+	if feed.URL == "" {
+		return PullResult{}, tell(fmt.Errorf("ask feed %s: its url: %w", r.Feed, memory.ErrNotFound))
+	}
+	said, err := f.Fetch.Fetch(ctx, feed)
+	if err != nil {
+		return PullResult{}, fmt.Errorf("ask feed %s: %w", r.Feed, err)
+	}
+	kept := alarm.Watched(said, r.Rules)
+	if len(kept) > alarm.MostReadings {
+		return PullResult{}, fmt.Errorf("ask feed %s: it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
+			r.Feed, len(kept), alarm.MostReadings)
+	}
+	return PullResult{Readings: kept}, nil
+}
+
+// SoundRequest tells that a rule has fired.
+type SoundRequest struct {
+	Feed string         `json:"feed"`
+	Rule string         `json:"rule"`
+	Kind dream.RuleKind `json:"kind"`
+	At   time.Time      `json:"at"` // when it fired; with feed and rule it names the alarm
+}
+
+// SoundResult says whom it reached.
+type SoundResult struct {
+	Agents int `json:"agents"` // that follow the feed and were woken or awake
+}
+
+// ringing is how many agents are woken at once.
+const ringing = 16
+
+// Sound wakes every agent that follows the feed and writes into its log that the alarm was raised. One agent that cannot
+// be woken keeps no other from waking; the deed then fails, and done again it announces nothing twice.
+func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
+	if f.Alarms == nil {
+		return SoundResult{}, errors.New("this worker raises no alarms; start one that does")
+	}
+	agents, err := f.Memory.Agents(ctx)
+	if err != nil {
+		return SoundResult{}, fmt.Errorf("read who follows feed %s: %w", r.Feed, err)
+	}
+	var (
+		result SoundResult
+		faults []string
+		mu     sync.Mutex
+		all    sync.WaitGroup
+		free   = make(chan struct{}, ringing)
+	)
+	for _, agent := range agents {
+		if agent.Feed != r.Feed {
+			continue
+		}
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			err := f.rouse(ctx, agent, r)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				faults = append(faults, err.Error())
+				return
+			}
+			result.Agents++
+		})
+	}
+	all.Wait()
+	if len(faults) > 0 {
+		return result, fmt.Errorf("alarm %s/%s: %d agents were woken and %d were not; the first: %s", r.Feed, r.Rule, result.Agents, len(faults), faults[0])
+	}
+	return result, nil
+}
+
+// rouse wakes one agent. Its log tells of the alarm although it could not be woken.
+func (f *Feed) rouse(ctx context.Context, agent dream.Agent, r SoundRequest) error {
+	err := f.Alarms.Alarm(ctx, agent.ID, r.Feed+"/"+r.Rule)
+	id := strings.Join([]string{"feed", r.Feed, r.Rule, strconv.FormatInt(r.At.UnixNano(), 10), "AlarmRaised"}, "/")
+	_, wrote := f.Memory.Commit(ctx, memory.Write{Agent: agent.ID, Cause: "feed/" + r.Feed, Events: []event.Event{
+		event.New(id, agent.ID, "", r.At, event.AlarmRaised{Feed: r.Feed, Rule: r.Rule, Kind: string(r.Kind)}),
+	}})
+	if err := errors.Join(err, wrote); err != nil {
+		return fmt.Errorf("wake %s: %w", agent.Handle, err)
+	}
+	return nil
+}

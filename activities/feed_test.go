@@ -1,0 +1,141 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// market is a feed and the agents that it wakes.
+type market struct {
+	says  []dream.Reading
+	fails error
+	asked []dream.Feed
+
+	mu    sync.Mutex
+	woken []string
+	deaf  string // this agent cannot be woken
+}
+
+func (m *market) Fetch(_ context.Context, f dream.Feed) ([]dream.Reading, error) {
+	m.asked = append(m.asked, f)
+	return m.says, m.fails
+}
+
+func (m *market) Alarm(_ context.Context, agentID, trigger string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if agentID == m.deaf {
+		return errors.New("no worker answered")
+	}
+	m.woken = append(m.woken, agentID+" "+trigger)
+	return nil
+}
+
+func number(metric string, n float64) dream.Reading {
+	return dream.Reading{Metric: metric, Number: &n}
+}
+
+func probe(h *house, m *market) *activities.Feed {
+	ports := h.bed.Ports
+	ports.Feeds = h.store
+	return &activities.Feed{Ports: ports, Fetch: m, Alarms: m}
+}
+
+func raised(t *testing.T, h *house, agent string) []event.Event {
+	t.Helper()
+	events, err := h.store.Events(h.ctx, agent, 0, 100)
+	require.NoError(t, err)
+	return slices.DeleteFunc(events, func(e event.Event) bool { return e.Type != "AlarmRaised" })
+}
+
+func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{says: []dream.Reading{number("eth", 100), number("gas", 3)}}
+	feed := dream.Feed{Name: "chain", URL: "https://u:secret@host/x?k=secret", Every: time.Minute, Path: "$.now"}
+	require.NoError(t, h.store.PutFeed(h.ctx, feed))
+	rules := []dream.Rule{{Name: "high", Metric: "eth", Kind: dream.Above, Number: 5}}
+	got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	require.NoError(t, err)
+	require.Equal(t, []dream.Reading{number("eth", 100)}, got.Readings)
+	require.Equal(t, []dream.Feed{feed}, m.asked)
+
+	for i := range alarm.MostReadings + 1 {
+		m.says = append(m.says, number(fmt.Sprint(i), 1))
+	}
+	rules[0].Metric = ""
+	_, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	require.ErrorContains(t, err, "it says 67 things that its rules look at; 64 at most")
+
+	m.fails = errors.New("host answered 503")
+	_, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain"})
+	require.ErrorContains(t, err, "ask feed chain: host answered 503")
+	var app *temporal.ApplicationError
+	require.False(t, errors.As(err, &app) && app.NonRetryable(), "another attempt could do better")
+}
+
+func TestAFeedThatIsGoneIsMissingForGood(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{}
+	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "pushed"}))
+	for _, name := range []string{"gone", "pushed"} {
+		_, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: name})
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app)
+		require.Equal(t, activities.FailMissing, app.Type())
+	}
+	require.Empty(t, m.asked)
+}
+
+func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{deaf: "a3"}
+	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain"}))
+	for i, feed := range []string{"chain", "", "chain", "chain"} {
+		agent := h.agent
+		agent.ID, agent.Handle, agent.Feed = fmt.Sprintf("a%d", i+1), fmt.Sprintf("echo%d", i+1), feed
+		require.NoError(t, h.store.PutAgent(h.ctx, agent))
+	}
+	request := activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: night}
+	_, err := probe(h, m).Sound(h.ctx, request)
+	require.ErrorContains(t, err, "alarm chain/price: 2 agents were woken and 1 were not; the first: wake echo3: no worker answered")
+	m.deaf = ""
+	result, err := probe(h, m).Sound(h.ctx, request)
+	require.NoError(t, err)
+	require.Equal(t, 3, result.Agents)
+	require.NotContains(t, m.woken, "a2 chain/price")
+	require.Contains(t, m.woken, "a3 chain/price")
+	for _, id := range []string{"a1", "a3", "a4"} {
+		events := raised(t, h, id)
+		require.Len(t, events, 1, "done twice it is announced once")
+		require.JSONEq(t, `{"feed":"chain","rule":"price","kind":"relative_change"}`, string(events[0].Data))
+		require.True(t, events[0].At.Equal(night))
+	}
+	require.Empty(t, raised(t, h, "a2"))
+
+	request.At = night.Add(time.Hour)
+	_, err = probe(h, m).Sound(h.ctx, request)
+	require.NoError(t, err)
+	require.Len(t, raised(t, h, "a1"), 2, "another alarm")
+}
+
+func TestAWorkerWithoutFeedsSaysSo(t *testing.T) {
+	t.Parallel()
+	f := &activities.Feed{}
+	_, err := f.Pull(context.Background(), activities.PullRequest{Feed: "chain"})
+	require.ErrorContains(t, err, "this worker asks no feeds")
+	_, err = f.Sound(context.Background(), activities.SoundRequest{Feed: "chain"})
+	require.ErrorContains(t, err, "this worker raises no alarms")
+}

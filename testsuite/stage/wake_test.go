@@ -1,0 +1,141 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// sleeper is a company with one agent that dreams at a slow provider.
+type sleeper struct {
+	*stage.Company
+	t     *testing.T
+	ctx   context.Context
+	agent dream.Agent
+	till  *provider.Server
+}
+
+func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleeper {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	till, err := provider.Start(o)
+	require.NoError(t, err)
+	t.Cleanup(till.Close)
+	company := open(t, func(p *stage.Play) {
+		p.Provider, p.Model = till.URL, "script"
+		p.Settings = workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour}
+		p.ResumeTTL = time.Hour
+		if edit != nil {
+			edit(p)
+		}
+	})
+	agent, err := company.Hire(ctx, 1, "sleeper")
+	require.NoError(t, err)
+	return &sleeper{Company: company, t: t, ctx: ctx, agent: agent, till: till}
+}
+
+func (s *sleeper) begin() string {
+	seed := uint64(7)
+	begun, err := s.Starter.Begin(s.ctx, starter.Wish{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(s.t, err)
+	return begun.Dream
+}
+
+// served waits for the till to have served so many tokens.
+func (s *sleeper) served(tokens int64) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.till.Till.Streamed() >= tokens }, patience, time.Millisecond)
+}
+
+func (s *sleeper) knock() starter.Woken {
+	s.t.Helper()
+	w, err := s.Starter.Wake(s.ctx, starter.Knock{Agent: s.agent.Handle, Client: "guest"})
+	require.NoError(s.t, err)
+	require.Empty(s.t, w.Degraded)
+	return w
+}
+
+func (s *sleeper) night(id string) *dream.Night {
+	n, err := memory.One[*dream.Night](s.ctx, s.Store, s.agent.ID, id)
+	require.NoError(s.t, err)
+	return n
+}
+
+func (s *sleeper) events(kind string) []event.Event {
+	all, err := s.Store.Events(s.ctx, s.agent.ID, 0, 0)
+	require.NoError(s.t, err)
+	var found []event.Event
+	for _, e := range all {
+		if e.Type == kind {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func TestAKnockPutsADreamDownAndItGoesOnLater(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, provider.Options{Seed: 1, Each: 20 * time.Millisecond}, nil)
+	id := s.begin()
+	s.served(10)
+	woken := s.knock()
+	require.True(t, woken.Raised)
+	require.Equal(t, int64(1), woken.Epoch)
+	require.Equal(t, id, woken.Dream)
+	awoken, err := s.Starter.Recorded(s.ctx, s.agent.ID, woken.Epoch)
+	require.NoError(t, err)
+	require.Equal(t, workflows.Awake, awoken.State)
+	require.Equal(t, id, awoken.Dream)
+	require.NotZero(t, awoken.Until)
+
+	night := s.night(id)
+	require.Equal(t, dream.Interrupted, night.Outcome)
+	require.True(t, night.Resumable())
+	slots, err := s.Store.Slots(s.ctx)
+	require.NoError(t, err)
+	require.NotContains(t, slots, s.agent.ID)
+	told := s.events("DreamInterrupted")
+	require.Len(t, told, 1)
+	var interrupted event.DreamInterrupted
+	require.NoError(t, json.Unmarshal(told[0].Data, &interrupted))
+	require.Equal(t, string(presence.Knock), interrupted.Cause)
+	require.False(t, interrupted.Forced)
+	require.Equal(t, 1, interrupted.Partials)
+	t.Logf("receipt %.2f stop %.2f preserve %.2f switch %.2f ms, took %s", interrupted.Receipt, interrupted.Stop, interrupted.Preserve, interrupted.Switch, woken.Took)
+
+	seed := uint64(8)
+	_, err = s.Starter.Begin(s.ctx, starter.Wish{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.ErrorIs(t, err, starter.ErrAwake)
+	_, err = s.Starter.Resume(s.ctx, s.agent.Handle)
+	require.ErrorIs(t, err, starter.ErrAwake)
+
+	require.NoError(t, s.Starter.Leave(s.ctx, s.agent.Handle, "guest"))
+	require.Eventually(t, func() bool {
+		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
+		return err == nil && life.State == workflows.Sleeping
+	}, patience, 5*time.Millisecond)
+	begun, err := s.Starter.Resume(s.ctx, s.agent.Handle)
+	require.NoError(t, err)
+	require.Equal(t, id, begun.Dream)
+	result, err := s.Result(s.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	night = s.night(id)
+	require.Equal(t, dream.Completed, night.Outcome)
+	require.Equal(t, 2, night.Sittings)
+	require.Len(t, s.events("DreamResumed"), 1)
+	require.Len(t, s.events("DreamEnded"), 1)
+}
