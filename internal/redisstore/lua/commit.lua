@@ -183,6 +183,8 @@ if seq > heard then
 end
 if plan.mood then
   call('HSET', slot, 'mood', blob())
+elseif plan.waking and plan.fence then -- a knock would leave the waking mood
+  call('HDEL', slot, 'mood')
 end
 if plan.digest then
   call('HSET', life, 'digest', digested(call('HGET', life, 'digest'), plan.digest, plan.keep))

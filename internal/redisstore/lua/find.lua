@@ -57,6 +57,13 @@ local function keep(row)
 end
 
 local pulse = number('pulse')
+if plan.bare then
+  if plan.bare == (call('HGET', life, 'space') or '') then
+    plan.by = 'bare:'
+  else
+    plan.lacks = plan.bare -- some of it may be collected
+  end
+end
 if plan.set then
   for _, row in ipairs(take(call('SMEMBERS', base .. plan.set))) do
     if row then

@@ -63,7 +63,8 @@ end
 
 -- groups are the sets that an item is found in by what it names: its dream, its session, its cause, what it refers to.
 local function groups(item)
-  local m, list = item.marks, {'cause:' .. m.c}
+  local m = item.marks
+  local list = {'cause:' .. m.c}
   if m.dr then
     list[#list + 1] = 'dream:' .. m.dr
   end

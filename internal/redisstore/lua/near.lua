@@ -1,5 +1,6 @@
 -- The vectors of the agent's space that were put or flagged after a tide, oldest change first, and as of when.
--- ARGV[4]: the tide; ARGV[5]: the space and ARGV[6]: the scrubs it was read in; ARGV[7]: about how many.
+-- ARGV[4]: the tide; ARGV[5]: the space and ARGV[6]: the scrubs it was read in; ARGV[7]: about how many, or 0
+-- to learn only whether there are any.
 -- Answers: space, dim, tide, scrubs, vectors in all, the tide read up to, whether more follow, then ids and vectors.
 local now = call('HMGET', life, 'space', 'dim', 'tide', 'scrubs')
 local space, dim, tide, scrubs = now[1] or '', now[2] or '0', now[3] or '0', now[4] or '0'
@@ -13,6 +14,9 @@ elseif read >= tonumber(tide) then
   return {space, dim, tide, scrubs, 0, tide, 0}
 end
 local tides, vectors, most = base .. 'tides:' .. space, base .. 'vectors:' .. space, tonumber(ARGV[7])
+if most == 0 then
+  return {space, dim, tide, scrubs, 0, tide, 1}
+end
 local ids = call('ZRANGEBYSCORE', tides, '(' .. string.format('%.0f', read), '+inf', 'LIMIT', 0, most)
 local reached, more = tide, 0
 if #ids == most then -- a whole number of tides, so that the next page begins after one

@@ -21,5 +21,5 @@ end
 call('DEL', slot)
 call('HSET', slot, 'dream', plan.dream, 'run', plan.run, 'epoch', string.format('%.0f', number('epoch')),
   'workflow', plan.workflow, 'cluster', plan.cluster, 'since', plan.since)
-call('SADD', prefix .. 'slots', plan.agent)
+call('HSET', prefix .. 'slots', plan.agent, slot)
 return answer('held', holder())

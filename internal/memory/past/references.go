@@ -1,0 +1,85 @@
+package past
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// References are the JSON fields in which items name other items.
+var References = []string{"sources", "newer", "scenario", "hypothesis", "parent", "fragment", "episodes", "insights"}
+
+// Named lists the ids that an item's JSON names in its reference fields, each once.
+func Named(body []byte) ([]string, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, name := range References {
+		list, one := read(fields[name])
+		if one != "" {
+			list = append(list, one)
+		}
+		for _, id := range list {
+			if id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids, nil
+}
+
+// Scrub takes ids out of the reference fields of an item's JSON. changed is false when it names none of them.
+func Scrub(kind dream.Kind, body []byte, gone map[string]bool) (scrubbed []byte, changed bool, err error) {
+	item, err := dream.Decode(kind, body)
+	if err != nil {
+		return nil, false, err
+	}
+	plain, err := json.Marshal(item) // one spelling of every name
+	if err != nil {
+		return nil, false, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(plain, &fields); err != nil {
+		return nil, false, err
+	}
+	for _, name := range References {
+		list, one := read(fields[name])
+		kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return gone[id] })
+		switch {
+		case len(kept) < len(list):
+			if fields[name], err = json.Marshal(kept); err != nil {
+				return nil, false, err
+			}
+			changed = true
+		case gone[one]:
+			delete(fields, name)
+			changed = true
+		}
+	}
+	if !changed {
+		return nil, false, nil
+	}
+	rest, err := json.Marshal(fields)
+	if err != nil {
+		return nil, false, err
+	}
+	if item, err = dream.Decode(kind, rest); err != nil {
+		return nil, false, err
+	}
+	scrubbed, err = json.Marshal(item)
+	return scrubbed, err == nil, err
+}
+
+// read takes a field for a list of ids or for one id.
+func read(raw json.RawMessage) (list []string, one string) {
+	if raw == nil || json.Unmarshal(raw, &list) == nil {
+		return list, ""
+	}
+	if json.Unmarshal(raw, &one) != nil {
+		return nil, ""
+	}
+	return nil, one
+}

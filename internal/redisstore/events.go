@@ -1,0 +1,152 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// Who awaits events looks by itself this often, for what the subscription missed while it had no connection.
+const lookAgain = 500 * time.Millisecond
+
+// eventsAtOnce is how many events one step reads.
+const eventsAtOnce = 1000
+
+// encodeEvent writes an event as its stream holds it: the envelope, and the data as they were given, byte for byte.
+func encodeEvent(e event.Event) (envelope, data string, err error) {
+	data, e.Data, e.Seq, e.At = string(e.Data), nil, 0, e.At.UTC()
+	body, err := json.Marshal(e)
+	return string(body), data, err
+}
+
+func decodeEvent(m redis.XMessage) (event.Event, error) {
+	var e event.Event
+	envelope, _ := m.Values["e"].(string)
+	data, _ := m.Values["d"].(string)
+	if err := json.Unmarshal([]byte(envelope), &e); err != nil {
+		return e, fmt.Errorf("event %s: %w", m.ID, err)
+	}
+	e.Data = nil
+	if data != "" {
+		e.Data = json.RawMessage(data)
+	}
+	number, _, _ := strings.Cut(m.ID, "-")
+	var err error
+	e.Seq, err = strconv.ParseInt(number, 10, 64)
+	return e, err
+}
+
+// Events returns the agent's events after a sequence number, in order. A limit of zero or less is none.
+func (s *Store) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
+	var events []event.Event
+	for next := max(after, 0) + 1; limit <= 0 || len(events) < limit; {
+		ask := int64(eventsAtOnce)
+		if limit > 0 {
+			ask = min(ask, int64(limit-len(events)))
+		}
+		var page []redis.XMessage
+		err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+			var err error
+			page, err = s.client.XRangeN(ctx, s.key(agent, "events"), strconv.FormatInt(next, 10)+"-0", "+", ask).Result()
+			return err
+		})
+		for i := 0; err == nil && i < len(page); i++ {
+			var e event.Event
+			e, err = decodeEvent(page[i])
+			events, next = append(events, e), e.Seq+1
+		}
+		if err != nil {
+			return nil, fmt.Errorf("events of %s after %d: %w", agent, after, err)
+		}
+		if int64(len(page)) < ask {
+			break
+		}
+	}
+	return events, nil
+}
+
+// Await returns when the agent has events after a sequence number: at once when this process wrote them, with the server's
+// word when another did, and within half a second when that word was lost.
+func (s *Store) Await(ctx context.Context, agent string, after int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.tuneIn()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		rung := s.mind.listen(agent)
+		seq, err := s.counter(ctx, agent, "seq")
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || seq > after {
+			return wrap(err, "await events of ", agent)
+		}
+		select {
+		case <-rung:
+		case <-tick.C:
+		case <-s.closed:
+			return ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// tuneIn begins the subscription to the events of all agents, once. It ends with the store.
+func (s *Store) tuneIn() {
+	m := &s.mind
+	m.waiting.Lock()
+	defer m.waiting.Unlock()
+	if m.tuned {
+		return
+	}
+	m.tuned = true
+	line := s.client.Subscribe(context.Background(), s.set.prefix+"events")
+	heard := line.Channel()
+	go func() {
+		defer line.Close()
+		for {
+			select {
+			case <-s.closed:
+				return
+			case message, ok := <-heard:
+				if !ok {
+					return
+				}
+				m.ring(message.Payload)
+			}
+		}
+	}()
+}
+
+func (m *mind) listen(agent string) <-chan struct{} {
+	m.waiting.Lock()
+	defer m.waiting.Unlock()
+	if m.rings == nil {
+		m.rings = map[string]chan struct{}{}
+	}
+	c, ok := m.rings[agent]
+	if !ok {
+		c = make(chan struct{})
+		m.rings[agent] = c
+	}
+	return c
+}
+
+func (m *mind) ring(agent string) {
+	m.waiting.Lock()
+	defer m.waiting.Unlock()
+	if c, ok := m.rings[agent]; ok {
+		close(c)
+		delete(m.rings, agent)
+	}
+}

@@ -1,0 +1,206 @@
+package redisstore
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory/past"
+)
+
+// An item is kept as a row "<revision> <places><kind><marks>\n<body>". The places are what the orders of memory.Query sort
+// it by, as bytes that compare as the values do:
+//
+//	12  At, latest first         8  Score, highest first
+//	12  At, earliest first      12  Due, earliest first; zeros for never
+//	 8  Salience, highest first 32  the beginning of the text, padded with zeros
+//
+// A member of a sorted set is such a key, the beginning of the text, and the id.
+const (
+	whenBytes  = 12
+	gradeBytes = 8
+	textBytes  = 32
+	placeBytes = 3*whenBytes + 2*gradeBytes + textBytes
+)
+
+// marks are what scripts read of an item. Times are seconds since 1970 and nanoseconds apart, both exact in Lua.
+type marks struct {
+	State    dream.State `json:"s"`
+	Cause    string      `json:"c"`
+	Changed  string      `json:"t"`
+	At       int64       `json:"a"`
+	AtNano   int         `json:"an,omitempty"`
+	Due      *int64      `json:"d,omitempty"`
+	DueNano  int         `json:"dn,omitempty"`
+	Salience float64     `json:"sa,omitempty"`
+	Score    float64     `json:"sc,omitempty"`
+	Status   string      `json:"st,omitempty"`
+	Session  string      `json:"se,omitempty"`
+	Dream    string      `json:"dr,omitempty"`
+	Text     string      `json:"x"` // a hash, to see that it changed
+	Refers   []string    `json:"rf,omitempty"`
+}
+
+// row is an item as it is kept; number is 0 until the store gives it one.
+type row struct {
+	id     string
+	read   int // the revision the item was read at; 0 for none
+	number int
+	places string
+	kind   dream.Kind
+	marks  marks
+	body   string
+}
+
+// twins are the types of items by kind.
+var twins = func() map[dream.Kind]reflect.Type {
+	types := map[dream.Kind]reflect.Type{}
+	for _, kind := range dream.Kinds {
+		if item, err := dream.Decode(kind, []byte("{}")); err == nil {
+			types[kind] = reflect.TypeOf(item)
+		}
+	}
+	return types
+}()
+
+func checkItem(agent string, item dream.Item) error {
+	if item == nil || reflect.ValueOf(item).IsNil() {
+		return errors.New("it is nil")
+	}
+	h := item.Header()
+	if h.ID == "" || !utf8.ValidString(h.ID) {
+		return fmt.Errorf("its id is %q; an id is UTF-8 text and not empty", h.ID)
+	}
+	if h.Agent != agent {
+		return fmt.Errorf("%s is of agent %q; this memory is of %q", h.ID, h.Agent, agent)
+	}
+	if twins[h.Kind] != reflect.TypeOf(item) {
+		return fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
+	}
+	switch h.State {
+	case dream.Live, dream.Superseded, dream.Archived:
+		return nil
+	}
+	return fmt.Errorf("%s has state %q; states are live, superseded and archived", h.ID, h.State)
+}
+
+// encodeItem makes the row of a revision that cause makes now.
+func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row, error) {
+	if err := checkItem(agent, item); err != nil {
+		return row{}, err
+	}
+	h, m, text := item.Header(), item.Marks(), item.Text()
+	body, err := json.Marshal(item)
+	if err != nil {
+		return row{}, fmt.Errorf("%s: %w", h.ID, err)
+	}
+	refers, err := past.Named(body)
+	if err != nil {
+		return row{}, fmt.Errorf("%s: %w", h.ID, err)
+	}
+	hash := sha256.Sum256([]byte(text))
+	r := row{id: h.ID, read: h.Revision, kind: h.Kind, body: string(body), places: places(h.At, m, text), marks: marks{
+		State: h.State, Cause: cause, Changed: date(now), At: h.At.Unix(), AtNano: h.At.Nanosecond(), Salience: m.Salience, Score: m.Score,
+		Status: m.Status, Session: m.Session, Dream: h.Dream, Text: hex.EncodeToString(hash[:16]), Refers: refers,
+	}}
+	if !m.Due.IsZero() {
+		due := m.Due.Unix()
+		r.marks.Due, r.marks.DueNano = &due, m.Due.Nanosecond()
+	}
+	return r, nil
+}
+
+// packed is the row without its number, which the store gives.
+func (r row) packed() (string, error) {
+	m, err := json.Marshal(r.marks)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", r.id, err)
+	}
+	return r.places + string(r.kind) + string(m) + "\n" + r.body, nil
+}
+
+// readRow reads a row; the marks only when they are asked for.
+func readKept(id, kept string, marked bool) (row, error) {
+	r := row{id: id}
+	number, rest, ok := strings.Cut(kept, " ")
+	fault := func(what string) (row, error) { return row{}, fmt.Errorf("the row of %s has no %s", id, what) }
+	if !ok || len(rest) < placeBytes {
+		return fault("places")
+	}
+	var err error
+	if r.number, err = strconv.Atoi(number); err != nil {
+		return fault("revision")
+	}
+	r.places = rest[:placeBytes]
+	head, body, ok := strings.Cut(rest[placeBytes:], "\n")
+	from := strings.IndexByte(head, '{')
+	if !ok || from < 0 {
+		return fault("marks")
+	}
+	r.kind, r.body = dream.Kind(head[:from]), body
+	if marked {
+		if err := json.Unmarshal([]byte(head[from:]), &r.marks); err != nil {
+			return row{}, fmt.Errorf("the marks of %s: %w", id, err)
+		}
+	}
+	return r, nil
+}
+
+// item decodes the row's item.
+func (r row) item() (dream.Item, error) {
+	item, err := dream.Decode(r.kind, []byte(r.body))
+	if err != nil {
+		return nil, err
+	}
+	item.Header().Revision = r.number
+	return item, nil
+}
+
+func places(at time.Time, m dream.Marks, text string) string {
+	b := make([]byte, 0, placeBytes)
+	b = append(b, inverted(when(at))...)
+	b = append(b, when(at)...)
+	b = append(b, inverted(grade(m.Salience))...)
+	b = append(b, inverted(grade(m.Score))...)
+	if m.Due.IsZero() {
+		b = append(b, make([]byte, whenBytes)...)
+	} else {
+		b = append(b, when(m.Due)...)
+	}
+	b = append(b, text[:min(len(text), textBytes)]...)
+	return string(append(b, make([]byte, placeBytes-len(b))...))
+}
+
+// when writes a time as bytes that compare as times do.
+func when(t time.Time) []byte {
+	b := binary.BigEndian.AppendUint64(nil, uint64(t.Unix())^1<<63)
+	return binary.BigEndian.AppendUint32(b, uint32(t.Nanosecond()))
+}
+
+// grade writes a number as bytes that compare as numbers do.
+func grade(x float64) []byte {
+	bits := math.Float64bits(x + 0) // one zero
+	if bits>>63 == 1 {
+		bits = ^bits
+	} else {
+		bits |= 1 << 63
+	}
+	return binary.BigEndian.AppendUint64(nil, bits)
+}
+
+func inverted(b []byte) []byte {
+	for i := range b {
+		b[i] = ^b[i]
+	}
+	return b
+}

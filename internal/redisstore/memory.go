@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var (
+	_ memory.Store = (*Store)(nil)
+	_ memory.Feeds = (*Store)(nil)
+	_ fabric.Log   = (*Store)(nil)
+)
+
+// VectorMemory bounds the bytes of vectors kept in this process for Near; the agents searched longest ago make room.
+// 1 GiB by default. One agent's vectors are always held whole while it is searched.
+func VectorMemory(bytes int64) Option { return func(s *settings) { s.vectors = bytes } }
+
+// mind is what memory keeps in this process.
+type mind struct {
+	shelf   shelf
+	waiting sync.Mutex
+	rings   map[string]chan struct{} // closed at the agent's next event
+	tuned   bool                     // the subscription has begun
+}
+
+// A step that reads in several parts and finds that others wrote in between begins again, after a pause that grows to the
+// longest; it gives up after so many tries.
+const (
+	tornTries   = 100
+	tornLongest = 20 * time.Millisecond
+)
+
+var (
+	errTorn    = errors.New("others kept writing in between")
+	errNoAgent = errors.New("the agent's id is empty")
+	errNoSpace = errors.New("the space is empty; a space names embedder, version and dimension")
+)
+
+// settle repeats do until it is not torn.
+func (s *Store) settle(ctx context.Context, do func(try int) (torn bool, err error)) error {
+	pause := time.Millisecond
+	for try := range tornTries {
+		torn, err := do(try)
+		if err != nil || !torn {
+			return err
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+			pause = min(2*pause, tornLongest)
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		case <-s.closed:
+			wait.Stop()
+			return ErrClosed
+		}
+	}
+	return fmt.Errorf("%w, %d times", errTorn, tornTries)
+}
+
+// of runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and what JSON cannot carry.
+func (s *Store) of(ctx context.Context, script *redis.Script, agent string, plan any, blobs ...any) ([]any, error) {
+	if agent == "" {
+		return nil, errNoAgent
+	}
+	wire, err := json.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]any{s.key(agent, ""), string(wire)}, blobs...)
+	reply, err := s.run(ctx, again, script, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	said, ok := reply.([]any)
+	if !ok {
+		return nil, fmt.Errorf("the server answered %T where a list was due", reply)
+	}
+	return said, nil
+}
+
+// whole reads a number of an answer, and text a text; what is missing or of another type is zero.
+func whole(said []any, i int) int64 {
+	if i < len(said) {
+		if n, ok := said[i].(int64); ok {
+			return n
+		}
+	}
+	return 0
+}
+
+func text(said []any, i int) string {
+	if i < len(said) {
+		switch v := said[i].(type) {
+		case string:
+			return v
+		case int64:
+			return fmt.Sprint(v)
+		}
+	}
+	return ""
+}
+
+// refusal turns a script's refusal into words. Nil for "ok".
+func refusal(said []any) error {
+	switch word := text(said, 0); word {
+	case "ok":
+		return nil
+	case "fenced":
+		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(said, 1), text(said, 2), memory.ErrFenced)
+	case "woken":
+		return fmt.Errorf("the agent's epoch is %s by now: %w", text(said, 1), memory.ErrWoken)
+	case "missing":
+		return fmt.Errorf("change %s: %w", text(said, 1), memory.ErrNotFound)
+	case "kind":
+		return fmt.Errorf("change %s: it is a %s and cannot become a %s", text(said, 1), text(said, 2), text(said, 3))
+	case "stale":
+		return fmt.Errorf("change %s: it was read at revision %s and the newest is %s: %w", text(said, 1), text(said, 2), text(said, 3), memory.ErrStale)
+	case "homeless":
+		return fmt.Errorf("vector of %s: %w", text(said, 1), memory.ErrNotFound)
+	case "space":
+		return fmt.Errorf("vector of %s: the agent's vectors are in %s: %w", text(said, 1), text(said, 2), memory.ErrSpace)
+	case "own":
+		return fmt.Errorf("vector of %s: %s is the agent's own space: %w", text(said, 1), text(said, 2), memory.ErrSpace)
+	case "length":
+		return fmt.Errorf("vector of %s: it has %s numbers and those in %s have %s: %w",
+			text(said, 1), text(said, 4), text(said, 2), text(said, 3), memory.ErrSpace)
+	default:
+		return fmt.Errorf("the server answered %q, which this program does not know", word)
+	}
+}

@@ -1,0 +1,137 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var (
+	putAgentScript  = script("memory", "putagent")
+	agentScript     = script("agent")
+	nextDreamScript = script("memory", "nextdream")
+)
+
+// PutAgent creates or replaces an agent's record.
+func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
+	if a.ID == "" || a.Handle == "" || !utf8.ValidString(a.ID+a.Handle) {
+		return fmt.Errorf("put agent %q: id and handle must be UTF-8 text and not empty", a.Handle)
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("put agent %s: %w", a.Handle, err)
+	}
+	plan := struct {
+		Agent  string `json:"agent"`
+		Handle string `json:"handle"`
+	}{a.ID, a.Handle}
+	said, err := s.of(ctx, putAgentScript, a.ID, plan, body)
+	switch {
+	case err != nil:
+	case text(said, 0) == "taken":
+		err = fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, text(said, 1), memory.ErrTaken)
+	case text(said, 0) == "dreamt":
+		err = fmt.Errorf("it cannot be called %q, for its dreams and their ledger are named %q: %w", a.Handle, text(said, 1), memory.ErrDreamt)
+	default:
+		err = refusal(said)
+	}
+	return wrap(err, "put agent ", a.ID)
+}
+
+// Agent finds by id, then by handle.
+func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
+	var a dream.Agent
+	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle)
+	if err == nil {
+		if body, ok := reply.(string); ok {
+			err = json.Unmarshal([]byte(body), &a)
+		} else {
+			err = memory.ErrNotFound
+		}
+	}
+	if err != nil {
+		return dream.Agent{}, fmt.Errorf("agent %q: %w", idOrHandle, err)
+	}
+	return a, nil
+}
+
+// Agents lists all, by handle.
+func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
+	records, err := s.records(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", err)
+	}
+	agents := make([]dream.Agent, 0, len(records))
+	for _, body := range records {
+		var a dream.Agent
+		if err := json.Unmarshal([]byte(body), &a); err != nil {
+			return nil, fmt.Errorf("list agents: %w", err)
+		}
+		agents = append(agents, a)
+	}
+	slices.SortFunc(agents, func(a, b dream.Agent) int { return cmp.Compare(a.Handle, b.Handle) })
+	return agents, nil
+}
+
+// records are the agents' records by id.
+func (s *Store) records(ctx context.Context) (records map[string]string, err error) {
+	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		records, err = s.client.HGetAll(ctx, s.set.prefix+"agents").Result()
+		return err
+	})
+	return records, err
+}
+
+// NextDream counts an agent's dreams.
+func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
+	plan := struct {
+		Token string `json:"token"`
+	}{rand.Text()}
+	said, err := s.of(ctx, nextDreamScript, agent, plan)
+	if err == nil {
+		err = refusal(said)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("number the next dream of %s: %w", agent, err)
+	}
+	return whole(said, 1), nil
+}
+
+// Affect is the agent's newest.
+func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
+	newest := felt{Affect: dream.Affect{Cause: "new"}}
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		body, err := s.client.LIndex(ctx, s.key(agent, affectsPart), -1).Bytes()
+		if err != nil {
+			return absent(err)
+		}
+		newest = felt{}
+		return json.Unmarshal(body, &newest)
+	})
+	if err != nil {
+		return dream.Affect{}, fmt.Errorf("affect of %s: %w", agent, err)
+	}
+	return newest.Affect, nil
+}
+
+// counter reads a number of the agent's life; 0 when it was never set.
+func (s *Store) counter(ctx context.Context, agent, field string) (n int64, err error) {
+	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		n, err = s.client.HGet(ctx, s.key(agent, lifePart), field).Int64()
+		return absent(err)
+	})
+	return n, err
+}
+
+// Forgettings counts how often something of the agent was forgotten.
+func (s *Store) Forgettings(ctx context.Context, agent string) (int64, error) {
+	n, err := s.counter(ctx, agent, "scrubs")
+	return n, wrap(err, "forgettings of ", agent)
+}

@@ -1,0 +1,202 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var (
+	findScript = script("memory", "find")
+	pastScript = script("memory", "past")
+)
+
+// Get returns the newest revisions in the order of ids.
+func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
+	items := make([]dream.Item, 0, len(ids))
+	if len(ids) == 0 {
+		return items, nil
+	}
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		rows, err := s.client.HMGet(ctx, s.key(agent, "items"), ids...).Result()
+		if err != nil {
+			return err
+		}
+		items = items[:0]
+		for i, kept := range rows {
+			if kept, ok := kept.(string); ok {
+				if items, err = appendItem(items, ids[i], kept); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("get memories of %s: %w", agent, err)
+	}
+	return items, nil
+}
+
+func appendItem(items []dream.Item, id, kept string) ([]dream.Item, error) {
+	r, err := readKept(id, kept, false)
+	if err != nil {
+		return items, err
+	}
+	item, err := r.item()
+	return append(items, item), err
+}
+
+// Find answers a query.
+func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+	p, err := planRead(q)
+	if err != nil {
+		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
+	}
+	items, err := s.answer(ctx, q.Agent, p, q.Order)
+	if err != nil {
+		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
+	}
+	return items, nil
+}
+
+// Bare returns live items without a vector in the space, oldest first.
+func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
+	p, err := planRead(memory.Query{Agent: agent, Kinds: kinds, Order: memory.Oldest, Limit: limit})
+	var items []dream.Item
+	if err == nil {
+		p.Bare = &space
+		items, err = s.answer(ctx, agent, p, memory.Oldest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memories of %s without a vector in %s: %w", agent, space, err)
+	}
+	return items, nil
+}
+
+// answer sorts what was found, by whole texts where the order ties, and keeps the limit.
+func (s *Store) answer(ctx context.Context, agent string, p readPlan, order memory.Order) ([]dream.Item, error) {
+	rows, _, err := s.walk(ctx, agent, p)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]dream.Item, 0, len(rows))
+	for _, kept := range rows {
+		kept, _ := kept.(string)
+		if items, err = appendItem(items, "an item", kept); err != nil {
+			return nil, err
+		}
+	}
+	sortItems(items, order)
+	if p.Limit > 0 && len(items) > p.Limit {
+		items = items[:p.Limit]
+	}
+	return items, nil
+}
+
+// Count counts what Find would answer without a limit.
+func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
+	if _, ok := orders[q.Order]; !ok {
+		return 0, fmt.Errorf("count memories of %s: unknown order %q", q.Agent, q.Order)
+	}
+	dated := q.Order == memory.SoonestDue || !q.DueBefore.IsZero()
+	q.Order, q.Limit = memory.Newest, 0
+	if dated {
+		q.Order = memory.SoonestDue
+	}
+	p, err := planRead(q)
+	n := int64(0)
+	if err == nil {
+		p.Count = true
+		_, n, err = s.walk(ctx, q.Agent, p)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count memories of %s: %w", q.Agent, err)
+	}
+	return int(n), nil
+}
+
+// walk reads all pages of an answer as of one moment.
+func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
+	err = s.settle(ctx, func(try int) (bool, error) {
+		p.Scan, p.Pair, p.Found, rows, count = lookAtOnce, 1, 0, nil, 0
+		if try >= pagedTries {
+			p.Scan = lookAtAll
+		}
+		after, tie, pulse := "", "", int64(-1)
+		for {
+			said, err := s.of(ctx, findScript, agent, p, p.from, p.to, after, tie)
+			if err != nil {
+				return false, err
+			}
+			if len(said) != 8 {
+				return false, fmt.Errorf("the server answered %d parts of a page; it has 8", len(said))
+			}
+			if now := whole(said, 0); pulse < 0 {
+				pulse = now
+			} else if now != pulse {
+				return true, nil
+			}
+			page, _ := said[7].([]any)
+			rows = append(rows, page...)
+			count += whole(said, 6)
+			if whole(said, 1) == 1 {
+				return false, nil
+			}
+			p.Pair, p.Found, after, tie = whole(said, 2), whole(said, 3), text(said, 4), text(said, 5)
+		}
+	})
+	return rows, count, err
+}
+
+// Revisions returns every revision of an item, oldest first.
+func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revision, error) {
+	histories, err := s.histories(ctx, agent, []string{id})
+	if err == nil && len(histories[0]) == 0 {
+		err = memory.ErrNotFound
+	}
+	var out []memory.Revision
+	for i := 0; err == nil && i < len(histories[0]); i++ {
+		r := histories[0][i]
+		revision := memory.Revision{Number: r.number, Cause: r.marks.Cause}
+		if revision.At, err = parseDate(r.marks.Changed); err == nil {
+			revision.Item, err = r.item()
+		}
+		out = append(out, revision)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("revisions of %s of %s: %w", id, agent, err)
+	}
+	return out, nil
+}
+
+// historiesAtOnce is how many items' revisions one step reads.
+const historiesAtOnce = 200
+
+// histories reads the revisions of items, oldest first; none for what is not known.
+func (s *Store) histories(ctx context.Context, agent string, ids []string) ([][]row, error) {
+	out := make([][]row, 0, len(ids))
+	for len(out) < len(ids) {
+		some := ids[len(out):min(len(out)+historiesAtOnce, len(ids))]
+		said, err := s.of(ctx, pastScript, agent, some)
+		if err != nil {
+			return nil, err
+		}
+		if len(said) != len(some) {
+			return nil, fmt.Errorf("the server answered %d histories of %d", len(said), len(some))
+		}
+		for i := range said {
+			kept, _ := said[i].([]any)
+			history := make([]row, len(kept))
+			for j := range kept {
+				if history[j], err = readKept(some[i], text(kept, j), true); err != nil {
+					return nil, err
+				}
+			}
+			out = append(out, history)
+		}
+	}
+	return out, nil
+}

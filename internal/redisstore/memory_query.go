@@ -1,0 +1,213 @@
+package redisstore
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// How many items one step of a query looks at: some milliseconds of the server. What cannot be answered in so many is read
+// in pages, and again from the start when somebody wrote in between; after some tries in one step, however long it takes.
+const (
+	lookAtOnce  = 1000
+	pagedTries  = 3
+	lookAtAll   = 1 << 40
+	lowest      = "-"
+	highest     = "+"
+	newestOrder = "by:newest:"
+	oldestOrder = "by:oldest:"
+	dueOrder    = "by:due:"
+)
+
+// readPlan is a query as find.lua reads it.
+type readPlan struct {
+	By       string    `json:"by"`
+	Key      int       `json:"key"` // bytes of the order's key
+	Pairs    []string  `json:"pairs,omitempty"`
+	Set      string    `json:"set,omitempty"`
+	Limit    int       `json:"limit"`
+	Count    bool      `json:"count,omitempty"`
+	Bare     *string   `json:"bare,omitempty"`
+	Strict   bool      `json:"strict,omitempty"` // something below is asked of each item
+	Kinds    []string  `json:"kinds,omitempty"`
+	States   []string  `json:"states,omitempty"`
+	Statuses []string  `json:"statuses,omitempty"`
+	Dream    string    `json:"dream,omitempty"`
+	Session  string    `json:"session,omitempty"`
+	Salient  float64   `json:"salient,omitempty"`
+	Score    float64   `json:"score,omitempty"`
+	Since    *[2]int64 `json:"since,omitempty"`
+	Until    *[2]int64 `json:"until,omitempty"`
+	Due      *[2]int64 `json:"due,omitempty"`
+	Dated    bool      `json:"dated,omitempty"`
+	// Where to go on.
+	Scan  int64 `json:"scan"`
+	Pair  int64 `json:"pair"`
+	Found int64 `json:"found"`
+
+	from, to string // bounds of the order
+}
+
+var orders = map[memory.Order]struct {
+	by  string
+	key int
+}{
+	"":                  {newestOrder, whenBytes},
+	memory.Newest:       {newestOrder, whenBytes},
+	memory.Oldest:       {oldestOrder, whenBytes},
+	memory.MostSalient:  {"by:salient:", gradeBytes + whenBytes},
+	memory.HighestScore: {"by:score:", gradeBytes + whenBytes},
+	memory.SoonestDue:   {dueOrder, whenBytes},
+}
+
+// planRead chooses what to read: a dream's or a session's items, else each pair of kind and state in the query's order, as
+// far as the bounds that the order itself gives. What the order does not answer is asked of each item.
+func planRead(q memory.Query) (readPlan, error) {
+	order, ok := orders[q.Order]
+	if !ok {
+		return readPlan{}, fmt.Errorf("unknown order %q", q.Order)
+	}
+	kinds, states := q.Kinds, q.States
+	if len(kinds) == 0 {
+		kinds = dream.Kinds
+	}
+	if len(states) == 0 {
+		states = []dream.State{dream.Live}
+	}
+	p := readPlan{
+		By: order.by, Key: order.key, Limit: max(q.Limit, 0), Statuses: distinct(q.Statuses), Salient: q.SalientFrom, Score: q.ScoreFrom,
+		Since: instant(q.Since), Until: instant(q.Until), Due: instant(q.DueBefore), Dated: q.Order == memory.SoonestDue,
+		Pair: 1, from: lowest, to: highest,
+	}
+	if q.Dream != "" || q.Session != "" {
+		p.Kinds, p.States, p.Dream, p.Session, p.Strict = distinct(kinds), distinct(states), q.Dream, q.Session, true
+		p.Set = "session:" + q.Session
+		if q.Dream != "" {
+			p.Set = "dream:" + q.Dream
+		}
+		return p, nil
+	}
+	for _, kind := range distinct(kinds) {
+		for _, state := range distinct(states) {
+			p.Pairs = append(p.Pairs, kind+":"+state)
+		}
+	}
+	p.bound(q)
+	p.Strict = len(p.Statuses) > 0 || p.Salient != 0 || p.Score != 0 || p.Since != nil || p.Until != nil || p.Due != nil || p.Dated
+	return p, nil
+}
+
+// bound narrows the order by what it sorts by, which then need not be asked of each item.
+func (p *readPlan) bound(q memory.Query) {
+	switch p.By {
+	case newestOrder:
+		if !q.Until.IsZero() {
+			p.from = atLeast(next(inverted(when(q.Until))))
+		}
+		if !q.Since.IsZero() {
+			p.to = below(next(inverted(when(q.Since))))
+		}
+		p.Since, p.Until = nil, nil
+	case oldestOrder:
+		if !q.Since.IsZero() {
+			p.from = atLeast(when(q.Since))
+		}
+		if !q.Until.IsZero() {
+			p.to = below(when(q.Until))
+		}
+		p.Since, p.Until = nil, nil
+	case dueOrder:
+		if !q.DueBefore.IsZero() {
+			p.to = below(when(q.DueBefore))
+		}
+		p.Due, p.Dated = nil, false
+	case orders[memory.MostSalient].by:
+		if q.SalientFrom != 0 {
+			p.to = below(next(inverted(grade(q.SalientFrom))))
+		}
+		p.Salient = 0
+	default:
+		if q.ScoreFrom != 0 {
+			p.to = below(next(inverted(grade(q.ScoreFrom))))
+		}
+		p.Score = 0
+	}
+}
+
+// next is the smallest key above b; nil when there is none.
+func next(b []byte) []byte {
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i]++; b[i] != 0 {
+			return b
+		}
+	}
+	return nil
+}
+
+func atLeast(b []byte) string {
+	if b == nil {
+		return highest
+	}
+	return "[" + string(b)
+}
+
+func below(b []byte) string {
+	if b == nil {
+		return highest
+	}
+	return "(" + string(b)
+}
+
+func instant(t time.Time) *[2]int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return &[2]int64{t.Unix(), int64(t.Nanosecond())}
+}
+
+// distinct leaves out what repeats.
+func distinct[T ~string](values []T) []string {
+	var out []string
+	for _, v := range values {
+		if !slices.Contains(out, string(v)) {
+			out = append(out, string(v))
+		}
+	}
+	return out
+}
+
+// sortItems brings items into an order of memory.Query.
+func sortItems(items []dream.Item, order memory.Order) {
+	type sorted struct {
+		dream.Item
+		at    time.Time
+		marks dream.Marks
+		text  string
+	}
+	all := make([]sorted, len(items))
+	for i, item := range items {
+		all[i] = sorted{item, item.Header().At, item.Marks(), item.Text()}
+	}
+	slices.SortFunc(all, func(a, b sorted) int {
+		first, newer := 0, b.at.Compare(a.at)
+		switch order {
+		case memory.Oldest:
+			newer = -newer
+		case memory.MostSalient:
+			first = cmp.Compare(b.marks.Salience, a.marks.Salience)
+		case memory.HighestScore:
+			first = cmp.Compare(b.marks.Score, a.marks.Score)
+		case memory.SoonestDue:
+			first, newer = a.marks.Due.Compare(b.marks.Due), 0
+		case memory.Newest:
+		}
+		return cmp.Or(first, newer, cmp.Compare(a.text, b.text), cmp.Compare(a.Header().ID, b.Header().ID))
+	})
+	for i := range all {
+		items[i] = all[i].Item
+	}
+}

@@ -1,0 +1,90 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var (
+	collectScript = script("money", "book", "memory", "collect")
+	moveScript    = script("memory", "move")
+)
+
+// Space names the space of the agent's vectors.
+func (s *Store) Space(ctx context.Context, agent string) (string, error) {
+	var space string
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		space, err = s.client.HGet(ctx, s.key(agent, lifePart), "space").Result()
+		return absent(err)
+	})
+	return space, wrap(err, "space of ", agent)
+}
+
+var spacesScript = script("memory", "spaces")
+
+// Spaces counts the agent's vectors by space.
+func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
+	said, err := s.of(ctx, spacesScript, agent, struct{}{})
+	if err != nil {
+		return nil, fmt.Errorf("spaces of %s: %w", agent, err)
+	}
+	spaces := map[string]int{}
+	for i := 0; i+1 < len(said); i += 2 {
+		spaces[text(said, i)] = int(whole(said, i+1))
+	}
+	return spaces, nil
+}
+
+// Collect keeps vectors of another space beside the agent's own.
+func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
+	plan := struct {
+		Agent   string   `json:"agent"`
+		Vectors []placed `json:"vectors"`
+	}{agent, []placed{}}
+	var blobs []any
+	for _, v := range vectors {
+		if err := checkVector(v); err != nil {
+			return fmt.Errorf("collect vectors of %s: %w", agent, err)
+		}
+		plan.Vectors = append(plan.Vectors, placed{v.Item, v.Space, len(v.V)})
+		blobs = append(blobs, packVector(v.V))
+	}
+	said, err := s.of(ctx, collectScript, agent, plan, blobs...)
+	if err == nil {
+		err = refusal(said)
+	}
+	return wrap(err, "collect vectors of ", agent)
+}
+
+// Move makes a space the agent's own.
+func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
+	missing, err := s.move(ctx, agent, space)
+	if err != nil {
+		return 0, fmt.Errorf("move %s to space %s: %w", agent, space, err)
+	}
+	return missing, nil
+}
+
+func (s *Store) move(ctx context.Context, agent, space string) (int, error) {
+	if space == "" {
+		return 0, errNoSpace
+	}
+	plan := struct {
+		Token string `json:"token"`
+		Space string `json:"space"`
+	}{rand.Text(), space}
+	said, err := s.of(ctx, moveScript, agent, plan)
+	switch {
+	case err != nil:
+		return 0, err
+	case text(said, 0) == "taken":
+		return 0, fmt.Errorf("dream %q measures in the old space: %w", text(said, 1), memory.ErrTaken)
+	case text(said, 0) == "missing" && len(said) == 2:
+		return int(whole(said, 1)), nil
+	}
+	return 0, refusal(said)
+}

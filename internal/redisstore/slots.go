@@ -1,0 +1,97 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var (
+	takeSlotScript = script("awake", "memory", "takeslot")
+	freeSlotScript = script("memory", "freeslot")
+	slotsScript    = script("slots")
+)
+
+// TakeSlot takes, confirms or steals the agent's dreaming slot. Leases and lock are looked at in the same step.
+func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
+	got, err := s.takeSlot(ctx, agent, want, steal)
+	if err != nil {
+		return got, fmt.Errorf("take the dreaming slot of %s: %w", agent, err)
+	}
+	return got, nil
+}
+
+func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
+	if want.Same(memory.Fence{}) || !utf8.ValidString(want.Dream+want.Run+want.Workflow+want.Cluster) {
+		return memory.Slot{}, errors.New("a fence names a dream and a run, and a slot's fields are UTF-8 text")
+	}
+	plan := struct {
+		Agent    string `json:"agent"`
+		Dream    string `json:"dream"`
+		Run      string `json:"run"`
+		Workflow string `json:"workflow"`
+		Cluster  string `json:"cluster"`
+		Since    string `json:"since"`
+		Steal    holder `json:"steal"`
+	}{agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since), holder{Dream: steal.Dream, Run: steal.Run}}
+	said, err := s.of(ctx, takeSlotScript, agent, plan)
+	if err != nil {
+		return memory.Slot{}, err
+	}
+	if text(said, 0) == "awake" {
+		return memory.Slot{}, fmt.Errorf("somebody holds the agent awake until %s: %w", text(said, 1), memory.ErrAwake)
+	}
+	got, err := readSlot(said)
+	if err == nil && text(said, 0) == "taken" {
+		err = fmt.Errorf("dream %q run %q holds it: %w", got.Dream, got.Run, memory.ErrTaken)
+	}
+	return got, err
+}
+
+// readSlot reads a slot after a word: dream, run, epoch, workflow, cluster, since.
+func readSlot(said []any) (memory.Slot, error) {
+	if len(said) != 7 {
+		return memory.Slot{}, fmt.Errorf("the server answered a slot in %d parts; it has 7", len(said))
+	}
+	var slot memory.Slot
+	slot.Dream, slot.Run, slot.Workflow, slot.Cluster = text(said, 1), text(said, 2), text(said, 4), text(said, 5)
+	var err error
+	if slot.Epoch, err = strconv.ParseInt(text(said, 3), 10, 64); err != nil {
+		return memory.Slot{}, fmt.Errorf("the slot's epoch: %w", err)
+	}
+	slot.Since, err = parseDate(text(said, 6))
+	return slot, err
+}
+
+// FreeSlot frees the slot if the fence holds it.
+func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
+	plan := struct {
+		Agent string `json:"agent"`
+		Dream string `json:"dream"`
+		Run   string `json:"run"`
+	}{agent, f.Dream, f.Run}
+	said, err := s.of(ctx, freeSlotScript, agent, plan)
+	if err == nil {
+		err = refusal(said)
+	}
+	return wrap(err, "free the dreaming slot of ", agent)
+}
+
+// Slots lists every taken slot.
+func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
+	slots := map[string]memory.Slot{}
+	reply, err := s.run(ctx, again, slotsScript, nil)
+	all, _ := reply.([]any)
+	for i := 0; err == nil && i < len(all); i++ {
+		one, _ := all[i].([]any)
+		slots[text(one, 0)], err = readSlot(one)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list dreaming slots: %w", err)
+	}
+	return slots, nil
+}

@@ -1,0 +1,176 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/past"
+)
+
+// Undo takes a dream back: what it made is archived, what it changed returns to what it was, both as new revisions.
+// What another cause changed after the dream stays, and is named. It reads what the dream touched and writes only if nobody
+// has written to the agent's memory since.
+func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
+	var done memory.Undone
+	if dreamID == "" {
+		return done, fmt.Errorf("undo a dream of %s: the dream's id is empty", agent)
+	}
+	err := s.settle(ctx, func(int) (bool, error) {
+		u := undoing{Store: s, agent: agent, dream: dreamID}
+		torn, err := u.all(ctx)
+		done = u.done
+		return torn, err
+	})
+	if err != nil {
+		return memory.Undone{}, fmt.Errorf("undo dream %s of %s: %w", dreamID, agent, err)
+	}
+	return done, nil
+}
+
+type undoing struct {
+	*Store
+	agent, dream string
+	pulse        int64
+	affects      []string
+	write        memory.Write
+	done         memory.Undone
+}
+
+func (u *undoing) all(ctx context.Context) (torn bool, err error) {
+	ids, err := u.touched(ctx)
+	if err != nil {
+		return false, err
+	}
+	u.write = memory.Write{Agent: u.agent, Cause: past.UndoCause + u.dream}
+	histories, err := u.histories(ctx, u.agent, ids)
+	if err != nil {
+		return false, err
+	}
+	for i, history := range histories {
+		if len(history) == 0 {
+			return true, nil // forgotten meanwhile
+		}
+		if err := u.item(ids[i], history); err != nil {
+			return false, fmt.Errorf("%s: %w", ids[i], err)
+		}
+	}
+	if err := u.affect(); err != nil {
+		return false, err
+	}
+	p, err := planWrite(u.write, u.set.now())
+	if err != nil {
+		return false, err
+	}
+	p.plan.Pulse, p.plan.Affects = &u.pulse, int64(len(u.affects))
+	said, err := u.of(ctx, commitScript, u.agent, p.plan, p.blobs...)
+	if err != nil || text(said, 0) == "torn" {
+		return err == nil, err
+	}
+	return false, refusal(said)
+}
+
+// touched lists what the dream made or changed, by id, and reads the affects as of the same moment.
+func (u *undoing) touched(ctx context.Context) ([]string, error) {
+	var made, changed []string
+	err := u.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var pulse *redis.StringCmd
+		var affects, byDream, byCause *redis.StringSliceCmd
+		_, err := u.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+			pulse = tx.HGet(ctx, u.key(u.agent, lifePart), "pulse")
+			affects = tx.LRange(ctx, u.key(u.agent, affectsPart), 0, -1)
+			byDream = tx.SMembers(ctx, u.key(u.agent, "dream:"+u.dream))
+			byCause = tx.SMembers(ctx, u.key(u.agent, "cause:"+u.dream))
+			return nil
+		})
+		if absent(err) != nil {
+			return err
+		}
+		u.affects, made, changed = affects.Val(), byDream.Val(), byCause.Val()
+		u.pulse = 0
+		if pulse.Val() != "" {
+			u.pulse, err = strconv.ParseInt(pulse.Val(), 10, 64)
+			return err
+		}
+		return nil
+	})
+	ids := append(made, changed...)
+	slices.Sort(ids)
+	return slices.Compact(ids), err
+}
+
+func (u *undoing) item(id string, history []row) error {
+	causes := make([]string, len(history))
+	for i, r := range history {
+		causes[i] = r.marks.Cause
+	}
+	if made := history[0].marks.Dream; made != "" {
+		causes[0] = made
+	}
+	standing := past.Unwind(causes)
+	below := past.Peel(standing, causes, u.dream)
+	newest := history[len(history)-1]
+	switch {
+	case len(below) == len(standing):
+		if slices.ContainsFunc(standing, func(i int) bool { return causes[i] == u.dream }) {
+			u.done.Kept = append(u.done.Kept, id)
+		}
+		return nil
+	case len(below) == 0:
+		item, err := newest.item()
+		if err != nil {
+			return err
+		}
+		item.Header().State = dream.Archived
+		return u.put(item, newest, &u.done.Archived)
+	default:
+		item, err := history[below[len(below)-1]].item()
+		if err != nil {
+			return err
+		}
+		return u.put(item, newest, &u.done.Restored)
+	}
+}
+
+// put makes item the newest revision, and counts it, unless the newest says the same.
+func (u *undoing) put(item dream.Item, newest row, count *int) error {
+	body, err := json.Marshal(item)
+	if err != nil || string(body) == newest.body {
+		return err
+	}
+	*count++
+	item.Header().Revision = newest.number
+	u.write.Change = append(u.write.Change, item)
+	return nil
+}
+
+// affect returns to the newest affect before the dream, if the dream's is the newest that stands.
+func (u *undoing) affect() error {
+	causes, all := make([]string, len(u.affects)), make([]felt, len(u.affects))
+	var faults []error
+	for i, body := range u.affects {
+		faults = append(faults, json.Unmarshal([]byte(body), &all[i]))
+		causes[i] = all[i].Cause
+		if all[i].Affect.Cause == u.dream {
+			causes[i] = u.dream
+		}
+	}
+	standing := past.Unwind(causes)
+	below := past.Peel(standing, causes, u.dream)
+	if len(below) == len(standing) {
+		return errors.Join(faults...)
+	}
+	before := dream.Affect{Cause: "new"}
+	if len(below) > 0 {
+		before = all[below[len(below)-1]].Affect
+	}
+	u.write.Affect = &before
+	return errors.Join(faults...)
+}
