@@ -4,6 +4,7 @@ package activities
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -65,6 +66,12 @@ func (o Order) Validate() error {
 	}
 	if o.Budget < 0 || o.DayLimit < 0 {
 		fault("budget is %s and day_limit %s; they must not be negative", o.Budget, o.DayLimit)
+	}
+	if o.ResumeTTL < 0 {
+		fault("resume_ttl is %s; it must not be negative", o.ResumeTTL)
+	}
+	if o.Behaviour != "" && !slices.Contains(dream.Behaviours, o.Behaviour) {
+		fault("behaviour %q must be one of %v, or empty", o.Behaviour, dream.Behaviours)
 	}
 	return errors.Join(append(faults, o.Knobs.Validate())...)
 }

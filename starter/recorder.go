@@ -21,7 +21,8 @@ type recorder struct {
 	told   map[string]outcome // the newest of each agent
 	slots  chan struct{}
 	gone   sync.WaitGroup
-	closed chan struct{}
+	open   context.Context // ends when the recorder is closed
+	close  context.CancelFunc
 }
 
 // untold is a wake that an agent's life has not recorded yet.
@@ -43,9 +44,11 @@ const (
 	tellSlow  = 2 * time.Second
 )
 
-func (r *recorder) open() {
+// begin makes the recorder ready; the caller holds the lock.
+func (r *recorder) begin() {
 	if r.agents == nil {
-		r.agents, r.told, r.slots, r.closed = map[string]*untold{}, map[string]outcome{}, make(chan struct{}, tellers), make(chan struct{})
+		r.agents, r.told, r.slots = map[string]*untold{}, map[string]outcome{}, make(chan struct{}, tellers)
+		r.open, r.close = context.WithCancel(context.Background())
 	}
 }
 
@@ -53,33 +56,39 @@ func (r *recorder) open() {
 func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open()
-	select {
-	case <-r.closed:
+	if r.begin(); r.open.Err() != nil {
 		return
-	default:
 	}
-	if waiting, ok := r.agents[agent.ID]; ok {
+	key := keyOf(agent)
+	if waiting, ok := r.agents[key]; ok {
 		if w.Epoch == 0 || w.Epoch > waiting.wake.Epoch {
 			waiting.wake = w
 		}
 		return
 	}
-	if w.Epoch > 0 && w.Epoch <= r.told[agent.ID].epoch || s.Client == nil {
+	if w.Epoch > 0 && w.Epoch <= r.told[key].epoch || s.Client == nil {
 		return
 	}
-	r.agents[agent.ID] = &untold{wake: w, done: make(chan struct{})}
+	r.agents[key] = &untold{wake: w, done: make(chan struct{})}
 	r.gone.Go(func() { r.tell(s, agent) })
+}
+
+// keyOf is an agent's id, or its handle when the store could not tell the id.
+func keyOf(a dream.Agent) string {
+	if a.ID != "" {
+		return a.ID
+	}
+	return "handle " + a.Handle
 }
 
 // tell tries until the agent's life has recorded the newest wake, or the recorder is closed.
 func (r *recorder) tell(s *Starter, agent dream.Agent) {
 	pause := tellAgain
 	for {
-		w := r.current(agent.ID)
+		w := r.current(keyOf(agent))
 		awoken, err := r.attempt(s, agent, w)
 		if err == nil {
-			if r.settle(agent.ID, w, awoken) {
+			if r.settle(keyOf(agent), w, awoken) {
 				return
 			}
 			pause = tellAgain
@@ -87,7 +96,7 @@ func (r *recorder) tell(s *Starter, agent dream.Agent) {
 		}
 		wait := time.NewTimer(pause)
 		select {
-		case <-r.closed:
+		case <-r.open.Done():
 			wait.Stop()
 			return
 		case <-wait.C:
@@ -100,18 +109,11 @@ func (r *recorder) attempt(s *Starter, agent dream.Agent, w workflows.Wake) (wor
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
-	case <-r.closed:
-		return workflows.Awoken{}, context.Canceled
+	case <-r.open.Done():
+		return workflows.Awoken{}, r.open.Err()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), tellFor)
+	ctx, cancel := context.WithTimeout(r.open, tellFor)
 	defer cancel()
-	go func() {
-		select {
-		case <-r.closed:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return s.sendWake(ctx, agent, w)
 }
 
@@ -142,7 +144,7 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
 	for {
 		r.mu.Lock()
-		r.open()
+		r.begin()
 		told, waiting := r.told[agent], r.agents[agent]
 		r.mu.Unlock()
 		if told.epoch >= epoch && epoch > 0 {
@@ -153,7 +155,7 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 		}
 		select {
 		case <-waiting.done:
-		case <-r.closed:
+		case <-r.open.Done():
 			return workflows.Awoken{}, errors.New("the recorder is closed")
 		case <-ctx.Done():
 			return workflows.Awoken{}, ctx.Err()
@@ -197,12 +199,8 @@ func (s *Starter) recordUntold(ctx context.Context) {
 // Close stops telling; what is not recorded yet stays noted in the store.
 func (s *Starter) Close() {
 	s.recording.mu.Lock()
-	s.recording.open()
-	select {
-	case <-s.recording.closed:
-	default:
-		close(s.recording.closed)
-	}
+	s.recording.begin()
+	s.recording.close()
 	s.recording.mu.Unlock()
 	s.recording.gone.Wait()
 }

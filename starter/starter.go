@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -48,6 +49,7 @@ type Starter struct {
 	Ledger   purse.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
 	Feeds    memory.Feeds
 
+	known     sync.Map // agents by what they were called, for when the store does not answer
 	recording recorder
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -52,8 +53,15 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	bounded, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	agent, err := s.Memory.Agent(bounded, k.Agent)
-	if err != nil {
+	switch known, ok := s.known.Load(k.Agent); {
+	case err == nil:
+		s.known.Store(k.Agent, agent)
+	case errors.Is(err, memory.ErrNotFound):
 		return Woken{}, fmt.Errorf("wake %s: %w", k.Agent, err)
+	case ok:
+		return s.blind(ctx, known.(dream.Agent), k, began, err)
+	default:
+		return s.blind(ctx, dream.Agent{Handle: k.Agent}, k, began, err)
 	}
 	visit := presence.Visit{
 		Agent: agent.ID, Client: k.Client, Cause: k.Cause, Now: began, For: s.holds(k), Lock: s.Options.Settings.WakeLock,
@@ -100,12 +108,12 @@ func (s *Starter) holds(k Knock) time.Duration {
 }
 
 // blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the epoch
-// when the store is back.
+// when the store is back. Of an agent that this process never met only the handle is known.
 func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began time.Time, cause error) (Woken, error) {
 	const all = 1 << 62 // above every epoch: nothing durable rests on a ring
 	_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: all, Cause: k.Cause, At: began, Raised: s.Now()})
 	s.recording.add(s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
-	w := Woken{
+	w := Woken{ // nobody knows how the agent feels
 		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
 		Degraded: "the store does not answer (" + cause.Error() + "); the wake is recorded when it does", Took: s.Now().Sub(began), agent: agent,
 	}
@@ -117,7 +125,7 @@ func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (wo
 	return s.recording.wait(ctx, agentID, epoch)
 }
 
-// send tells the agent's life of a wake, and waits until the agent is awake.
+// sendWake tells the agent's life of a wake, and waits until the agent is awake.
 func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
 	var awoken workflows.Awoken
 	o := client.UpdateWorkflowOptions{
@@ -125,6 +133,9 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	}
 	if w.Epoch > 0 {
 		o.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
+	}
+	if agent.ID == "" {
+		return awoken, s.Client.SignalWorkflow(ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, w)
 	}
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.life(agent), UpdateOptions: o})
 	if err == nil {

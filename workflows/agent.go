@@ -90,6 +90,7 @@ type life struct {
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
 
 	found   string          // the state that the search attributes tell
+	missing bool            // a wake was found that is not announced yet
 	changed bool            // an update changed the state: look again at what to wait for
 	dream   workflow.Future // of a dream begun in this run; nil after continue-as-new
 }
@@ -162,7 +163,7 @@ func (a *life) wait(ctx workflow.Context) {
 	}
 	a.changed = false
 	rang := func() bool { return timer != nil && timer.IsReady() }
-	if workflow.Await(ctx, func() bool { return rang() || a.dreamt() || a.changed || a.called() }) != nil {
+	if workflow.Await(ctx, func() bool { return rang() || a.dreamt() || a.changed || a.missing || a.called() }) != nil {
 		return
 	}
 	a.catchUp(ctx)
@@ -227,8 +228,13 @@ func (a *life) dreamt() bool { return a.dream != nil && a.dream.IsReady() }
 
 // catchUp takes in everything that has come.
 func (a *life) catchUp(ctx workflow.Context) {
-	if a.dreamt() && a.state.Dream != nil {
-		a.over(ctx, Ended{Dream: a.state.Dream.Dream})
+	if a.dreamt() {
+		if a.state.Dream != nil {
+			a.over(ctx, Ended{Dream: a.state.Dream.Dream})
+		} else { // it was interrupted, and has ended for good
+			a.state.Broken = nil
+		}
+		a.dream = nil
 	}
 	a.drain(ctx)
 }

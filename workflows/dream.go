@@ -184,6 +184,9 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		}
 		p.note(activities.Mark{Name: "close", State: state})
 	}
+	if n.sitting.over { // it ends between two sittings: what there is to announce was booked with the last one
+		n.marks, n.marked = nil, nil
+	}
 	if err := n.lastWords(free); err != nil {
 		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.order.Dream, "error", err)
 	}

@@ -158,6 +158,7 @@ func (a *life) settle(ctx workflow.Context, rang bool) {
 	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
 		a.ready(ctx)
 	}
+	a.missing = false
 	if a.state.State != Waking && a.state.Greeted < a.state.Epoch {
 		a.greet(ctx, now)
 	}
@@ -195,11 +196,14 @@ func (a *life) lookAround(ctx workflow.Context, now time.Time) {
 	}
 	if found.Epoch > a.state.Epoch { // a wake that nobody could tell us
 		last := found.Last
-		a.state.Epoch, a.state.Wake = found.Epoch, &last
+		a.state.Epoch, a.state.Wake, a.missing = found.Epoch, &last, true
 		a.state.Wakes++
 	}
 	if found.Until.After(now) || a.state.Dream != nil {
 		a.state.Until = later(found.Until, now.Add(time.Second))
+		if !found.Until.After(now) { // only its dream keeps it from sleeping
+			a.state.Until = now.Add(look)
+		}
 		return
 	}
 	if state, err := circadian.Step(circadian.Awake, circadian.Left); err == nil {

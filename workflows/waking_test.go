@@ -1,0 +1,288 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// town is a world in which people come and go: dreams listen to wakes, and somebody holds the agent awake until a time.
+type town struct {
+	*world
+	epoch   int64
+	until   time.Time // of the leases in the store
+	greeted []int64
+	lookups int
+	deaf    bool // dreams do not answer a wake
+}
+
+func newTown(t *testing.T) *town {
+	t.Helper()
+	w := &town{world: &world{running: true}}
+	var suite testsuite.WorkflowTestSuite
+	w.env = suite.NewTestWorkflowEnvironment()
+	w.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
+	w.env.RegisterWorkflowWithOptions(w.dream, workflow.RegisterOptions{Name: DreamType})
+	deed := func(name string, do any) {
+		w.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+	}
+	deed("Bed.Plan", func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+		w.planned = append(w.planned, w.env.Now())
+		if r.Resume != nil {
+			return activities.PlanResult{Resume: true}, nil
+		}
+		return activities.PlanResult{Order: anOrder("dream/echo/alone")}, nil
+	})
+	deed("Bed.Running", func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
+	deed("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.Wake, error) {
+		w.epoch++
+		r.Wake.Epoch = w.epoch
+		if r.Wake.Cause == "" {
+			r.Wake.Cause = presence.Operator
+		}
+		return r.Wake, nil
+	})
+	deed("Bed.Greet", func(_ context.Context, r activities.GreetRequest) error {
+		w.greeted = append(w.greeted, r.Epoch)
+		return nil
+	})
+	deed("Bed.Look", func(context.Context, activities.LookRequest) (activities.LookResult, error) {
+		w.lookups++
+		return activities.LookResult{Until: w.until, Epoch: w.epoch}, nil
+	})
+	return w
+}
+
+// dream lasts an hour, less what it has dreamt before; woken, it may go on for two hours.
+func (w *town) dream(ctx workflow.Context, order activities.Order) (Result, error) {
+	w.dreamt = append(w.dreamt, order.Dream)
+	wakes, words := workflow.GetSignalChannel(ctx, SignalWake), workflow.GetSignalChannel(ctx, SignalResume)
+	left := time.Hour
+	for {
+		began := workflow.Now(ctx)
+		timed, cancel := workflow.WithCancel(ctx)
+		timer := workflow.NewTimer(timed, left)
+		if err := workflow.Await(ctx, func() bool { return timer.IsReady() || wakes.Len() > 0 && !w.deaf }); err != nil {
+			cancel()
+			return Result{}, err
+		}
+		cancel()
+		var wake Wake
+		if !wakes.ReceiveAsync(&wake) {
+			break
+		}
+		left -= workflow.Now(ctx).Sub(began)
+		tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
+		if ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 }); err != nil || !ok {
+			tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Interrupted})
+			return Result{Dream: order.Dream, Outcome: dream.Interrupted}, err
+		}
+		words.ReceiveAsync(nil)
+		w.dreamt = append(w.dreamt, order.Dream+" again")
+	}
+	tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Completed})
+	return Result{Dream: order.Dream, Outcome: dream.Completed}, nil
+}
+
+func tell(ctx workflow.Context, o activities.Order, e Ended) {
+	_ = workflow.SignalExternalWorkflow(ctx, o.Owner, "", SignalEnded, e).Get(ctx, nil)
+}
+
+func (w *town) at(after time.Duration, do func()) { w.env.RegisterDelayedCallback(do, after) }
+
+func (w *town) knock(wake Wake, then func(Awoken, error)) {
+	w.env.UpdateWorkflow(UpdateWake, "", &testsuite.TestUpdateCallback{
+		OnAccept: func() {}, OnReject: func(err error) { then(Awoken{}, err) },
+		OnComplete: func(result any, err error) {
+			awoken, _ := result.(Awoken)
+			then(awoken, err)
+		},
+	}, wake)
+}
+
+func (w *town) live(settings Settings) {
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: settings})
+}
+
+func TestAKnockWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	var woken Awoken
+	var during, after Life
+	var refused error
+	w.at(time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
+		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+	})
+	w.at(2*time.Minute, func() {
+		during = w.life(t)
+		w.ask(anOrder("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
+	})
+	w.at(15*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute})
+	require.Equal(t, Awoken{Epoch: 1, State: Awake}, woken)
+	require.Equal(t, Awake, during.State)
+	require.ErrorContains(t, refused, "holds it awake")
+	require.Equal(t, Sleeping, after.State)
+	require.Equal(t, []int64{1}, w.greeted)
+	require.Equal(t, 2, w.lookups, "after its own minute, and when the lease ends")
+	require.Empty(t, w.dreamt)
+}
+
+func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	var woken Awoken
+	var waiting, again Life
+	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(11*time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now()
+		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+	})
+	w.at(15*time.Minute, func() { waiting = w.life(t) })
+	w.at(18*time.Minute, func() { again = w.life(t) })
+	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.life(t).State); w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 5 * time.Minute})
+	require.Equal(t, Awake, woken.State)
+	require.Equal(t, "dream/echo/0001", woken.Dream)
+	require.NotZero(t, woken.Until)
+	require.Equal(t, Sleeping, waiting.State)
+	require.NotNil(t, waiting.Broken)
+	require.Equal(t, Dreaming, again.State)
+	require.Equal(t, "dream/echo/0001", again.Dream.Dream)
+	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0001 again"}, w.dreamt)
+	require.Equal(t, 1, again.Dreams)
+}
+
+func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	var broken *Broken
+	w.at(10*time.Minute, func() {
+		require.NotNil(t, w.life(t).Broken)
+		w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) })
+	})
+	w.at(11*time.Minute, func() { broken = w.life(t).Broken; w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
+	require.Nil(t, broken)
+	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0002"}, w.dreamt)
+}
+
+func TestAnInterruptedDreamWhoseTimeRanOutIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	var refused error
+	w.at(4*time.Hour, func() {
+		require.Nil(t, w.life(t).Broken)
+		w.env.UpdateWorkflow(UpdateResume, "", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { refused = err }, OnComplete: func(any, error) {},
+		})
+	})
+	w.at(5*time.Hour, w.env.CancelWorkflow)
+	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
+	require.ErrorContains(t, refused, "no interrupted dream")
+}
+
+func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.deaf = true
+	var asked, answered time.Time
+	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(2*time.Minute, func() {
+		asked = w.env.Now()
+		w.epoch = 1
+		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) {
+			answered = w.env.Now()
+			require.NoError(t, err)
+			require.Equal(t, Awake, a.State)
+		})
+	})
+	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.life(t).State); w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute})
+	require.Equal(t, hard, answered.Sub(asked))
+}
+
+func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() { w.epoch = 7; w.knock(Wake{Epoch: 7, Cause: presence.Knock}, func(Awoken, error) {}) })
+	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	var state string
+	w.at(20*time.Minute, func() { // a duplicate, one that is late, and a forged one
+		for _, epoch := range []int64{7, 3} {
+			w.knock(Wake{Epoch: epoch}, func(a Awoken, err error) { require.NoError(t, err); state = a.State })
+			w.env.SignalWorkflow(SignalWake, Wake{Epoch: epoch})
+		}
+		w.knock(Wake{Epoch: -1}, func(_ Awoken, err error) { require.ErrorContains(t, err, "must not be negative") })
+	})
+	w.at(30*time.Minute, func() {
+		l := w.life(t)
+		require.Equal(t, Dreaming, l.State)
+		require.Equal(t, int64(7), l.Epoch)
+		require.Equal(t, 1, l.Wakes)
+		w.env.CancelWorkflow()
+	})
+	w.live(Settings{ClientTimeout: time.Minute})
+	require.Equal(t, Dreaming, state)
+	require.Equal(t, []int64{7}, w.greeted)
+}
+
+func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []string{SignalWake, SignalAlarm} {
+		t.Run(signal, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+			w.at(2*time.Minute, func() { w.env.SignalWorkflow(signal, nil) })
+			var l Life
+			w.at(2*time.Minute+30*time.Second, func() { l = w.life(t) })
+			w.at(time.Hour, w.env.CancelWorkflow)
+			w.live(Settings{AlarmHold: 10 * time.Minute, ResumeAfter: 24 * time.Hour})
+			require.Equal(t, Awake, l.State)
+			require.Equal(t, int64(1), l.Epoch)
+			require.NotNil(t, l.Broken)
+			require.Equal(t, signal == SignalAlarm, l.Wake.Cause == presence.Alarm)
+			if signal == SignalAlarm {
+				require.Equal(t, 10*time.Minute, l.Until.Sub(l.Since))
+				require.Equal(t, 1, l.Alarms)
+			}
+		})
+	}
+}
+
+func TestAnAlarmLeavesASleeperAsleepAndIsNoted(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() { w.epoch = 1; w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
+	w.at(2*time.Minute, func() { require.Equal(t, Sleeping, w.life(t).State); w.env.CancelWorkflow() })
+	w.live(Settings{})
+	require.Equal(t, []int64{1}, w.greeted)
+}
+
+func TestALifeLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(90*time.Second, func() { w.epoch, w.until = 2, w.env.Now().Add(30*time.Minute) })
+	var l Life
+	w.at(5*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute})
+	require.Equal(t, Awake, l.State)
+	require.Equal(t, int64(2), l.Epoch)
+	require.Equal(t, []int64{1, 2}, w.greeted)
+}
