@@ -111,28 +111,32 @@ func (d *door) checkStore(ctx context.Context) console.Finding {
 	}
 	h, err := build(ctx, d.told, d.told.StorePath())
 	if err != nil {
-		return ill("Check the folder's owner and rights, or set store.path to a local disk.", "%v", err)
+		advice := "Check the folder's owner and rights, or set store.path to a local disk."
+		if d.told.Store.URL != "" {
+			advice = "See that the Redis server runs, that store.url and the password are right, and that it keeps what it is told (appendonly yes)."
+		}
+		return ill(advice, "%v", err)
 	}
 	defer func() { _ = h.store.Close() }()
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
-		return ill("Restore the file from a copy; it is one SQLite file.", "%s cannot be read: %v", d.told.StorePath(), err)
+		return ill("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name, err)
 	}
 	if len(agents) > 0 {
-		// An agent put back as it is proves that the file can be written, and changes nothing.
+		// An agent put back as it is proves that it can be written, and changes nothing.
 		if err := h.store.PutAgent(ctx, agents[0]); err != nil {
-			return ill("Check the file's owner and rights and the disk's free space.", "%s cannot be written: %v", d.told.StorePath(), err)
+			return ill("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name, err)
 		}
 	}
 	nights := 0
 	for _, a := range agents {
 		n, err := h.store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}})
 		if err != nil {
-			return ill("Restore the file from a copy.", "%v", err)
+			return ill("Restore it from a copy.", "%v", err)
 		}
 		nights += n
 	}
-	return well("%s: agents %d, dreams %d", d.told.StorePath(), len(agents), nights)
+	return well("%s: agents %d, dreams %d", h.store.name, len(agents), nights)
 }
 
 // checkModels says what each role uses and what it costs.

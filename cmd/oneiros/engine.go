@@ -12,7 +12,6 @@ import (
 
 	"go.temporal.io/sdk/client"
 	tlog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
@@ -22,21 +21,22 @@ import (
 
 // engine is what this process runs.
 type engine struct {
-	house    *house
-	client   client.Client
-	starter  *starter.Starter
-	child    *temporalchild.Child
-	record   *temporalchild.Record
-	beside   int  // the process whose server this one uses; 0 when there is none
-	known    bool // the child listens where Temporal's tools look first, with its user interface
-	worker   worker.Worker
-	places   []console.Place
-	asOf     time.Time
-	log      tlog.Logger
-	files    []io.Closer
-	gone     chan error
-	stopping chan struct{}
-	tending  chan struct{} // closed when the tending is over
+	house     *house
+	client    client.Client
+	namespace string
+	starter   *starter.Starter
+	child     *temporalchild.Child
+	record    *temporalchild.Record
+	beside    int  // the process whose server this one uses; 0 when there is none
+	known     bool // the child listens where Temporal's tools look first, with its user interface
+	worker    *workers.Worker
+	places    []console.Place
+	asOf      time.Time
+	log       tlog.Logger
+	files     []io.Closer
+	gone      chan error
+	stopping  chan struct{}
+	tending   chan struct{} // closed when the tending is over
 
 	unsearchable string // why dreams cannot be searched on this cluster; empty when they can
 }
@@ -62,6 +62,9 @@ func (e *engine) Stop() error {
 	}
 	if e.worker != nil {
 		e.worker.Stop()
+	}
+	if e.starter != nil {
+		e.starter.Close() // what is not told yet stays noted in the store
 	}
 	if e.client != nil {
 		e.client.Close()
@@ -184,36 +187,41 @@ func (d *door) raise(ctx context.Context, e *engine, tell func(string, ...any)) 
 
 // dial connects to the configured cluster, else to the server another process of this data folder runs.
 func (e *engine) dial(ctx context.Context) error {
+	o, err := e.options()
+	if err != nil {
+		return err
+	}
+	return e.connect(ctx, o)
+}
+
+// options say how to reach that cluster or server. console.ErrNobody when there is none.
+func (e *engine) options() (client.Options, error) {
 	cluster, err := e.house.told.Cluster()
 	if err != nil {
-		return &console.Exit{Code: console.Usage, Err: err}
+		return client.Options{}, &console.Exit{Code: console.Usage, Err: err}
 	}
 	if cluster.Known {
 		e.place("temporal", fmt.Sprintf("%s, namespace %s (from %s)", cluster.Options.HostPort, cluster.Options.Namespace, cluster.Source))
-		return e.connect(ctx, cluster.Options)
+		return cluster.Options, nil
 	}
 	record, alive, err := temporalchild.Look(e.house.told.DataDir)
 	if err != nil || !alive {
 		if err == nil {
 			err = console.ErrNobody
 		}
-		return err
+		return client.Options{}, err
 	}
 	e.beside = record.Owner
 	e.place("temporal", fmt.Sprintf("%s, run by process %d", record.Address, record.Owner))
-	return e.connect(ctx, client.Options{HostPort: record.Address, Namespace: record.Namespace})
+	return client.Options{HostPort: record.Address, Namespace: record.Namespace}, nil
 }
 
 // dialWithin bounds how long a cluster may take to answer at all.
 const dialWithin = 10 * time.Second
 
 func (e *engine) connect(ctx context.Context, o client.Options) error {
-	o.Logger = e.log
-	if err := seal(&o, e.house.told); err != nil {
+	if err := e.prepare(&o); err != nil {
 		return err
-	}
-	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
-		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
@@ -221,7 +229,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	if err != nil {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("reach Temporal at %s, namespace %s: %w", o.HostPort, o.Namespace, err)}
 	}
-	e.client = c
+	e.client, e.namespace = c, o.Namespace
 	found, err := workers.Look(ctx, c, o.Namespace)
 	if err != nil {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("ask Temporal at %s: %w", o.HostPort, err)}
@@ -229,5 +237,28 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	e.starter = e.house.starter()
 	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
 	e.unsearchable = found.Unsearchable()
+	return nil
+}
+
+// prepare is what every client of ours has in common.
+func (e *engine) prepare(o *client.Options) error {
+	o.Logger = e.log
+	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
+		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
+	}
+	return seal(o, e.house.told)
+}
+
+// hold makes a client that connects when it is first used.
+func (e *engine) hold(o client.Options) error {
+	if err := e.prepare(&o); err != nil {
+		return err
+	}
+	c, err := client.NewLazyClient(o)
+	if err != nil {
+		return &console.Exit{Code: console.Usage, Err: fmt.Errorf("a client of Temporal at %s: %w", o.HostPort, err)}
+	}
+	e.client, e.namespace, e.starter = c, o.Namespace, e.house.starter()
+	e.starter.Client = c
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/purse"
-	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -27,7 +25,7 @@ import (
 // house is store, purse and models behind their ports.
 type house struct {
 	told  config.Config
-	store *sqlitestore.Store
+	store kept
 	model inference.Model
 	purse *purse.Purse
 	roles map[dream.Role]string
@@ -37,19 +35,16 @@ type house struct {
 
 // build opens the store and connects the providers.
 func build(ctx context.Context, c config.Config, path string) (*house, error) {
-	if err := folder(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
 	models, wants := providers(c)
-	store, err := sqlitestore.Open(ctx, path)
+	store, err := keep(ctx, c, path)
 	if err != nil {
 		return nil, err
 	}
 	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models(), wants: wants}
-	h.purse = &purse.Purse{Ledger: store.Ledger(), Model: h.model, Catalog: c, Now: time.Now}
+	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: c, Now: time.Now}
 	h.shown = &console.House{
-		Store: store, Ledger: store.Ledger(), Events: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(), Auto: c.Agent.Auto,
-		Knobs: c.Dream, Embed: h.embed, Close: store.Close,
+		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
+		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay, Close: store.Close,
 	}
 	return h, nil
 }
@@ -132,14 +127,28 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, texts []string) ([
 }
 
 func (h *house) ports() activities.Ports {
-	return activities.Ports{Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now}
+	return activities.Ports{
+		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store.bell, Feeds: h.store,
+	}
 }
 
 // starter is the client of the workflows over this house; it needs no connection to estimate.
 func (h *house) starter() *starter.Starter {
-	return &starter.Starter{Memory: h.store, Catalog: h.told, Now: time.Now, Options: starter.Options{
-		TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
-		AutoPaid: h.told.Consent.AutoPaid,
-		Settings: workflows.Settings{IdleTimeout: h.told.Agent.IdleTimeout, MinGap: h.told.Agent.MinGap},
-	}}
+	return &starter.Starter{
+		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store.bell, Ledger: h.store.ledger, Feeds: h.store,
+		Options: starter.Options{
+			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
+			AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL,
+		},
+	}
+}
+
+// settings are the knobs of an agent's life.
+func settings(c config.Config) workflows.Settings {
+	a := c.Agent
+	windows, quiet := a.Hours()
+	return workflows.Settings{
+		IdleTimeout: a.IdleTimeout, MinGap: a.MinGap, Jitter: a.Jitter, Windows: windows, Quiet: quiet,
+		ClientTimeout: a.ClientTimeout, WakeLock: a.WakeLock, AlarmHold: a.AlarmHold, ResumeAfter: a.ResumeAfter,
+	}
 }

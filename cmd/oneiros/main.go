@@ -47,7 +47,7 @@ func (d *door) app() *console.App {
 		Codec: d.codec(),
 		Night: console.NightDoor{
 			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Here: d.here, Demo: d.demo,
-			Active: d.active, Abandon: d.abandon,
+			Active: d.active, Abandon: d.abandon, Waker: d.waker,
 		},
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {

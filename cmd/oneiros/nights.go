@@ -7,14 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
-	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // behind finds the house behind what the console was shown.
@@ -41,17 +39,27 @@ func (n nights) Begin(ctx context.Context, w console.Wish) (string, error) {
 	if errors.Is(err, starter.ErrUnreachable) {
 		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
 	}
-	if errors.Is(err, starter.ErrDreaming) {
-		err = busy{err}
-	}
-	return begun.Dream, err
+	return begun.Dream, asOwn(err)
 }
 
-// busy is a refusal that the console knows as its own, in the starter's words.
-type busy struct{ error }
+// refusal is one that the console knows as its own, in the starter's words.
+type refusal struct {
+	error
+	own error
+}
 
-func (b busy) Is(target error) bool { return target == console.ErrDreaming }
-func (b busy) Unwrap() error        { return b.error }
+func (r refusal) Is(target error) bool { return target == r.own }
+func (r refusal) Unwrap() error        { return r.error }
+
+func asOwn(err error) error {
+	switch {
+	case errors.Is(err, starter.ErrDreaming):
+		return refusal{err, console.ErrDreaming}
+	case errors.Is(err, starter.ErrAwake):
+		return refusal{err, console.ErrAwake}
+	}
+	return err
+}
 
 // Cancel ends one.
 func (n nights) Cancel(ctx context.Context, dreamID string) error {
@@ -62,14 +70,18 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 	return err
 }
 
-// Resume lets an interrupted dream go on.
-func (n nights) Resume(ctx context.Context, _, dreamID string) error {
-	err := n.starter.Client.SignalWorkflow(ctx, dreamID, "", workflows.SignalResume, nil)
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+// Resume lets an interrupted dream go on, when it is the one that its agent's life would let go on.
+func (n nights) Resume(ctx context.Context, agent, dreamID string) error {
+	begun, err := n.starter.Resume(ctx, agent)
+	switch {
+	case errors.Is(err, starter.ErrNothing):
 		return &console.Exit{Code: console.NotFound, Err: err}
+	case errors.Is(err, starter.ErrUnreachable):
+		return &console.Exit{Code: console.Unreachable, Err: err}
+	case err == nil && begun.Dream != dreamID:
+		return &console.Exit{Code: console.NotFound, Err: fmt.Errorf("%s waits no longer; %s goes on", dreamID, begun.Dream)}
 	}
-	return err
+	return asOwn(err)
 }
 
 // Running asks Temporal.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
@@ -25,7 +26,7 @@ func (e *engine) hire(ctx context.Context) error {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}
 	}
 	e.place("worker", fmt.Sprintf("task queue %s, %d deeds at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
-	e.place("store", c.StorePath())
+	e.place("store", e.house.store.name)
 	e.tending = make(chan struct{})
 	go e.tend(context.WithoutCancel(ctx))
 	return nil
@@ -42,9 +43,13 @@ func (e *engine) tend(ctx context.Context) {
 		<-e.stopping
 		cancel()
 	}()
+	var recording sync.WaitGroup
+	recording.Go(func() { e.starter.Record(ctx) })
+	defer recording.Wait()
+	defer cancel()
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
-	told := map[string]bool{} // by agent, whether it dreams by itself
+	told := map[string]bool{} // by agent, whether it dreams by itself: its life has heard the rest of the settings too
 	for {
 		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Lives()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)

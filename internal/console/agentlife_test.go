@@ -34,7 +34,7 @@ func TestAnAgentIsShownWithItsLifeItsMeansAndItsWakes(t *testing.T) {
 		require.NoError(t, err)
 		d.hall.now = presence.Standing{
 			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now, Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Knock, At: now},
-			Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Operator, Until: now.AddDate(0, 0, 1)}},
+			Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Knock, Until: now.AddDate(0, 0, 1)}},
 		}
 		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("agents-show-awake-%d", width))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ until the dream is over and stops it again; a dream that was left half-way goes 
 is begun. --demo needs nothing at all: a sample life, the built-in
 model, a server and a worker of its own.
 
-Exit codes: 0 completed, 4 refused by a cap or for want of consent, 6 the dream ended otherwise.`,
+Exit codes: 0 completed, 4 refused by a cap, for want of consent or by whoever holds the agent awake, 6 the dream ended otherwise.`,
 	}
 	app.whose(cmd)
 	fs := cmd.Flags()
@@ -154,8 +155,36 @@ func (app *App) dreamAlone(ctx context.Context, h *House, a dream.Agent, engine 
 	if id == "" {
 		return app.dreamOn(ctx, h, a, engine, w, true)
 	}
-	app.note("%s is already dreaming %s: it goes on.", a.Handle, id)
+	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+	if err != nil {
+		return err
+	}
+	if night.Outcome == dream.Interrupted {
+		if err := app.mayDream(ctx, h, a); err != nil {
+			return err
+		}
+		if err := engine.Nights().Resume(ctx, a.ID, id); err != nil {
+			return fmt.Errorf("resume %s: %w", id, err)
+		}
+		app.note("%s was woken out of %s: it goes on.", a.Handle, id)
+	} else {
+		app.note("%s is already dreaming %s: it goes on.", a.Handle, id)
+	}
 	return app.follow(ctx, h, a, engine, id)
+}
+
+// mayDream refuses to begin a dream of an agent that somebody holds awake (W1).
+func (app *App) mayDream(ctx context.Context, h *House, a dream.Agent) error {
+	s, err := app.standing(ctx, h, a)
+	if err != nil || !s.Awake(app.Now()) {
+		return err
+	}
+	by := "the wake lock"
+	if len(s.Leases) > 0 {
+		by = strings.Join(holders(s, app.Now(), a.Zone), ", ")
+	}
+	return exit(Refused, "%s is held awake by %s: no dream begins before %s; oneiros sleep --agent %s%s ends that",
+		a.Handle, by, clock(s.Until(), app.Now(), a.Zone), a.Handle, h.option())
 }
 
 // underWay finds the dream of an agent that the engine's server still carries; empty when there is none.
@@ -186,6 +215,9 @@ func underWay(ctx context.Context, h *House, engine Engine, a dream.Agent) (stri
 }
 
 func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, watch bool) error {
+	if err := app.mayDream(ctx, h, a); err != nil {
+		return err
+	}
 	app.announce(h, a)
 	id, err := engine.Nights().Begin(ctx, w)
 	if errors.Is(err, ErrDreaming) {

@@ -20,17 +20,18 @@ import (
 
 // sleeper is an engine whose dreams are over as soon as they have begun: it writes what a dream writes.
 type sleeper struct {
-	desk    *desk
-	outcome dream.Outcome
-	dead    bool   // the dream stops without an end
-	refuse  error  // of Begin
-	fault   error  // of Running
-	going   func() // what happens when somebody asks whether a dream runs
-	gone    chan error
-	begun   []console.Wish
-	ended   []string
-	resumed []string
-	stopped int
+	desk     *desk
+	outcome  dream.Outcome
+	dead     bool   // the dream stops without an end
+	refuse   error  // of Begin
+	fault    error  // of Running
+	going    func() // what happens when somebody asks whether a dream runs
+	gone     chan error
+	begun    []console.Wish
+	ended    []string
+	resumed  []string
+	onResume func() // what happens then
+	stopped  int
 }
 
 func (s *sleeper) Nights() console.Nights { return s }
@@ -75,6 +76,9 @@ func (s *sleeper) Cancel(_ context.Context, id string) error {
 func (s *sleeper) Resume(_ context.Context, _, id string) error {
 	if s.refuse == nil {
 		s.resumed = append(s.resumed, id)
+		if s.onResume != nil {
+			s.onResume()
+		}
 	}
 	return s.refuse
 }

@@ -62,13 +62,8 @@ not answer; with --watch those of oneiros watch.`,
 		if err != nil {
 			return err
 		}
-		standing, err := app.standing(cmd.Context(), h, a)
-		if err != nil {
+		if err := app.mayDream(cmd.Context(), h, a); err != nil {
 			return err
-		}
-		if standing.Awake(app.Now()) {
-			return exit(Refused, "%s is held awake until %s: no dream goes on before; oneiros sleep --agent %s ends that", a.Handle,
-				clock(standing.Until(), app.Now(), a.Zone), a.Handle)
 		}
 		return app.resume(cmd.Context(), h, a, night, watch)
 	}

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	n := d.interrupt(now.Add(time.Hour))
 	d.hall.now = presence.Standing{Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}}}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
-	require.Contains(t, d.err.String(), "echo is held awake until 06:01:00: no dream goes on before")
+	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo ends that")
 	d.hall.now = presence.Standing{}
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "Dream dream/echo/0002 goes on. Follow it: oneiros watch dream/echo/0002")
@@ -84,6 +85,36 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
 	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "last", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{n.ID}, s.ended)
+}
+
+// W1: no dream of an agent that somebody holds awake.
+func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	d.hall.now = presence.Standing{Lock: now.Add(5 * time.Second)}
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+	require.Contains(t, d.err.String(), "echo is held awake by the wake lock: no dream begins before 06:00:05; oneiros sleep --agent echo ends that")
+	require.Empty(t, s.begun)
+	s.refuse = fmt.Errorf("echo: %w: mara came first", console.ErrAwake)
+	d.hall.now = presence.Standing{}
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+}
+
+func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
+	n := d.interrupt(now.Add(time.Hour))
+	d.hall.now = presence.Standing{Lock: now.Add(5 * time.Second)}
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+	d.hall.now = presence.Standing{}
+	s.onResume = func() { d.goOn(n) }
+	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
+	require.Contains(t, d.err.String(), "echo was woken out of dream/echo/0002: it goes on.")
+	require.Equal(t, []string{n.ID}, s.resumed)
+	require.Empty(t, s.begun)
 }
 
 // Z7: publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.

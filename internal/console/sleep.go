@@ -17,7 +17,7 @@ func (app *App) sleep() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "sleep", Short: "Let an agent sleep that is held awake", GroupID: nights,
-		Long: `Sleep ends what holds an agent awake: what the operator asked for, alarms and the wake lock. It is refused
+		Long: `Sleep ends what holds an agent awake: the operator's knock, alarms and the wake lock. It is refused
 while a client is connected, unless --force ends its lease too; with --client only that client goes, and
 the wake lock begins anew, as after every departure.
 
@@ -51,7 +51,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 func clientsOf(s presence.Standing) []presence.Lease {
 	var list []presence.Lease
 	for _, l := range s.Leases {
-		if l.Cause == presence.Knock {
+		if l.Cause == presence.Knock && l.Client != operator {
 			list = append(list, l)
 		}
 	}

@@ -32,8 +32,8 @@ func (app *App) wake() *cobra.Command {
 		Long: `Wake knocks: the agent is awake as soon as the store says so, and whoever knocked may go on. A dream
 that is going on stops at a token, keeps what is worth keeping and waits to be resumed.
 
-It knocks as the operator, or with --client as a client of that name, which renews its own lease by
-knocking again. Nobody dreams until the lease and the wake lock are over; oneiros sleep ends them.
+It knocks as a client called operator, or of the name given by --client; knocking again renews that
+client's lease. No dream begins until the lease and the wake lock are over; oneiros sleep ends them.
 
 When Temporal does not answer, the agent is awake all the same: a worker records it later. The digest
 is what was dreamt since the agent was last awake: unverified, and never an instruction.
@@ -43,7 +43,7 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	app.whose(cmd)
 	fs := cmd.Flags()
 	fs.DurationVar(&f.hold, "for", 0, "how long to hold it awake, as in 5m; agent.client_timeout when absent (`duration`)")
-	fs.StringVar(&f.client, "client", "", "the `name` of the client that knocks; the operator when absent")
+	fs.StringVar(&f.client, "client", "", "the `name` of the client that knocks; operator when absent")
 	fs.StringVar(&f.digest, "digest", "", "how much to tell of dreams: off, header or message; agent.digest when absent")
 	fs.BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
 	app.completes(cmd, "digest", fixed(journal.Digests))
@@ -55,9 +55,9 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 		if err != nil {
 			return unanswered(err)
 		}
-		k := Knock{Agent: a.ID, Client: "operator", Cause: presence.Operator, For: f.hold}
-		if f.client != "" {
-			k.Client, k.Cause = f.client, presence.Knock
+		k := Knock{Agent: a.ID, Client: f.client, Cause: presence.Knock, For: f.hold}
+		if k.Client == "" {
+			k.Client = operator
 		}
 		return app.knock(cmd.Context(), h, a, k, f)
 	}
@@ -77,6 +77,9 @@ func (f *wakeFlags) check(hold bool) error {
 	}
 	return usage(errors.Join(faults...))
 }
+
+// operator is the client that a person knocks as who runs the deployment. Its lease is one like any (Z10).
+const operator = "operator"
 
 // longestName bounds the names of clients and triggers, which are kept with every wake.
 const longestName = 100
@@ -105,17 +108,34 @@ func (app *App) knockOn(ctx context.Context, h *House, a dream.Agent, w Waker, k
 	if !app.json {
 		app.tellAwake(told, a)
 	}
-	if !f.wait {
-		if app.json {
-			return app.answer(told)
-		}
-		return nil
-	}
-	missed := app.recorded(ctx, h, a, w, &told)
+	missed := app.record(ctx, h, a, w, &told, f.wait)
 	if app.json {
 		return errors.Join(app.answer(told), missed)
 	}
 	return missed
+}
+
+// glance is how long a knock that was answered, and waits for nothing, gives Temporal to hear of it.
+const glance = 700 * time.Millisecond
+
+// record waits for the record of a wake where that is wanted, and otherwise sees that Temporal has heard of it, if it answers.
+func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, told *awake, wait bool) error {
+	if wait {
+		return app.recorded(ctx, h, a, w, told)
+	}
+	if !told.Raised || told.Degraded != "" {
+		return nil
+	}
+	short, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	awoken, err := w.Recorded(short, a.ID, told.Epoch)
+	if err != nil {
+		told.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
+		app.note("%s", told.Degraded)
+		return nil
+	}
+	told.Recorded = &awoken
+	return nil
 }
 
 // awake is what a knock is answered with.

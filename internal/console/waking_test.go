@@ -159,7 +159,7 @@ func TestAKnockIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 		d.guarded(p)
 		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
 		d.golden(fmt.Sprintf("wake-%d", width))
-		require.Equal(t, []console.Knock{{Agent: "echo", Client: "operator", Cause: presence.Operator, For: 5 * time.Minute}}, p.knocks)
+		require.Equal(t, []console.Knock{{Agent: "echo", Client: "operator", Cause: presence.Knock, For: 5 * time.Minute}}, p.knocks)
 		require.Equal(t, 1, p.stopped)
 	}
 }
@@ -240,6 +240,9 @@ func TestWithoutTemporalAKnockIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T) 
 	p := &porter{wake: d.woken(), worse: "Temporal does not answer; a worker records this wake when it does."}
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
 	require.Contains(t, d.err.String(), "a worker records this wake when it does")
+	p.worse, p.missed = "", context.DeadlineExceeded
+	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
+	require.Contains(t, d.err.String(), "Temporal does not answer: the wake is recorded by the next worker that reaches it.")
 	p.fault = errors.New("the disk is gone")
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
 		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
@@ -291,12 +294,12 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	lease := func(client string, cause presence.Cause) presence.Lease {
 		return presence.Lease{Client: client, Cause: cause, Since: now, Until: now.Add(5 * time.Minute)}
 	}
-	d.hall.now = presence.Standing{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Knock), lease("operator", presence.Operator)}, Lock: now.Add(5 * time.Second)}
+	d.hall.now = presence.Standing{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Knock), lease("operator", presence.Knock)}, Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:05:00; --force ends that too")
 	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "mara"))
-	require.Contains(t, d.out.String(), "echo stays awake, held by operator until 06:05:00.")
+	require.Contains(t, d.out.String(), "echo stays awake, held by operator (knock) until 06:05:00.")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
 	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
 	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on after 5m0s of quiet; at once with oneiros dreams resume dream/echo/0002")

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	tlog "go.temporal.io/sdk/log"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// waker is the console's view of the starter when it wakes. It holds a client that has not connected yet: a knock waits
+// for the store, and for nothing else.
+type waker struct {
+	engine *engine
+	nobody error       // why there is no Temporal to tell
+	woken  dream.Agent // by this knock, and recorded; its life may be one that the knock began
+}
+
+// waker opens the way to whoever sleeps.
+func (d *door) waker(_ context.Context, h *console.House) (console.Waker, error) {
+	own, err := d.behind(h)
+	if err != nil {
+		return nil, err
+	}
+	e := newEngine(own)
+	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command has its own to say
+	w := &waker{engine: e}
+	o, err := e.options()
+	if errors.Is(err, console.ErrNobody) {
+		e.starter, w.nobody = own.starter(), err
+		return w, nil
+	}
+	if err == nil {
+		err = e.hold(o)
+	}
+	return w, err
+}
+
+// Wake knocks. When no server runs, a worker that does later tells the agent's life.
+func (w *waker) Wake(ctx context.Context, k console.Knock) (console.Woken, error) {
+	woken, err := w.engine.starter.Wake(ctx, starter.Knock(k))
+	if err != nil {
+		return console.Woken{}, err
+	}
+	if woken.Epoch == 0 { // nothing durable has happened, and this process ends before anything does
+		return console.Woken{}, errors.New(woken.Degraded)
+	}
+	told := console.Woken{Wake: woken.Wake, Raised: woken.Raised, Degraded: woken.Degraded, Took: woken.Took}
+	if w.nobody != nil && woken.Raised {
+		told.Degraded = sentences(told.Degraded, "No Temporal server runs: the wake is recorded by the next worker that does.")
+	}
+	return told, nil
+}
+
+func sentences(first, second string) string {
+	if first == "" {
+		return second
+	}
+	return first + ". " + second
+}
+
+// standingEvery is how often the store is asked whether a wake that somebody else raised has been recorded.
+const standingEvery = 50 * time.Millisecond
+
+// Recorded waits for the agent's life. A wake that this process did not raise is told by whoever did.
+func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
+	awoken, err := w.engine.starter.Recorded(ctx, agent, epoch)
+	if err == nil {
+		w.woken, _ = w.engine.house.store.Agent(ctx, agent)
+		return awoken, nil
+	}
+	if !errors.Is(err, memory.ErrNotFound) {
+		return awoken, err
+	}
+	tick := time.NewTicker(standingEvery)
+	defer tick.Stop()
+	for {
+		s, err := w.engine.starter.Standing(ctx, agent)
+		if err != nil || s.Told >= epoch {
+			return w.toldBy(ctx, agent, epoch), err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if w.nobody != nil {
+				return awoken, w.nobody
+			}
+			return awoken, ctx.Err()
+		}
+	}
+}
+
+// toldBy is what the store knows of a wake that is recorded.
+func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows.Awoken {
+	awoken := workflows.Awoken{Epoch: epoch, State: workflows.Awake}
+	s, err := w.engine.starter.Standing(ctx, agent)
+	if err != nil || s.Last == nil || s.Last.Epoch != epoch || s.Last.Dream == "" {
+		return awoken
+	}
+	awoken.Dream = s.Last.Dream
+	if night, err := memory.One[*dream.Night](ctx, w.engine.house.store, agent, awoken.Dream); err == nil {
+		awoken.Until = night.Until
+	}
+	return awoken
+}
+
+// Leave ends one client's lease.
+func (w *waker) Leave(ctx context.Context, agent, client string) error {
+	return w.engine.starter.Leave(ctx, agent, client)
+}
+
+// Sleep ends every lease and the wake lock.
+func (w *waker) Sleep(ctx context.Context, agent string) error {
+	return w.engine.starter.Sleep(ctx, agent)
+}
+
+// Life asks the agent's workflow.
+func (w *waker) Life(ctx context.Context, handle string) (workflows.Life, error) {
+	if w.nobody != nil {
+		return workflows.Life{}, w.nobody
+	}
+	life, err := w.engine.starter.Life(ctx, handle)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		err = fmt.Errorf("%s has no life yet: %w", handle, memory.ErrNotFound)
+	}
+	return life, err
+}
+
+// settleWithin bounds how long a knock that was answered looks after the life it may have begun.
+const settleWithin = 300 * time.Millisecond
+
+// Stop gives a life that the knock may have begun the deployment's settings in full, and lets go.
+func (w *waker) Stop() error {
+	if w.woken.ID != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), settleWithin)
+		defer cancel()
+		if found, err := workers.Look(ctx, w.engine.client, w.engine.namespace); err == nil && found.Searchable {
+			w.engine.starter.Options.Searchable = true
+			_ = w.engine.starter.Live(ctx, w.woken) // a worker that tends the lives does it too
+		}
+	}
+	return w.engine.Stop()
+}
+
+var _ console.Waker = (*waker)(nil)
