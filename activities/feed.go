@@ -137,3 +137,33 @@ func (f *Feed) rouse(ctx context.Context, agent dream.Agent, r SoundRequest) err
 	}
 	return nil
 }
+
+// ReadRequest asks for the rules of a feed.
+type ReadRequest struct {
+	Feed string `json:"feed"`
+}
+
+// ReadResult is a feed as the store has it now, but for what may be secret of it.
+type ReadResult struct {
+	Gone  bool          `json:"gone,omitempty"`
+	Every time.Duration `json:"every,omitempty"` // 0: it has no URL
+	Rules []dream.Rule  `json:"rules,omitempty"`
+}
+
+// Read looks whether a feed still is, and what its rules are.
+func (f *Feed) Read(ctx context.Context, r ReadRequest) (ReadResult, error) {
+	if f.Feeds == nil {
+		return ReadResult{}, errors.New("this worker knows no feeds; start one that does")
+	}
+	feed, err := f.Feeds.Feed(ctx, r.Feed)
+	if errors.Is(err, memory.ErrNotFound) {
+		return ReadResult{Gone: true}, nil
+	}
+	if err != nil {
+		return ReadResult{}, fmt.Errorf("read feed %s: %w", r.Feed, err)
+	}
+	if feed.URL == "" {
+		feed.Every = 0
+	}
+	return ReadResult{Every: feed.Every, Rules: feed.Rules}, nil
+}

@@ -4,7 +4,6 @@ package alarm
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -18,7 +17,7 @@ import (
 type Watch struct {
 	Since    time.Time       `json:"since"`
 	Readings []dream.Reading `json:"readings,omitempty"` // by time, oldest first; bounded by Keep
-	Up       map[string]bool `json:"up,omitempty"`       // by Key; only those that are true
+	Up       []string        `json:"up,omitempty"`       // by Key, sorted
 }
 
 // Fired is a rule that has become true.
@@ -97,10 +96,10 @@ func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (W
 
 // Carry is the watch under new rules: a rule that is not what it was begins as if it had not been true.
 func (w Watch) Carry(before, after []dream.Rule) Watch {
-	next := Watch{Since: w.Since, Readings: w.Readings, Up: maps.Clone(w.Up)}
-	for key := range w.Up {
-		if !slices.ContainsFunc(after, func(r dream.Rule) bool { return slices.Contains(before, r) && owns(r, key) }) {
-			delete(next.Up, key)
+	next := Watch{Since: w.Since, Readings: w.Readings}
+	for _, key := range w.Up {
+		if slices.ContainsFunc(after, func(r dream.Rule) bool { return slices.Contains(before, r) && owns(r, key) }) {
+			next.Up = append(next.Up, key)
 		}
 	}
 	return next

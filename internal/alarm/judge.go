@@ -13,8 +13,7 @@ import (
 // A rule without a metric looks at each metric by itself. What was said holds until something else is said: a change is
 // measured from every number that held at some time of the window, the one that it began with too, so that neither a feed
 // that speaks rarely nor one that was out of reach hides a move.
-func Judge(rules []dream.Rule, w Watch, now time.Time) (up map[string]bool, fired []Fired) {
-	up = map[string]bool{}
+func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fired) {
 	said := sorted(w.Readings)
 	for _, rule := range rules {
 		for _, metric := range said.of(rule) {
@@ -23,13 +22,19 @@ func Judge(rules []dream.Rule, w Watch, now time.Time) (up map[string]bool, fire
 				continue
 			}
 			key := Key(rule, metric)
-			if up[key] = true; !w.Up[key] {
+			if up = append(up, key); !w.isUp(key) {
 				news.Rule, news.Kind, news.Metric = rule.Name, rule.Kind, metric
 				fired = append(fired, news)
 			}
 		}
 	}
+	slices.Sort(up)
 	return up, fired
+}
+
+func (w Watch) isUp(key string) bool {
+	_, is := slices.BinarySearch(w.Up, key)
+	return is
 }
 
 // Key names a rule over a metric in Watch.Up: "price", or "price/eth" when the rule looks at each metric.
@@ -140,7 +145,7 @@ func moved(kind dream.RuleKind, from, to float64) float64 {
 func (w Watch) Due(rules []dream.Rule) (at time.Time, ok bool) {
 	said := sorted(w.Readings)
 	for _, rule := range rules {
-		if rule.Kind != dream.Stale || w.Up[Key(rule, rule.Metric)] {
+		if rule.Kind != dream.Stale || w.isUp(Key(rule, rule.Metric)) {
 			continue
 		}
 		if due := latest(w.Since, said.heard[rule.Metric]).Add(rule.Window); !ok || due.Before(at) {

@@ -63,14 +63,28 @@ func placed(r dream.Reading) place { return place{r.Metric, r.At.UnixNano(), r.N
 func watched(readings []dream.Reading, rules []dream.Rule) []string {
 	var found []string
 	for _, r := range slices.Backward(readings) {
-		looks := slices.ContainsFunc(rules, func(rule dream.Rule) bool { return rule.Metric == "" || rule.Metric == r.Metric })
-		if looks && !slices.Contains(found, r.Metric) {
+		if looksAt(rules, r.Metric) && !slices.Contains(found, r.Metric) {
 			if found = append(found, r.Metric); len(found) == mostMetric {
 				break
 			}
 		}
 	}
 	return found
+}
+
+// Watched are the readings that some rule looks at.
+func Watched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
+	var found []dream.Reading
+	for _, r := range readings {
+		if looksAt(rules, r.Metric) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func looksAt(rules []dream.Rule, metric string) bool {
+	return slices.ContainsFunc(rules, func(r dream.Rule) bool { return r.Metric == "" || r.Metric == metric })
 }
 
 // thinned are the lowest, the highest and the newest number of each slice of time, when there are many. Slices lie on the

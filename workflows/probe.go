@@ -1,0 +1,245 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+type probe struct {
+	name  string
+	state FeedState
+
+	reading, settings, stop workflow.ReceiveChannel
+	stopping                bool                       // somebody said that the feed is gone
+	pull                    workflow.Future            // under way; nil when none is
+	sounds                  map[string]workflow.Future // under way, by the alarm
+	timer                   workflow.Future
+	due                     time.Time // of the timer
+	quit                    workflow.CancelFunc
+}
+
+func (p *probe) setup(ctx workflow.Context, r FeedRequest) error {
+	if err := r.Settings.validate(); err != nil || r.Feed == "" {
+		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("feed %q: its settings: %v", r.Feed, err), "BadRequest", nil)
+	}
+	p.name, p.sounds = r.Feed, map[string]workflow.Future{}
+	p.state = FeedState{Settings: r.Settings, Watch: alarm.Watch{Since: workflow.Now(ctx)}}
+	if r.Carried != nil {
+		p.state = *r.Carried
+	}
+	p.reading = workflow.GetSignalChannel(ctx, SignalReading)
+	p.settings = workflow.GetSignalChannel(ctx, SignalFeedSettings)
+	p.stop = workflow.GetSignalChannel(ctx, SignalStop)
+	return workflow.SetQueryHandler(ctx, QueryFeed, func() (FeedState, error) { return p.state, nil })
+}
+
+func (p *probe) run(ctx workflow.Context) error {
+	for {
+		p.begin(ctx)
+		p.show(ctx)
+		if err := p.wait(ctx); err != nil {
+			return err
+		}
+		p.catchUp(ctx)
+		if p.stopping && p.gone(ctx) {
+			return ctx.Err()
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			p.drain(ctx) // nothing may block from here on
+			if p.pull != nil {
+				p.state.Asked = time.Time{} // what it answers is lost with this run: ask again
+			}
+			return workflow.NewContinueAsNewError(ctx, FeedType, FeedRequest{Feed: p.name, Settings: p.state.Settings, Carried: &p.state})
+		}
+	}
+}
+
+// begin starts what is due: asking the feed, and sounding alarms that nobody sounds yet. Neither is waited for.
+func (p *probe) begin(ctx workflow.Context) {
+	now := workflow.Now(ctx)
+	if p.pull == nil && p.state.Settings.Every > 0 && !p.state.Asked.Add(p.state.Settings.Every).After(now) {
+		p.state.Asked = now
+		p.pull = workflow.ExecuteActivity(asking(ctx, "ask "+p.name), "Feed.Pull",
+			activities.PullRequest{Feed: p.name, Rules: p.state.Settings.Rules})
+	}
+	for _, s := range p.state.Sounding {
+		if p.sounds[s.id()] == nil {
+			p.sounds[s.id()] = workflow.ExecuteActivity(sounding(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
+				activities.SoundRequest{Feed: p.name, Rule: s.Rule, Kind: s.Kind, At: s.At})
+		}
+	}
+}
+
+func (s Sounding) id() string { return s.Rule + " " + s.At.UTC().Format(time.RFC3339Nano) }
+
+// wait sleeps until something comes: a signal, an answer, or the next time to ask or to notice a silence. The timer is kept
+// when what it is for moves away: it then rings too early, once.
+func (p *probe) wait(ctx workflow.Context) error {
+	next, ok := p.next()
+	if p.timer != nil && (!ok || next.Before(p.due)) {
+		p.quit()
+		p.timer = nil
+	}
+	if ok && p.timer == nil {
+		timed, quit := workflow.WithCancel(ctx)
+		p.due, p.quit = next, quit
+		p.timer = workflow.NewTimerWithOptions(timed, max(time.Millisecond, next.Sub(workflow.Now(ctx))), workflow.TimerOptions{Summary: "look at " + p.name})
+	}
+	err := workflow.Await(ctx, func() bool {
+		return p.rang() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 || p.stop.Len() > 0
+	})
+	if err == nil && p.rang() {
+		p.timer = nil
+	}
+	return err
+}
+
+func (p *probe) rang() bool     { return p.timer != nil && p.timer.IsReady() }
+func (p *probe) answered() bool { return p.pull != nil && p.pull.IsReady() }
+
+func (p *probe) sounded() bool {
+	return slices.ContainsFunc(p.state.Sounding, func(s Sounding) bool {
+		f := p.sounds[s.id()]
+		return f != nil && f.IsReady()
+	})
+}
+
+// next is when to look again although nothing comes.
+func (p *probe) next() (time.Time, bool) {
+	at, ok := p.state.Watch.Due(p.state.Settings.Rules)
+	if p.pull == nil && p.state.Settings.Every > 0 {
+		if ask := p.state.Asked.Add(p.state.Settings.Every); !ok || ask.Before(at) {
+			at, ok = ask, true
+		}
+	}
+	return at, ok
+}
+
+// catchUp takes in everything that has come, and what the time itself has to say.
+func (p *probe) catchUp(ctx workflow.Context) {
+	if p.answered() {
+		p.heardBack(ctx)
+	}
+	p.reached(ctx)
+	p.drain(ctx)
+}
+
+// heardBack takes the answer of a pull.
+func (p *probe) heardBack(ctx workflow.Context) {
+	var said activities.PullResult
+	err := p.pull.Get(ctx, &said)
+	p.pull = nil
+	if err != nil {
+		p.state.InARow++
+		p.failed(ctx, err)
+		var app *temporal.ApplicationError
+		p.stopping = p.stopping || errors.As(err, &app) && app.Type() == activities.FailMissing
+		return
+	}
+	p.state.InARow = 0
+	p.hear(ctx, said.Readings)
+}
+
+func (p *probe) failed(ctx workflow.Context, err error) {
+	p.state.Failures++
+	p.state.Failure, p.state.Failed = cut(plain(err), longestFailure), workflow.Now(ctx)
+}
+
+// reached books the alarms that have been sounded, or that nobody could sound.
+func (p *probe) reached(ctx workflow.Context) {
+	p.state.Sounding = slices.DeleteFunc(slices.Clone(p.state.Sounding), func(s Sounding) bool {
+		f := p.sounds[s.id()]
+		if f == nil || !f.IsReady() {
+			return false
+		}
+		delete(p.sounds, s.id())
+		var to activities.SoundResult
+		if err := f.Get(ctx, &to); err != nil {
+			p.failed(ctx, err)
+		} else if p.state.Last != nil && p.state.Last.id() == s.id() {
+			p.state.Last.Agents = to.Agents
+		}
+		return true
+	})
+}
+
+// drain takes every signal that has come, so that none is lost when the run is continued as new, and hears.
+func (p *probe) drain(ctx workflow.Context) {
+	for p.stop.Len() > 0 {
+		p.stop.ReceiveAsync(nil)
+		p.stopping = true
+	}
+	for p.settings.Len() > 0 {
+		var settings FeedSettings
+		if p.settings.ReceiveAsync(&settings) {
+			p.adopt(ctx, settings)
+		}
+	}
+	var fresh []dream.Reading
+	for p.reading.Len() > 0 {
+		var readings []dream.Reading
+		if p.reading.ReceiveAsync(&readings) {
+			fresh = append(fresh, readings...)
+		}
+	}
+	p.hear(ctx, fresh)
+}
+
+func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
+	if err := settings.validate(); err != nil {
+		p.failed(ctx, fmt.Errorf("new settings were refused: %w", err))
+		return
+	}
+	p.state.Watch = p.state.Watch.Carry(p.state.Settings.Rules, settings.Rules)
+	p.state.Settings = settings
+}
+
+// hear judges readings, and the time that has passed, and queues the alarms of it: one a rule.
+func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading) {
+	now := workflow.Now(ctx)
+	for _, r := range fresh {
+		if alarm.Sane(r) != nil {
+			p.state.Refused++
+			continue
+		}
+		p.state.Readings++
+		p.state.Heard = now
+	}
+	var fired []alarm.Fired
+	p.state.Watch, fired = p.state.Watch.Hear(p.state.Settings.Rules, fresh, now)
+	for _, f := range fired {
+		s := Sounding{Rule: f.Rule, Kind: f.Kind, What: f.String(), At: now}
+		if slices.ContainsFunc(p.state.Sounding, func(o Sounding) bool { return o.id() == s.id() }) {
+			continue
+		}
+		p.state.Alarms++
+		p.state.Sounding = append(p.state.Sounding, s)
+		p.state.Last = &s
+	}
+}
+
+// gone asks the store whether the feed is no more, and takes its rules if it is: the word that it is gone, and the word
+// that it is there again, may overtake each other.
+func (p *probe) gone(ctx workflow.Context) bool {
+	p.stopping = false
+	var now activities.ReadResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is the feed still there"), "Feed.Read", activities.ReadRequest{Feed: p.name}).Get(ctx, &now)
+	switch {
+	case err != nil:
+		p.failed(ctx, err)
+	case !now.Gone:
+		p.adopt(ctx, FeedSettings{Every: now.Every, Rules: now.Rules})
+	default:
+		return p.settings.Len() == 0
+	}
+	return false
+}
