@@ -1,4 +1,5 @@
-# Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C.
+# Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C, and
+# `make test`, `make prove` and `make bench` need a redis-server, which they install where they may.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -55,9 +56,22 @@ check: lint ## Before a commit: format, vet, lint, unit and replay tests; no ser
 	$(TEST) -short -timeout 10m ./...
 
 .PHONY: test
-test: lint bin/temporald ## Everything: lint, all tests, real servers, each heavy proof in its reduced form
+test: lint bin/temporald redis ## Everything: lint, all tests, real servers, each heavy proof in its reduced form
 	$(TEST) -timeout 40m ./...
 	$(GO) -C cmd/temporald test -timeout 10m ./...
+
+# A test that needs the server and does not find it fails, and says the same as this.
+.PHONY: redis
+redis: ## Install the system's redis-server when it is missing (apt-get as root or by sudo without a password)
+	@command -v "$${ONEIROS_REDIS_SERVER:-redis-server}" >/dev/null && exit; sudo=; \
+	if ! command -v apt-get >/dev/null; then may=no; elif [ "$$(id -u)" = 0 ]; then may=yes; \
+	elif sudo -n true 2>/dev/null; then may=yes; sudo="sudo -n"; else may=no; fi; \
+	if [ $$may = yes ]; then \
+	echo "redis-server is missing: installing the package redis-server with apt-get (our tests start servers of their own; the package may start one too)"; \
+	apt() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get "$$@"; }; \
+	apt install -y -q redis-server || { apt update -q && apt install -y -q redis-server; } || may=no; fi; \
+	[ $$may = yes ] || echo "redis-server is missing and could not be installed here, so the tests of the Redis store will fail: install the package \
+	redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program"
 
 .PHONY: lint
 lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
@@ -103,14 +117,14 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 
 # The status of the left side of a pipe is carried in a file: POSIX sh has no pipefail.
 .PHONY: prove
-prove: bin/temporald ## The proofs in full, some minutes; written to docs/measurements/
+prove: bin/temporald redis ## The proofs in full, some minutes; written to docs/measurements/
 	@mkdir -p docs/measurements bin
 	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... 2>&1; echo $$? >bin/prove.status; } | \
 	grep -vE '^=== (RUN|PAUSE|CONT) ' | tee docs/measurements/prove.txt | grep -E '^(---|ok|FAIL|PASS|\?)' || true
 	@exit $$(cat bin/prove.status)
 
 .PHONY: bench
-bench: bin/temporald ## Every benchmark; written to docs/measurements/bench-*.txt, one file a package
+bench: bin/temporald redis ## Every benchmark; written to docs/measurements/bench-*.txt, one file a package
 	@mkdir -p docs/measurements
 	@git ls-files --cached --others --exclude-standard '*_test.go' | xargs grep -l '^func Benchmark' /dev/null | \
 	sed 's/\/[^/]*$$//' | sort -u | while read -r dir; do \

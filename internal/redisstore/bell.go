@@ -23,9 +23,11 @@ const quiet = 2 * time.Second
 
 // bell is the store's one subscription, begun with the first listener.
 type bell struct {
-	mu     sync.Mutex
-	hears  map[int]func(presence.Ring)
-	next   int
+	mu    sync.Mutex
+	hears map[int]func(presence.Ring)
+	next  int
+
+	tuning sync.Mutex // held while the subscription begins, so that rings go on meanwhile
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the subscriber has ended
 }
@@ -74,19 +76,12 @@ func (b *bell) strike(r presence.Ring) {
 // Listen returns when this process hears the rings of others. After a loss of the server it listens again by itself; rings
 // in between are missed.
 func (s *Store) Listen(hear func(presence.Ring)) (stop func(), err error) {
+	if err := s.subscribe(); err != nil {
+		return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
+	}
 	b := &s.bell
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	select {
-	case <-s.closed:
-		return nil, fmt.Errorf("listen to the bell: %w", ErrClosed)
-	default:
-	}
-	if b.cancel == nil {
-		if err := s.subscribe(); err != nil {
-			return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
-		}
-	}
 	id := b.next
 	b.next++
 	if b.hears == nil {
@@ -100,8 +95,18 @@ func (s *Store) Listen(hear func(presence.Ring)) (stop func(), err error) {
 	}, nil
 }
 
-// subscribe begins the subscription and waits until the server has confirmed it. The bell's lock is held.
+// subscribe begins the subscription, unless it has begun, and waits until the server has confirmed it.
 func (s *Store) subscribe() error {
+	s.bell.tuning.Lock()
+	defer s.bell.tuning.Unlock()
+	select {
+	case <-s.closed:
+		return ErrClosed
+	default:
+	}
+	if s.bell.cancel != nil {
+		return nil
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var line *redis.PubSub
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
@@ -125,6 +130,7 @@ func (s *Store) subscribe() error {
 // tune opens a subscription and waits for the server's word that it stands.
 func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
 	line := s.client.Subscribe(ctx, s.channel())
+	defer context.AfterFunc(ctx, func() { _ = line.Close() })() // a read does not see that ctx has ended
 	if _, err := line.ReceiveTimeout(ctx, s.set.timeout); err != nil {
 		return nil, errors.Join(err, line.Close())
 	}
@@ -133,37 +139,38 @@ func (s *Store) tune(ctx context.Context) (*redis.PubSub, error) {
 
 // hearken passes rings on until ctx ends, with a new subscription after each loss.
 func (s *Store) hearken(ctx context.Context, line *redis.PubSub) {
-	end := context.AfterFunc(ctx, func() { _ = line.Close() })
-	for {
+	for line != nil {
 		s.follow(ctx, line)
-		end()
-		_ = line.Close()
-		for pause := firstPause; ; pause = min(2*pause, lastPause) {
-			if ctx.Err() != nil {
-				return
-			}
-			try, cancel := context.WithTimeout(ctx, s.set.timeout)
-			fresh, err := s.tune(try)
-			cancel()
-			if err == nil {
-				line = fresh
-				break
-			}
-			wait := time.NewTimer(pause)
-			select {
-			case <-ctx.Done():
-				wait.Stop()
-				return
-			case <-wait.C:
-			}
-		}
-		tuned := line
-		end = context.AfterFunc(ctx, func() { _ = tuned.Close() })
+		line = s.retune(ctx)
 	}
 }
 
-// follow reads one subscription until it is lost, silent for too long, or ctx ends.
+// retune tries for a new subscription until it stands, or ctx ends: nil.
+func (s *Store) retune(ctx context.Context) *redis.PubSub {
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
+		try, cancel := context.WithTimeout(ctx, s.set.timeout)
+		line, err := s.tune(try)
+		cancel()
+		if err == nil {
+			return line
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+		case <-wait.C:
+		}
+	}
+	return nil
+}
+
+// follow reads one subscription until it is lost, silent for too long, or ctx ends, and closes it.
 func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
+	end := context.AfterFunc(ctx, func() { _ = line.Close() })
+	defer func() {
+		end()
+		_ = line.Close()
+	}()
 	silent := 0
 	for ctx.Err() == nil {
 		message, err := line.ReceiveTimeout(ctx, quiet)
@@ -191,10 +198,9 @@ func (s *Store) hear(wire string) {
 }
 
 func (b *bell) hush() {
-	b.mu.Lock()
+	b.tuning.Lock()
 	cancel, done := b.cancel, b.done
-	b.hears = nil
-	b.mu.Unlock()
+	b.tuning.Unlock()
 	if cancel != nil {
 		cancel()
 		<-done

@@ -117,7 +117,7 @@ func older(version, than string) bool {
 }
 
 // safe refuses a server that would lose what it acknowledged: in a restart without an append-only file, in a power cut
-// beyond the second that appendfsync everysec allows, or when memory runs out.
+// beyond the two seconds that appendfsync everysec allows, or when memory runs out.
 func safe(info, configured map[string]string) error {
 	appendonly, policy := configured["appendonly"], configured["maxmemory-policy"]
 	if appendonly == "" {
@@ -131,7 +131,7 @@ func safe(info, configured map[string]string) error {
 		{"appendonly", appendonly, "yes", "appendonly is no, and a restart loses what was written since the last snapshot: set \"appendonly yes\" in redis.conf, " +
 			"or run CONFIG SET appendonly yes and then CONFIG REWRITE"},
 		{"appendfsync", configured["appendfsync"], "always everysec", "appendfsync is no, and a power cut loses up to half a minute: " +
-			"set \"appendfsync everysec\" (a power cut may lose a second) or \"appendfsync always\" (it loses nothing)"},
+			"set \"appendfsync everysec\" (a crash may lose two seconds) or \"appendfsync always\" (it loses nothing)"},
 		{"maxmemory-policy", policy, "noeviction", "maxmemory-policy is " + policy + ", and a full server throws keys away: " +
 			"set \"maxmemory-policy noeviction\", so that it refuses writes instead"},
 	} {

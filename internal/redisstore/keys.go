@@ -27,10 +27,7 @@ func (s *Store) key(agent, part string) string {
 	return s.set.prefix + "a:" + escaped.Replace(agent) + ":" + part
 }
 
-var (
-	escaped   = strings.NewReplacer("%", "%25", ":", "%3A")
-	unescaped = strings.NewReplacer("%25", "%", "%3A", ":")
-)
+var escaped = strings.NewReplacer("%", "%25", ":", "%3A")
 
 // moment is how a time is kept: UTC, of fixed width, so that scripts may compare it as text.
 const moment = "2006-01-02T15:04:05.000000000Z"

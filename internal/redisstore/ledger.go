@@ -122,13 +122,13 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 
 // Settle ends an attempt that is open or lost.
 func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
-	if err := s.settle(ctx, h, b); err != nil {
+	if err := s.end(ctx, h, b); err != nil {
 		return fmt.Errorf("settle %s: %w", h.Key(), err)
 	}
 	return nil
 }
 
-func (s *Store) settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+func (s *Store) end(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	tokens, err := checkBill(b)
 	if err != nil {
 		return err

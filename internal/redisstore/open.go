@@ -25,6 +25,13 @@ var (
 	_ presence.Bell  = (*Store)(nil)
 )
 
+// go-redis writes lost connections to the standard error by itself. Every one of them is an error of a method here.
+func init() { redis.SetLogger(silent{}) }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 // ErrClosed is returned by every method of a closed store.
 var ErrClosed = errors.New("the store is closed")
 

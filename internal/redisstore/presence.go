@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
@@ -39,12 +38,6 @@ type woke struct {
 	Digest []string       `json:"digest"`
 }
 
-// felt is one affect of an agent's history, with what made it.
-type felt struct {
-	Cause  string       `json:"cause"`
-	Affect dream.Affect `json:"affect"`
-}
-
 // leased is presence.Lease with times that scripts compare.
 type leased struct {
 	Client string         `json:"client"`
@@ -56,7 +49,7 @@ type leased struct {
 // unheard is the set of agents with a wake that no workflow has recorded.
 func (s *Store) unheard() string { return s.set.prefix + "unheard" }
 
-// Arrive does everything that a visit means in one script. When its answer is lost it asks again under the same token, so that
+// Arrive does everything that a visit means in one script (decision 6, W7). When its answer is lost it asks again under the same token, so that
 // the visit that raised the epoch is told that it did.
 func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	a, err := s.arrive(ctx, v)

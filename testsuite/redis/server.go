@@ -202,7 +202,7 @@ func (g guarding) Close() error {
 func (s *Server) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
-	c := redis.NewClient(&redis.Options{Addr: s.Address, MaxRetries: -1, DialerRetries: 1})
+	c := redis.NewClient(&redis.Options{Addr: s.Address, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
 	defer func() { _ = c.Close() }()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -287,10 +287,17 @@ func (s *Server) signal(sig syscall.Signal) {
 // Dial connects a plain client, for what a test wants to do behind the store's back. It is closed when the test ends.
 func (s *Server) Dial(t testing.TB) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: s.Address})
+	c := redis.NewClient(&redis.Options{Addr: s.Address, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
+
+// The client's own log would mix with the test's: a server that is being started or killed refuses connections.
+func init() { redis.SetLogger(silent{}) }
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // transcript keeps what a process says.
 type transcript struct {

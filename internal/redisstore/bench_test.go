@@ -1,0 +1,101 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// everyWay measures do on a server of each durability, alone and from 16 at once, and reports p50 and p99 of one call.
+func everyWay(b *testing.B, do func(s *redisstore.Store, i int) error) {
+	for _, fsync := range []string{"everysec", "always"} {
+		for _, callers := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%s/%d", fsync, callers), func(b *testing.B) {
+				s := open(b, redis.Start(b, redis.Fsync(fsync)).URL, "oneiros:")
+				require.NoError(b, do(s, -1))
+				took := make([]time.Duration, b.N)
+				var calls sync.WaitGroup
+				b.ResetTimer()
+				for c := range callers {
+					calls.Go(func() {
+						for i := c; i < b.N; i += callers {
+							began := time.Now()
+							if err := do(s, i); err != nil {
+								b.Error(err)
+								return
+							}
+							took[i] = time.Since(began)
+						}
+					})
+				}
+				calls.Wait()
+				b.StopTimer()
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
+				b.ReportMetric(float64(took[len(took)*99/100])/1e6, "p99-ms")
+			})
+		}
+	}
+}
+
+// A paid call's two entries in the book, under six caps (decision 3).
+func BenchmarkReserveSettle(b *testing.B) {
+	everyWay(b, func(s *redisstore.Store, i int) error {
+		a := askFor(fmt.Sprint("step-", i))
+		for _, scope := range []string{"phase", "agent", "month", "fleet"} {
+			a.Accounts = append(a.Accounts, a.Accounts[0])
+			a.Accounts[len(a.Accounts)-1].Scope = scope
+		}
+		a.Accounts[1].Limit = a.Accounts[0].Limit
+		h, err := s.Reserve(b.Context(), a)
+		if err != nil {
+			return err
+		}
+		return s.Settle(b.Context(), h, purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte(`{"text":"a short answer"}`), At: noon})
+	})
+}
+
+// A knock that wakes: epoch, lease, lock and the kept wake, one agent after the other.
+func BenchmarkArrive(b *testing.B) {
+	everyWay(b, func(s *redisstore.Store, i int) error {
+		a, err := s.Arrive(b.Context(), presence.Visit{
+			Agent: fmt.Sprint("agent-", i%1000), Client: "web", Cause: presence.Knock, Now: noon.Add(time.Duration(i) * time.Hour), For: time.Minute,
+		})
+		if err == nil && !a.Raised {
+			err = fmt.Errorf("visit %d of %s did not wake", i, a.Agent)
+		}
+		return err
+	})
+}
+
+// A client that is awake already renews.
+func BenchmarkRenew(b *testing.B) {
+	everyWay(b, func(s *redisstore.Store, i int) error {
+		v := visitNow()
+		v.Now = noon.Add(time.Duration(i) * time.Millisecond)
+		_, err := s.Arrive(b.Context(), v)
+		return err
+	})
+}
+
+// W2: rings for a thousand agents, heard by a thousand deeds of another process.
+func BenchmarkThousandRings(b *testing.B) {
+	here, there := pair(b)
+	var slowest []time.Duration
+	for b.Loop() {
+		_, late := thousandRings(b, here, there)
+		slowest = append(slowest, late)
+	}
+	slices.Sort(slowest)
+	b.ReportMetric(float64(slowest[len(slowest)/2])/1e6, "slowest-p50-ms")
+	b.ReportMetric(float64(slowest[len(slowest)-1])/1e6, "slowest-max-ms")
+}

@@ -1,0 +1,47 @@
+package redisstore
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+func FuzzARingIsReadStrictly(f *testing.F) {
+	whole, err := encodeRing(rung{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
+	require.NoError(f, err)
+	for _, seed := range []string{whole, "", "{}", whole + whole, strings.ToUpper(whole), whole[:len(whole)-1], strings.Replace(whole, "3", "-3", 1), `{"from":"x","agent":"\ud800","epoch":1}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, wire string) {
+		r, err := decodeRing(wire)
+		if err != nil {
+			require.Zero(t, r)
+			return
+		}
+		require.LessOrEqual(t, len(wire), longestRing)
+		require.NotEmpty(t, r.From)
+		require.NoError(t, r.ring().Validate())
+		require.False(t, r.ring().Local)
+		spelled, err := encodeRing(r)
+		if err != nil {
+			require.ErrorContains(t, err, "bytes", "escaped, it may be too long to be rung on")
+			return
+		}
+		again, err := decodeRing(spelled)
+		require.NoError(t, err)
+		require.Equal(t, r.From, again.From)
+		require.Equal(t, r.Epoch, again.Epoch)
+		require.True(t, r.At.Equal(again.At))
+		require.True(t, r.Raised.Equal(again.Raised))
+	})
+}
+
+func TestARingThatIsTooLongIsNotRung(t *testing.T) {
+	t.Parallel()
+	_, err := encodeRing(rung{From: "process", Agent: strings.Repeat("x", longestRing), Epoch: 1})
+	require.ErrorContains(t, err, "at most 4096")
+}
