@@ -53,6 +53,11 @@ type LieDownRequest struct {
 	Phase    dream.Phase `json:"phase,omitempty"`   // where it goes on
 }
 
+// seat is the sitting that is to begin; its epoch is not known yet.
+func (r LieDownRequest) seat() Sitting {
+	return Sitting{Agent: r.Order.Agent, Dream: r.Order.Dream, Run: r.Run, Now: r.Now}
+}
+
 // LieDownResult says whether the dream may go on.
 type LieDownResult struct {
 	Refused   dream.Outcome `json:"refused,omitempty"` // canceled, exhausted or aborted; empty: go on
@@ -70,14 +75,14 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == FailWoken { // between taking the slot and writing the beginning
 		reason := r.Order.Handle + " was woken before the dream lay down"
-		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Order, r.Run, dream.Canceled, reason)
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Order, r.seat(), dream.Canceled, reason)
 	}
 	return result, err
 }
 
 func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
 	o := r.Order
-	s := Sitting{Agent: o.Agent, Dream: o.Dream, Run: r.Run, Now: r.Now}
+	s := r.seat()
 	if o.Alone && r.Sitting < 2 {
 		if err := b.open(ctx, o, b.now(s)); err != nil {
 			return LieDownResult{}, tell(err)
@@ -89,11 +94,11 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 		if r.Sitting > 1 {
 			return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
 		}
-		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.Run, dream.Canceled, reason)
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
 	}
 	if errors.Is(err, memory.ErrTaken) {
 		reason := fmt.Sprintf("%s is already dreaming %s%s", o.Handle, held.Dream, b.where(held.Cluster))
-		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.Run, dream.Canceled, reason)
+		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
 	}
 	if err != nil {
 		return LieDownResult{}, tell(err)
@@ -115,7 +120,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 			return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 		}
 		if faults != "" {
-			return LieDownResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.Run, dream.Aborted, faults)
+			return LieDownResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
 		}
 	}
 	body, err := json.Marshal(o)
@@ -128,7 +133,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if !o.Free {
 		err = b.Purse.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
 		if over, ok := purse.AsOverCap(err); ok {
-			return LieDownResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.Run, dream.Exhausted, over.Error())
+			return LieDownResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
 		}
 		if err != nil {
 			return LieDownResult{}, tell(err)
@@ -219,22 +224,21 @@ func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.
 
 // refuse closes the record of a dream that never began. It is written without a fence: the slot is another's. The record
 // of a dream that has begun is its own sitting's, whoever was started under the same id.
-func (b *Bed) refuse(ctx context.Context, o Order, run string, outcome dream.Outcome, reason string) error {
+func (b *Bed) refuse(ctx context.Context, o Order, s Sitting, outcome dream.Outcome, reason string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return tell(err)
 	}
 	if night.Run == "" && night.Outcome == dream.Dreaming {
-		night.Outcome, night.Reason, night.Ended = outcome, reason, b.Now().UTC()
-		s := Sitting{Agent: o.Agent, Dream: o.Dream}
-		events := []event.Event{b.event(s, "refused/"+run, event.DreamEnded{Outcome: outcome, Reason: reason})}
+		night.Outcome, night.Reason, night.Ended = outcome, reason, b.now(s).UTC()
+		events := []event.Event{b.event(s, "refused/"+s.Run, event.DreamEnded{Outcome: outcome, Reason: reason})}
 		if outcome == dream.Aborted {
-			events = append([]event.Event{b.event(s, "refused/"+run, event.DreamAborted{Reason: reason})}, events...)
+			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
 		}
 		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night}, Events: events})
 		err = errors.Join(err, b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
-	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, memory.Fence{Dream: o.Dream, Run: run})))
+	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 }
 
 func (b *Bed) remaining(ctx context.Context, o Order) (budget.Micros, error) {
@@ -272,6 +276,8 @@ type PlanRequest struct {
 	Resume  *Sitting `json:"resume,omitempty"`  // go on with this interrupted dream instead of planning one
 	Windows []string `json:"windows,omitempty"` // when dreams by themselves may begin, in the agent's zone; none: always
 	Quiet   []string `json:"quiet,omitempty"`   // and when never
+
+	Jitter time.Duration `json:"jitter,omitempty"` // after the hours open, so that not every agent of a zone begins at once
 }
 
 // PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived something.
@@ -342,7 +348,8 @@ func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (b
 	}
 	open, next := circadian.Open(r.Now, zone, windows, quiet)
 	if !open {
-		result.NotBefore, result.Reason = next, "these are quiet hours until "+next.In(zone).Format("Mon 15:04")
+		result.NotBefore = circadian.Rhythm{Jitter: r.Jitter}.Opening(r.Now, zone, windows, quiet)
+		result.Reason = "these are quiet hours until " + next.In(zone).Format("Mon 15:04")
 	}
 	return !open, nil
 }

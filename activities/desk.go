@@ -106,7 +106,7 @@ func (c call) key() string { return c.order.Dream + "/" + string(c.phase) + "/" 
 func (c call) charge(step string) purse.Charge {
 	accounts := append([]budget.Account{{Scope: PhaseScope(c.order.Dream, c.phase), Limit: c.limit}}, c.order.Accounts...)
 	return purse.Charge{
-		Step: step, Agent: c.order.Agent, Dream: c.order.Dream, Phase: string(c.phase), Day: c.order.Day, Accounts: accounts,
+		Step: step, Agent: c.order.Agent, Dream: c.order.Dream, Phase: string(c.phase), Day: c.order.Day, Accounts: accounts, Asked: c.sitting.Now,
 	}
 }
 

@@ -67,7 +67,7 @@ func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (Wake, error) {
 		return r.Wake, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
-	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.Now()
+	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Sitting{Now: r.Now})
 	if arrival.Raised {
 		b.ring(ctx, r.Agent, w)
 	}

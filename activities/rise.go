@@ -124,7 +124,7 @@ func (b *Bed) settleAllowance(ctx context.Context, night *dream.Night, e Ending,
 
 func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
 	ledger := b.Purse.Ledger
-	lost, _, err := ledger.Close(ctx, s.Dream, b.Now())
+	lost, _, err := ledger.Close(ctx, s.Dream, b.now(s))
 	if err != nil {
 		return RiseResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
 	}

@@ -43,7 +43,7 @@ type Cut struct {
 
 // cut keeps what an interrupted call had said. A store that cannot take it costs the partial and holds nobody up.
 func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, began time.Time) *Cut {
-	how := &Cut{Stopped: time.Now()}
+	how := &Cut{Stopped: p.now(s)}
 	if w, ok := wokenBy(ctx); ok {
 		how.At, how.Raised, how.Heard = w.Ring.At, w.Ring.Raised, w.Heard
 	}
@@ -62,7 +62,7 @@ func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, bega
 		defer cancel()
 		_, err = p.Memory.PutNote(ctx, s.Agent, s.fence(), how.Snapshot, body)
 	}
-	how.Saved = time.Now()
+	how.Saved = p.now(s)
 	if err != nil {
 		how.Snapshot = ""
 		if activity.IsActivity(ctx) {

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
 // begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
@@ -100,6 +101,7 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 	request := activities.PlanRequest{
 		Agent: a.request.Agent, Now: workflow.Now(ctx), IdleTimeout: a.state.Settings.IdleTimeout,
 		Windows: a.state.Settings.Windows, Quiet: a.state.Settings.Quiet,
+		Jitter: circadian.Jitter(a.request.Agent, a.state.Dreams, a.state.Settings.Jitter),
 	}
 	if b := a.state.Broken; b != nil && b.Until.After(request.Now) {
 		request.Resume = &activities.Sitting{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}

@@ -43,6 +43,7 @@ type options struct {
 	timeSkip    bool
 	noSearch    bool // like a cluster that nobody prepared for us
 	noCommands  bool
+	suggest     int // events of a run; 0: as Temporal has it
 	parent      int
 }
 
@@ -88,6 +89,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.BoolVar(&o.timeSkip, "time-skipping", false, "let a test ask the server to skip idle time")
 	f.BoolVar(&o.noSearch, "without-search-attributes", false, "register none of ours in a new namespace, as on a cluster that nobody prepared")
 	f.BoolVar(&o.noCommands, "without-worker-commands", false, "leave worker commands off, as Temporal does unless told")
+	f.IntVar(&o.suggest, "suggest-continue-after", 0, "suggest continue-as-new to workflows after so many `events`; 0 leaves it to Temporal (4096)")
 	f.IntVar(&o.parent, "parent-pid", 0, "stop when the process with this `pid` is gone")
 	f.BoolVar(&showVersion, "version", false, "print the version and leave")
 	if err := f.Parse(args); err != nil {
@@ -134,6 +136,9 @@ func (o *options) check(rest []string) error {
 	}
 	if o.retention < 24*time.Hour {
 		faults = append(faults, fmt.Errorf("--retention %s is shorter than the 24h that Temporal allows at least", o.retention))
+	}
+	if o.suggest < 0 {
+		faults = append(faults, fmt.Errorf("--suggest-continue-after %d must not be negative", o.suggest))
 	}
 	switch o.logLevel {
 	case "debug", "info", "warn", "error":

@@ -34,7 +34,7 @@ var pragmas = map[string]string{"journal_mode": "wal", "synchronous": "full", "b
 // tuning is the dynamic configuration. Each line was measured on one shard, two cores, SQLite.
 func tuning(o options) dynamicconfig.StaticClient {
 	const pollsPerSecond = 2000 // The default 20 a shard adds 40-50 ms to every durable step when there is one shard.
-	return dynamicconfig.StaticClient{
+	config := dynamicconfig.StaticClient{
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():   pollsPerSecond,
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():      pollsPerSecond,
 		dynamicconfig.OutboundProcessorMaxPollRPS.Key():   pollsPerSecond,
@@ -60,4 +60,8 @@ func tuning(o options) dynamicconfig.StaticClient {
 
 		dynamicconfig.WorkflowTimeSkippingEnabled.Key(): o.timeSkip,
 	}
+	if o.suggest > 0 {
+		config[dynamicconfig.HistoryCountSuggestContinueAsNew.Key()] = o.suggest
+	}
+	return config
 }

@@ -75,17 +75,19 @@ func (r Rhythm) Begin(now time.Time, p Past, zone *time.Location, windows, quiet
 
 // admit moves what is due to when the hours allow it, seen from now: a worker may have slept through a whole window.
 func (r Rhythm) admit(now, due time.Time, zone *time.Location, windows, quiet Hours) time.Time {
-	at := r.opening(due, zone, windows, quiet)
+	at := r.Opening(due, zone, windows, quiet)
 	if at.IsZero() || at.After(now) {
 		return at
 	}
 	if open, _ := Open(now, zone, windows, quiet); open {
 		return at
 	}
-	return r.opening(now, zone, windows, quiet)
+	return r.Opening(now, zone, windows, quiet)
 }
 
-func (r Rhythm) opening(at time.Time, zone *time.Location, windows, quiet Hours) time.Time {
+// Opening is at, when the hours allow it, or else the jitter after they open; as they open, when they would be closed again by
+// then; zero when they never open.
+func (r Rhythm) Opening(at time.Time, zone *time.Location, windows, quiet Hours) time.Time {
 	open, next := Open(at, zone, windows, quiet)
 	if open || next.IsZero() {
 		return next

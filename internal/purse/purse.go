@@ -26,6 +26,7 @@ type Charge struct {
 	Phase    string
 	Day      string
 	Accounts []budget.Account
+	Asked    time.Time // when the step was asked for; its rows are never older, where a server skips idle time
 }
 
 // Paid is an answer and what it cost.
@@ -72,7 +73,7 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
 		}
 	}
-	if err := errors.Join(callErr, p.settle(ctx, hold, bill)); err != nil {
+	if err := errors.Join(callErr, p.settle(ctx, c, hold, bill)); err != nil {
 		return paid, err
 	}
 	if kept, ok, err := p.bought(context.WithoutCancel(ctx), c.Step); err == nil && ok && kept.Attempt != paid.Attempt {
@@ -117,7 +118,7 @@ func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []strin
 			return vectors, fmt.Errorf("keep vectors of %s: %w", c.Step, err)
 		}
 	}
-	return vectors, errors.Join(callErr, p.settle(ctx, hold, bill))
+	return vectors, errors.Join(callErr, p.settle(ctx, c, hold, bill))
 }
 
 func (p *Purse) bought(ctx context.Context, step string) (Paid, bool, error) {
@@ -148,14 +149,22 @@ func (p *Purse) priced(model string) (inference.Spec, error) {
 func (p *Purse) reserve(ctx context.Context, c Charge, model string, worst budget.Micros) (Hold, error) {
 	return p.Ledger.Reserve(ctx, Ask{
 		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: model, Day: c.Day,
-		Amount: worst, Accounts: c.Accounts, At: p.Now(),
+		Amount: worst, Accounts: c.Accounts, At: p.at(c),
 	})
 }
 
-func (p *Purse) settle(ctx context.Context, hold Hold, b Bill) error {
+// at is the later of the clock and the time that the step was asked for.
+func (p *Purse) at(c Charge) time.Time {
+	if now := p.Now(); now.After(c.Asked) {
+		return now
+	}
+	return c.Asked
+}
+
+func (p *Purse) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
-	b.At = p.Now()
+	b.At = p.at(c)
 	if err := p.Ledger.Settle(ctx, hold, b); err != nil {
 		return fmt.Errorf("settle %s: %w", hold.Key(), err)
 	}
