@@ -117,6 +117,12 @@ func (a *Actor) Kill() {
 	_ = a.child.Wait()
 }
 
+// Freeze stops the process without ending it: its connections stay, and it does and says nothing.
+func (a *Actor) Freeze() { _ = a.child.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on from where it was.
+func (a *Actor) Thaw() { _ = a.child.Process.Signal(syscall.SIGCONT) }
+
 // Dismiss lets the process finish what it does, and returns when it is gone.
 func (a *Actor) Dismiss() error {
 	late := time.AfterFunc(readyWithin, func() { _ = a.child.Process.Signal(syscall.SIGKILL) })

@@ -153,6 +153,23 @@ func (s *Server) Kill() {
 	s.child = nil
 }
 
+// Freeze stops the process without ending it: connections stay, answers do not come.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen server go on.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	s.mine()
+	if s.child == nil {
+		s.t.Fatalf("send %v to temporald: it does not run", sig)
+	}
+	if err := s.child.Process.Signal(sig); err != nil {
+		s.t.Fatalf("send %v to temporald (pid %d): %v", sig, s.PID(), err)
+	}
+}
+
 // Stop asks the server to end and returns when it has. A server that does not end cleanly fails the test.
 func (s *Server) Stop() {
 	s.t.Helper()
@@ -164,6 +181,7 @@ func (s *Server) Stop() {
 	s.child = nil
 	late := time.AfterFunc(stopWithin, func() { _ = child.Process.Kill() })
 	_ = child.Process.Signal(syscall.SIGTERM)
+	_ = child.Process.Signal(syscall.SIGCONT) // a frozen one hears nothing
 	err := child.Wait()
 	late.Stop()
 	if err != nil {

@@ -1,0 +1,35 @@
+package waking_test
+
+import (
+	"flag"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// patience bounds one test; nothing is measured by it.
+const patience = 5 * time.Minute
+
+// full says whether the proofs run at their full size.
+var full = os.Getenv("PROVE") == "full"
+
+// seed of the randomised proofs; ONEIROS_SEED plays another run.
+var seed = func() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
+		return n
+	}
+	return 42
+}()
+
+func TestMain(m *testing.M) {
+	stage.Perform()
+	flag.Parse()
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) { // nobody chose a number
+		_ = flag.Set("test.parallel", "4") // these tests wait more than they compute
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,114 @@
+package waking_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/waking"
+)
+
+// racing is how many races a proof has, and for how long it may last.
+func racing() (int, time.Duration) {
+	if full {
+		return 100_000, 2 * time.Hour
+	}
+	return 2_000, patience
+}
+
+func file(t *testing.T) *sqlitestore.Store {
+	t.Helper()
+	return reopen(t, filepath.Join(t.TempDir(), "memory.db"))
+}
+
+// reopen opens a store as one more process of the deployment would.
+func reopen(t *testing.T, name string) *sqlitestore.Store {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), name)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+// TestNoWakeIsLost proves decision 6: whatever a deed is doing when somebody knocks, nothing of it goes on after the knock.
+func TestNoWakeIsLost(t *testing.T) {
+	t.Parallel()
+	holdRaces(t, waking.Races{}, file(t))
+}
+
+func TestNoWakeIsLostOverRedis(t *testing.T) {
+	t.Parallel()
+	holdRaces(t, waking.Races{}, hash(t, redis.Prefix(t)))
+}
+
+// A knock in another process than the deed's: its bell comes a little later than the knock returns, and comes.
+func TestNoWakeOfAnotherProcessIsLost(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "memory.db")
+	holdRaces(t, waking.Races{From: reopen(t, name)}, reopen(t, name))
+}
+
+func TestNoWakeOfAnotherProcessIsLostOverRedis(t *testing.T) {
+	t.Parallel()
+	prefix := redis.Prefix(t)
+	holdRaces(t, waking.Races{From: hash(t, prefix)}, hash(t, prefix))
+}
+
+// hash opens a store in the shared Redis.
+func hash(t *testing.T, prefix string) *redisstore.Store {
+	t.Helper()
+	store, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(prefix))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+func holdRaces(t *testing.T, races waking.Races, ground waking.Ground) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a proof; make test runs it")
+	}
+	count, within := racing()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	began := time.Now()
+	races.Seed, races.Count, races.Lanes = seed, count, 16
+	score, err := races.Run(ctx, ground)
+	require.NoError(t, err)
+	t.Logf("seed %d, %s: %s", seed, time.Since(began).Round(time.Millisecond), score)
+	require.Equal(t, count, score.Total())
+	require.Equal(t, count, score.Raised, "one epoch a race, however many visitors")
+	require.Zero(t, score.Lost, "a step began after the knock")
+	require.Zero(t, score.Written, "the store took a write of an older epoch")
+	met := map[string]int{"never ran": score.Never, "was refused": score.Refused, "was done before": score.Ended}
+	if races.From == nil {
+		met["was stopped"] = score.Stopped
+	}
+	for name, often := range met {
+		require.Greater(t, often, count/400, "a deed that %s must be met often", name)
+	}
+}
+
+// The negative control: each half of the order, turned round, loses wakes. The store's fence holds all the same.
+func TestTheOrderTurnedRoundLosesWakes(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]waking.Order{"ring first": waking.RingFirst, "read first": waking.ReadFirst, "both": waking.BothTurned} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			count, within := racing()
+			ctx, cancel := context.WithTimeout(context.Background(), within)
+			defer cancel()
+			score, err := waking.Races{Seed: seed, Count: min(count, 10_000), Lanes: 16, Order: order}.Run(ctx, file(t))
+			require.NoError(t, err)
+			t.Logf("seed %d: %s", seed, score)
+			require.Positive(t, score.Lost, "the control must lose wakes, or the proof proves nothing")
+			require.Zero(t, score.Written)
+		})
+	}
+}
