@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -26,6 +27,9 @@ type Wake struct {
 	Hold    time.Duration  `json:"hold,omitempty"`    // how long an agent that nobody visits stays awake for it; 0: a minute
 }
 
+// alarmed begins the name of the client that an alarm comes as.
+const alarmed = "alarm/"
+
 // held is how long an agent stays awake for a wake that does not say.
 const held = time.Minute
 
@@ -42,7 +46,7 @@ func (w Wake) visit(agent string, now time.Time) presence.Visit {
 		v.Client = "signal"
 	}
 	if v.Cause == presence.Alarm && w.Trigger != "" {
-		v.Client = "alarm/" + w.Trigger
+		v.Client = alarmed + w.Trigger
 	}
 	return v
 }
@@ -173,6 +177,9 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, result *PauseResult) (
 	}
 	if w.At.IsZero() {
 		w.At = last.At
+	}
+	if w.Cause == presence.Alarm && w.Trigger == "" {
+		w.Trigger = strings.TrimPrefix(last.Client, alarmed)
 	}
 	return last, nil
 }

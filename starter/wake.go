@@ -87,6 +87,15 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	return w, nil
 }
 
+// Alarm wakes an agent because of a trigger, "feed/rule"; it is the worker's activities.Alarms.
+func (s *Starter) Alarm(ctx context.Context, agentID, trigger string) error {
+	w, err := s.Wake(ctx, Knock{Agent: agentID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger})
+	if err == nil && w.Degraded != "" {
+		err = errors.New(w.Degraded)
+	}
+	return err
+}
+
 func (s *Starter) ring(ctx context.Context, r presence.Ring) error {
 	if s.Bell == nil {
 		return nil

@@ -22,6 +22,9 @@ type Options struct {
 	StickyCache int           // workflows kept in memory; 0: 500, which is the agents awake or dreaming of a small fleet
 	StopTimeout time.Duration // how long a stopping worker may finish its deeds; 0: 20 s
 	Deaf        bool          // it does not listen to the bell: a wake reaches its deeds by Temporal's cancellation alone, for comparison
+
+	Fetch  activities.Fetcher // pulls feeds; nil: it cannot, and says so
+	Alarms activities.Alarms  // wakes the agents whose feed raised an alarm
 }
 
 func (o Options) filled() Options {
@@ -76,6 +79,7 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 	})
 	workflows.Register(w)
 	workflows.RegisterDeeds(w, p, lives, planner)
+	workflows.RegisterFeeds(w, p, o.Fetch, o.Alarms)
 	return w
 }
 

@@ -145,6 +145,7 @@ type Settings struct {
 func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Agent, workflow.RegisterOptions{Name: AgentType})
 	r.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
+	RegisterFeed(r)
 }
 
 // RegisterDeeds lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
