@@ -36,7 +36,7 @@ type Options struct {
 	ResumeTTL time.Duration // how long an interrupted dream may go on
 }
 
-// Starter is the typed client of the workflows.
+// Starter is the typed client of the workflows. It must not be copied after its first wake; With makes another.
 type Starter struct {
 	Client  client.Client
 	Memory  memory.Store
@@ -51,6 +51,16 @@ type Starter struct {
 
 	known     sync.Map // agents by what they were called, for when the store does not answer
 	recording recorder
+}
+
+// With is a starter of the same deployment with other options.
+func (s *Starter) With(edit func(*Options)) *Starter {
+	other := &Starter{
+		Client: s.Client, Memory: s.Memory, Catalog: s.Catalog, Options: s.Options, Now: s.Now,
+		Presence: s.Presence, Bell: s.Bell, Ledger: s.Ledger, Feeds: s.Feeds,
+	}
+	edit(&other.Options)
+	return other
 }
 
 // Failures that callers branch on.

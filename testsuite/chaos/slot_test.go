@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -21,9 +22,8 @@ import (
 // order freezes one more order for an agent, as another program of the deployment could.
 func (s *scene) order(agent dream.Agent) activities.Order {
 	s.t.Helper()
-	other := *s.company.Starter
-	other.Options.AutoPaid = true
-	o, reason, err := other.Plan(s.ctx, agent.ID)
+	other := s.company.Starter.With(func(o *starter.Options) { o.AutoPaid = true })
+	o, reason, err := other.Plan(s.ctx, agent.ID, time.Now())
 	require.NoError(s.t, err)
 	require.Empty(s.t, reason)
 	return o

@@ -21,7 +21,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sample"
-	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/workers"
@@ -31,6 +30,8 @@ import (
 // Play is everything that two processes need to share to be one deployment; it travels as JSON.
 type Play struct {
 	Store     string        `json:"store"`   // file
+	Redis     string        `json:"redis"`   // URL of a Redis server that keeps everything instead
+	Prefix    string        `json:"prefix"`  // of its keys
 	Address   string        `json:"address"` // Temporal
 	Namespace string        `json:"namespace"`
 	Queue     string        `json:"queue"`
@@ -39,6 +40,9 @@ type Play struct {
 	Knobs     dream.Knobs   `json:"knobs"`
 	FleetDay  budget.Micros `json:"fleet_day"`
 
+	Deeds     int                `json:"deeds"`      // paid calls at once; 0: the worker's own
+	Cache     int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
+	Deaf      bool               `json:"deaf"`       // workers do not listen to the bell
 	Settings  workflows.Settings `json:"settings"`   // of agents' lives
 	ResumeTTL time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
 
@@ -50,7 +54,7 @@ type Play struct {
 // Company is a deployment that plays.
 type Company struct {
 	Play    Play
-	Store   *sqlitestore.Store
+	Store   Store
 	Client  client.Client
 	Ports   activities.Ports
 	Starter *starter.Starter
@@ -61,7 +65,7 @@ var Night = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 
 // Open builds a deployment around a connected client.
 func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
-	store, err := sqlitestore.Open(ctx, play.Store)
+	store, err := play.store(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 	if err != nil {
 		return nil, err
 	}
-	var ledger purse.Ledger = store.Ledger()
+	ledger := store.Ledger()
 	if play.NoReserve {
 		ledger = lavish{ledger}
 	}
@@ -172,7 +176,9 @@ func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string,
 
 // Work starts a worker; the caller stops it.
 func (c *Company) Work() (worker.Worker, error) {
-	w := workers.New(c.Client, c.Ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{TaskQueue: c.Play.Queue})
+	w := workers.New(c.Client, c.Ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{
+		TaskQueue: c.Play.Queue, Deeds: c.Play.Deeds, StickyCache: c.Play.Cache, Deaf: c.Play.Deaf, Alarms: c.Starter,
+	})
 	return w, w.Start()
 }
 
@@ -184,4 +190,7 @@ func (c *Company) Result(ctx context.Context, dreamID string) (workflows.Result,
 }
 
 // Close lets go of the store.
-func (c *Company) Close() error { return c.Store.Close() }
+func (c *Company) Close() error {
+	c.Starter.Close()
+	return c.Store.Close()
+}
