@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/url"
 	"path/filepath"
 
 	"github.com/seed-56a03226/oneiros/config"
@@ -9,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -31,6 +35,9 @@ type kept struct {
 
 // keep opens the store that is configured: a Redis server when store.url names one, else the SQLite file.
 func keep(ctx context.Context, c config.Config, path string) (kept, error) {
+	if c.Store.URL != "" {
+		return keepOnRedis(ctx, c)
+	}
 	if err := folder(filepath.Dir(path)); err != nil {
 		return kept{}, err
 	}
@@ -39,4 +46,28 @@ func keep(ctx context.Context, c config.Config, path string) (kept, error) {
 		return kept{}, err
 	}
 	return kept{store: s, ledger: s.Ledger(), name: path}, nil
+}
+
+func keepOnRedis(ctx context.Context, c config.Config) (kept, error) {
+	u, err := url.Parse(c.Store.URL)
+	if err != nil {
+		return kept{}, errors.New("store.url cannot be read")
+	}
+	name := u.Redacted()
+	password, err := c.StorePassword()
+	if err != nil {
+		return kept{}, asUsage(fmt.Errorf("password of the store %s: %w", name, err))
+	}
+	if password != "" {
+		u.User = url.UserPassword(u.User.Username(), password)
+	}
+	var options []redisstore.Option
+	if c.Store.TrustServer {
+		options = append(options, redisstore.TrustServer())
+	}
+	s, err := redisstore.Open(ctx, u.String(), options...)
+	if err != nil {
+		return kept{}, err
+	}
+	return kept{store: s, ledger: s.Ledger(), bell: s, name: name}, nil
 }

@@ -69,8 +69,8 @@ func sentences(first, second string) string {
 	return first + ". " + second
 }
 
-// standingEvery is how often the store is asked whether a wake that somebody else raised has been recorded.
-const standingEvery = 50 * time.Millisecond
+// askEvery is how often the agent's life is asked whether it has recorded a wake that somebody else raised.
+const askEvery = 100 * time.Millisecond
 
 // Recorded waits for the agent's life. A wake that this process did not raise is told by whoever did.
 func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
@@ -82,20 +82,24 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	if !errors.Is(err, memory.ErrNotFound) {
 		return awoken, err
 	}
-	tick := time.NewTicker(standingEvery)
+	if w.nobody != nil {
+		return awoken, w.nobody
+	}
+	a, err := w.engine.house.store.Agent(ctx, agent)
+	if err != nil {
+		return awoken, err
+	}
+	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	for {
-		s, err := w.engine.starter.Standing(ctx, agent)
-		if err != nil || s.Told >= epoch {
-			return w.toldBy(ctx, agent, epoch), err
+		life, err := w.Life(ctx, a.Handle)
+		if err == nil && life.Epoch >= epoch && life.State != workflows.Waking {
+			return w.toldBy(ctx, agent, epoch), nil
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			if w.nobody != nil {
-				return awoken, w.nobody
-			}
-			return awoken, ctx.Err()
+			return awoken, errors.Join(ctx.Err(), err)
 		}
 	}
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// told is what wake --json says.
+type told struct {
+	Epoch        int64
+	Dream        string
+	Raised       bool
+	Degraded     string
+	Recorded     *struct{ State, Dream string }
+	Interruption *struct {
+		Cause string
+		Epoch int64
+	}
+}
+
+func (h *home) wakes(args ...string) told {
+	h.Helper()
+	var w told
+	require.NoError(h, json.Unmarshal([]byte(h.must(append([]string{"wake", "--json"}, args...)...)), &w))
+	return w
+}
+
+// slowly is a home whose words take time, on a store of either kind.
+func slowly(t *testing.T, file string) (*home, *provider.Server) {
+	t.Helper()
+	h := newHome(t)
+	server, err := provider.Start(provider.Options{Each: 10 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	file = strings.ReplaceAll(paidFile, "    api_key_env: SCRIPTED_KEY\n", "") + file
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(strings.ReplaceAll(file, "%URL%", server.URL)), 0o600))
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	return h, server
+}
+
+// TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn is a wake as a person sees it: three processes, one store.
+func TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]func(*testing.T) string{
+		"on SQLite": func(*testing.T) string { return "" },
+		"on Redis": func(t *testing.T) string {
+			return "store:\n  url: " + redis.Start(t).URL + "\n"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, server := slowly(t, file(t))
+			up := h.up()
+			h.must("dream", "--yes", "--seed", "7")
+			watch := h.command("watch", "1")
+			said := &safe{}
+			watch.Stdout, watch.Stderr = said, said
+			require.NoError(t, watch.Start())
+			require.Eventually(t, func() bool { return server.Till.Streamed() > 50 }, time.Minute, time.Millisecond)
+
+			w := h.wakes("--client", "mara", "--wait")
+			require.True(t, w.Raised)
+			require.Equal(t, "dream/echo/0001", w.Dream)
+			require.Equal(t, "dream/echo/0001", w.Recorded.Dream)
+			require.Equal(t, w.Epoch, w.Interruption.Epoch)
+			require.Equal(t, "knock", w.Interruption.Cause)
+			again := h.wakes("--client", "ivo", "--wait")
+			require.False(t, again.Raised)
+			require.Equal(t, w.Epoch, again.Epoch)
+			require.Equal(t, w.Dream, again.Recorded.Dream)
+			require.Contains(t, h.must("dreams", "list"), "interrupted, waits")
+			require.Contains(t, h.must("dreams", "list", "--json"), `"status": "running"`)
+			shown := h.must("agents", "show", "echo")
+			require.Contains(t, shown, "awake, epoch 1, woken by mara (knock)")
+			require.Contains(t, shown, "dream/echo/0001 (somebody connected); resumable until")
+
+			for _, line := range []string{"dream --yes", "dreams resume"} {
+				_, beside, code := h.run(strings.Fields(line)...)
+				require.Equal(t, console.Refused, code, beside)
+				require.Contains(t, beside, "echo is held awake by")
+			}
+			_, beside, code := h.run("sleep")
+			require.Equal(t, console.Refused, code, beside)
+			h.must("sleep", "--client", "ivo")
+			h.must("sleep", "--force")
+			h.must("dreams", "resume")
+			require.NoError(t, watch.Wait(), "%s", said)
+			require.Contains(t, said.String(), "woken         by a knock in")
+			require.Contains(t, said.String(), "resumed       sitting 2")
+			require.Contains(t, said.String(), "in 2 sittings")
+			require.Contains(t, h.must("dreams", "list"), "completed")
+			_, beside, code = h.run("dreams", "resume")
+			require.Equal(t, console.NotFound, code, beside)
+			require.NoError(t, up.Process.Signal(os.Interrupt))
+			require.NoError(t, up.Wait(), "%s", up.said)
+		})
+	}
+}
+
+func TestAKnockIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	w := h.wakes("--for", "10m")
+	require.True(t, w.Raised)
+	require.Contains(t, w.Degraded, "No Temporal server runs")
+	far := h.wakes("--address", "127.0.0.1:1")
+	require.False(t, far.Raised)
+	_, beside, code := h.run("wake", "--wait", "--address", "127.0.0.1:1")
+	require.Equal(t, console.Unreachable, code)
+	require.Contains(t, beside, "echo is awake, but Temporal has not recorded it yet")
+	h.up()
+	require.Contains(t, h.must("wake", "--wait"), "recorded     by agent/echo")
+	require.Contains(t, h.must("agents", "show", "echo"), "awake, epoch 1")
+	_, beside, code = h.run("wake", "--set", "store.url=redis://127.0.0.1:1/0")
+	require.Equal(t, console.Unreachable, code, beside)
+}
