@@ -1,0 +1,195 @@
+package feedhttp
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Pusher gives readings to a feed. memory.ErrNotFound when there is no such feed.
+type Pusher interface {
+	Push(ctx context.Context, feed string, readings []dream.Reading) error
+}
+
+// Alarmer wakes an agent by hand. memory.ErrNotFound when there is no such agent.
+type Alarmer interface {
+	Alarm(ctx context.Context, handle, trigger string) error
+}
+
+// Options are what a handler stands on.
+type Options struct {
+	Push  Pusher
+	Alarm Alarmer
+	Token string       // that whoever pushes must bear; at least 16 bytes
+	Log   *slog.Logger // of what is not told to whoever pushes; nil: nothing is logged
+}
+
+// Limits of one push.
+const (
+	Body     = 64 << 10         // bytes
+	Answered = 15 * time.Second // within which a push is answered
+	shortest = 16               // bytes of a token
+	byHand   = "push/alarm"     // the trigger of an alarm that names none
+)
+
+var (
+	name    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	trigger = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
+)
+
+type handler struct {
+	Options
+	token [sha256.Size]byte
+}
+
+// NewHandler serves
+//
+//	POST /v1/feeds/{name}/readings   one reading or an array of them; 202
+//	POST /v1/agents/{handle}/alarm   nothing, or {"trigger":"desk/price"}; 202
+//	GET  /healthz                    200, without a token
+//
+// Whatever is wrong is answered as {"error":"..."}.
+func NewHandler(o Options) (http.Handler, error) {
+	if len(o.Token) < shortest {
+		return nil, fmt.Errorf("the token of the feeds' door is %d bytes long; %d at least", len(o.Token), shortest)
+	}
+	if o.Push == nil || o.Alarm == nil {
+		return nil, errors.New("the feeds' door has nobody to give readings or alarms to")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &handler{Options: o, token: sha256.Sum256([]byte(o.Token))}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/healthz", only(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
+		say(w, http.StatusOK, map[string]any{"status": "ok"})
+	}))
+	mux.HandleFunc("/v1/feeds/{name}/readings", only(http.MethodPost, h.bearing(h.readings)))
+	mux.HandleFunc("/v1/agents/{handle}/alarm", only(http.MethodPost, h.bearing(h.alarm)))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		fail(w, http.StatusNotFound, "there is nothing here; readings go to /v1/feeds/{name}/readings, alarms to /v1/agents/{handle}/alarm")
+	})
+	return mux, nil
+}
+
+func only(method string, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead) {
+			w.Header().Set("Allow", method)
+			fail(w, http.StatusMethodNotAllowed, "the method must be "+method)
+			return
+		}
+		next(w, r)
+	}
+}
+
+// bearing lets through whoever bears the token. The comparison takes as long whatever is borne.
+func (h *handler) bearing(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		scheme, borne, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		sum := sha256.Sum256([]byte(strings.TrimSpace(borne)))
+		if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "bearer") {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			fail(w, http.StatusUnauthorized, "the header Authorization must be: Bearer, and the token of this deployment's feeds")
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), Answered)
+		defer cancel()
+		next(w, r.WithContext(ctx))
+	}
+}
+
+func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
+	feed := r.PathValue("name")
+	body, ok := read(w, r, feed, "feed")
+	if !ok {
+		return
+	}
+	readings, err := Pushed(body)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if err := h.Push.Push(r.Context(), feed, readings); err != nil {
+		h.failed(w, err, "feed "+feed)
+		return
+	}
+	say(w, http.StatusAccepted, map[string]any{"feed": feed, "readings": len(readings)})
+}
+
+func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
+	handle := r.PathValue("handle")
+	body, ok := read(w, r, handle, "agent")
+	if !ok {
+		return
+	}
+	asked := struct {
+		Trigger string `json:"trigger"`
+	}{byHand}
+	if len(strings.TrimSpace(string(body))) > 0 {
+		if err := decode(body, &asked, true); err != nil {
+			fail(w, http.StatusBadRequest, fmt.Sprintf(`read the body: %s; it must be empty or like {"trigger":"desk/price"}`, why(err)))
+			return
+		}
+	}
+	if !trigger.MatchString(asked.Trigger) {
+		fail(w, http.StatusBadRequest, "the trigger must be 1 to 64 of A-Z, a-z, 0-9 and ._/-, such as desk/price")
+		return
+	}
+	if err := h.Alarm.Alarm(r.Context(), handle, asked.Trigger); err != nil {
+		h.failed(w, err, "agent "+handle)
+		return
+	}
+	say(w, http.StatusAccepted, map[string]any{"agent": handle, "trigger": asked.Trigger})
+}
+
+// read takes the body of a request to a feed or an agent of that name; it has answered when it could not.
+func read(w http.ResponseWriter, r *http.Request, to, what string) ([]byte, bool) {
+	if !name.MatchString(to) {
+		fail(w, http.StatusBadRequest, "the name of the "+what+" must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter")
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, Body))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d KiB", Body>>10))
+	case err != nil:
+		fail(w, http.StatusBadRequest, "the body broke off")
+	}
+	return body, err == nil
+}
+
+// failed answers in our own words: what the deployment's own parts said is for its log.
+func (h *handler) failed(w http.ResponseWriter, err error, what string) {
+	if errors.Is(err, memory.ErrNotFound) {
+		fail(w, http.StatusNotFound, "there is no "+what)
+		return
+	}
+	h.Log.Warn("a push was not passed on", "to", what, "error", err)
+	w.Header().Set("Retry-After", "1")
+	fail(w, http.StatusServiceUnavailable, what+" could not be told now; try again")
+}
+
+func fail(w http.ResponseWriter, status int, said string) {
+	say(w, status, map[string]any{"error": said})
+}
+
+func say(w http.ResponseWriter, status int, body map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,54 @@
+package feedhttp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Pushed reads the body of a push: one reading, {"metric":"price","number":100}, or an array of them. A reading has a number,
+// a state, or both; its metric and its time may be left out.
+func Pushed(body []byte) ([]dream.Reading, error) {
+	var readings []dream.Reading
+	text := strings.TrimLeft(string(body), " \t\r\n")
+	var err error
+	if strings.HasPrefix(text, "[") {
+		err = decode(body, &readings, true)
+	} else {
+		var one dream.Reading
+		err = decode(body, &one, true)
+		readings = []dream.Reading{one}
+	}
+	if err != nil {
+		return nil, fmt.Errorf(`read the body: %s; it must be one reading or an array of them, each like {"metric":"price","number":100} `+
+			`or {"state":"paused"}, with "at" for a time such as 2026-10-19T22:00:00Z`, why(err))
+	}
+	if len(readings) == 0 || len(readings) > alarm.MostReadings {
+		return nil, fmt.Errorf("there are %d readings; 1 to %d at once", len(readings), alarm.MostReadings)
+	}
+	var faults []error
+	for _, r := range readings {
+		faults = append(faults, alarm.Sane(r))
+	}
+	return readings, errors.Join(faults...)
+}
+
+// why is a fault of JSON without the library's prefix, and not longer than a line.
+func why(err error) string {
+	var kind *json.UnmarshalTypeError
+	said := strings.TrimPrefix(err.Error(), "json: ")
+	if errors.As(err, &kind) {
+		said = fmt.Sprintf("%s is a %s", kind.Field, kind.Value)
+	}
+	if said == "EOF" {
+		said = "it is empty"
+	}
+	if len(said) > 120 {
+		said = strings.ToValidUTF8(said[:117], "") + "..."
+	}
+	return said
+}
