@@ -26,6 +26,12 @@ import (
 const writerOf = "ONEIROS_TEST_WRITER_OF"
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv(listenerOf); path != "" {
+		if err := listenUntilKilled(context.Background(), path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 	if path := os.Getenv(writerOf); path != "" {
 		if err := writeUntilKilled(context.Background(), path, os.Getenv(writerOf+"_NAME")); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -23,6 +23,7 @@ var (
 	_ fabric.Log   = (*Store)(nil)
 
 	_ presence.Store = (*Store)(nil)
+	_ presence.Bell  = (*Store)(nil)
 	_ memory.Feeds   = (*Store)(nil)
 )
 
@@ -45,6 +46,7 @@ type Store struct {
 	gate    sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
 	near    shelf
 	bell    bell
+	tower   tower
 	closing sync.Once
 	closed  chan struct{}
 }
@@ -123,6 +125,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	s.near.limit = s.set.shelfCap
 	if !s.private {
+		s.tower.path = s.name
 		s.bell.watch, err = newLine(ctx, s.readDB)
 	}
 	return err
@@ -133,6 +136,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		s.errands.shut(s.closed)
+		err = s.tower.close()
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)
 			if fault == nil {

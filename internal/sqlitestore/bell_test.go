@@ -1,0 +1,310 @@
+package sqlitestore_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// When this variable names a file, the test binary is the second process that listens for its rings until it is killed.
+const listenerOf = "ONEIROS_TEST_LISTENER_OF"
+
+// echoed is what the listening process adds to the epoch of a ring that it rings back.
+const echoed = 1_000_000
+
+// listenUntilKilled prints every ring of another process and rings it back.
+func listenUntilKilled(ctx context.Context, path string) error {
+	s, err := sqlitestore.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	faults := make(chan error)
+	if _, err = s.Listen(func(r presence.Ring) {
+		if r.Local {
+			return
+		}
+		line, err := json.Marshal(r)
+		fmt.Printf("%s\n", line)
+		r.Epoch += echoed
+		if err == nil {
+			err = s.Ring(ctx, r)
+		}
+		if err != nil {
+			faults <- err
+		}
+	}); err != nil {
+		return err
+	}
+	fmt.Println("listening")
+	return <-faults
+}
+
+// neighbour starts the second process and waits until it listens. said gives its lines.
+func neighbour(t *testing.T, path string) (child *exec.Cmd, said <-chan string) {
+	t.Helper()
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	belfry(t, path) // is swept in the end: who is killed leaves a socket behind
+	child = exec.Command(binary)
+	child.Env = append(os.Environ(), listenerOf+"="+path)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	t.Cleanup(func() { _ = child.Process.Kill() })
+	lines := make(chan string, 10_000)
+	go func() {
+		for scan := bufio.NewScanner(out); scan.Scan(); {
+			lines <- scan.Text()
+		}
+		close(lines)
+	}()
+	require.Equal(t, "listening", <-lines)
+	return child, lines
+}
+
+func kill(t *testing.T, child *exec.Cmd) {
+	t.Helper()
+	require.NoError(t, child.Process.Kill())
+	_, err := child.Process.Wait()
+	require.NoError(t, err)
+}
+
+// belfry is where the sockets of a file are: beside it, if its path is short enough.
+func belfry(t *testing.T, path string) string {
+	t.Helper()
+	folder := sqlitestore.Belfry(path)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	return folder
+}
+
+func sockets(t *testing.T, path string) []string {
+	t.Helper()
+	names, err := filepath.Glob(belfry(t, path) + "/*")
+	require.NoError(t, err)
+	return names
+}
+
+func ringOf(epoch int64) presence.Ring {
+	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Knock, At: dawn, Raised: dawn.Add(time.Millisecond)}
+}
+
+// eavesdrop gives the rings of other processes.
+func eavesdrop(t *testing.T, s *sqlitestore.Store) <-chan presence.Ring {
+	t.Helper()
+	heard := make(chan presence.Ring, 10_000)
+	stop, err := s.Listen(func(r presence.Ring) {
+		if !r.Local {
+			heard <- r
+		}
+	})
+	require.NoError(t, err)
+	t.Cleanup(stop)
+	return heard
+}
+
+func onUnix(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
+		t.Skip("the bell stays in its process here")
+	}
+}
+
+func TestTheBellOfAFileKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	presencetest.RunBell(t, func(t *testing.T) (presence.Bell, presence.Bell) { return onOneFile(t) })
+}
+
+func TestTheBellOfAPrivateStoreKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	presencetest.RunBell(t, func(t *testing.T) (presence.Bell, presence.Bell) { return inMemory(t), nil })
+}
+
+func TestARingReachesAnotherProcessAndComesBack(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path)
+	heard := eavesdrop(t, s)
+	_, said := neighbour(t, path)
+	for n := range int64(20) {
+		require.NoError(t, s.Ring(t.Context(), ringOf(n+1)))
+		var r presence.Ring
+		require.NoError(t, json.Unmarshal([]byte(<-said), &r))
+		require.Equal(t, ringOf(n+1), r)
+		require.Equal(t, ringOf(n+1+echoed), <-heard)
+	}
+}
+
+func TestAThousandRingsReachAnotherProcess(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path)
+	_, said := neighbour(t, path)
+	for n := range int64(1000) {
+		require.NoError(t, s.Ring(t.Context(), ringOf(n+1)))
+	}
+	lost := func() int64 { n, _ := s.Misrung(); return n }
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for heard := int64(0); heard+lost() < 1000; { // nothing is lost without being counted
+		select {
+		case line := <-said:
+			require.Contains(t, line, `"epoch":`)
+			heard++
+		case <-look.C: // to count again
+		}
+	}
+	t.Logf("%d lost", lost())
+}
+
+func TestTheSocketOfAKilledProcessIsRemoved(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path)
+	child, said := neighbour(t, path)
+	require.Len(t, sockets(t, path), 1)
+	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", child.Process.Pid, "-"))
+	kill(t, child)
+	for range said { // its last words
+	}
+	require.Len(t, sockets(t, path), 1, "who is killed leaves a socket behind")
+	heard := eavesdrop(t, s)
+	passer, err := sqlitestore.Open(t.Context(), path)
+	require.NoError(t, err)
+	require.NoError(t, passer.Ring(t.Context(), ringOf(7)))
+	require.NoError(t, passer.Close(), "what waits is sent before the end")
+	require.Equal(t, ringOf(7), <-heard)
+	require.Len(t, sockets(t, path), 1)
+	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", os.Getpid(), "-"))
+	require.NoError(t, s.Close())
+	require.NoDirExists(t, belfry(t, path), "the last to leave takes the folder away")
+	_, err = s.Listen(func(presence.Ring) {})
+	require.ErrorIs(t, err, sqlitestore.ErrClosed)
+	require.ErrorIs(t, s.Ring(t.Context(), ringOf(8)), sqlitestore.ErrClosed)
+}
+
+func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path)
+	heard := eavesdrop(t, s)
+	info, err := os.Stat(belfry(t, path))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	conn, err := net.Dial("unixgram", sockets(t, path)[0])
+	require.NoError(t, err)
+	defer conn.Close()
+	good, err := json.Marshal(ringOf(3))
+	require.NoError(t, err)
+	garbage := []string{
+		"", "ring", "null", "[]", "{}", `{"agent":"a"}`, `{"agent":"a","epoch":0}`, `{"agent":"a","epoch":1,"Local":true}`,
+		string(good) + "x", string(good) + "null", string(good[:20]), `{"agent":"` + strings.Repeat("a", 600) + `","epoch":1}`,
+		string(good) + strings.Repeat(" ", 17<<10), "\x00\xff\xfe",
+	}
+	for _, g := range garbage {
+		_, err := conn.Write([]byte(g))
+		require.NoError(t, err)
+	}
+	_, err = conn.Write(good)
+	require.NoError(t, err)
+	require.Equal(t, ringOf(3), <-heard)
+	_, garbled := s.Misrung()
+	require.EqualValues(t, len(garbage), garbled)
+	require.Empty(t, heard)
+}
+
+func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s, other := open(t, path), open(t, path)
+	heard := eavesdrop(t, other)
+	frozen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: belfry(t, path) + "/1-0000beef.sock", Net: "unixgram"})
+	require.NoError(t, err)
+	defer frozen.Close()
+	for epoch := int64(1); ; epoch++ {
+		require.NoError(t, s.Ring(t.Context(), ringOf(epoch)))
+		if lost, _ := s.Misrung(); lost > 0 {
+			break
+		}
+	}
+	require.Positive(t, (<-heard).Epoch)
+	require.NoError(t, s.Close())
+}
+
+func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s, other := open(t, path), open(t, path)
+	heard := eavesdrop(t, other)
+	for _, name := range []string{"notes.txt", "1-0000beef.sock"} {
+		require.NoError(t, os.WriteFile(filepath.Join(belfry(t, path), name), nil, 0o600))
+	}
+	stranger, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: belfry(t, path) + "/stranger.sock", Net: "unixgram"})
+	require.NoError(t, err)
+	require.NoError(t, stranger.Close())
+	require.NoError(t, s.Ring(t.Context(), ringOf(1)))
+	require.Equal(t, ringOf(1), <-heard)
+	require.NoError(t, s.Close())
+	require.Len(t, sockets(t, path), 4)
+}
+
+func TestAFolderThatOthersMayWriteToIsRefused(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	for name, spoil := range map[string]func(folder string) error{
+		"AnOpenFolder": func(folder string) error { return os.Mkdir(folder, 0o755) },
+		"AFile":        func(folder string) error { return os.WriteFile(folder, nil, 0o700) },
+		"ALink":        func(folder string) error { return os.Symlink(filepath.Dir(folder), folder) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "oneiros.db")
+			s := open(t, path)
+			folder := belfry(t, path)
+			require.NoError(t, spoil(folder))
+			_, err := s.Listen(func(presence.Ring) {})
+			require.ErrorContains(t, err, folder)
+			require.ErrorContains(t, err, "drwx------")
+			require.NoError(t, s.Ring(t.Context(), ringOf(1)))
+		})
+	}
+}
+
+func TestAFileFarDownRingsThroughTheTemporaryFolder(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20), "oneiros.db")
+	s := open(t, path)
+	heard := eavesdrop(t, s)
+	require.Len(t, sockets(t, path), 1)
+	require.Contains(t, []string{filepath.Clean(os.TempDir()), "/tmp"}, filepath.Dir(belfry(t, path)))
+	link := filepath.Join(t.TempDir(), "short.db")
+	require.NoError(t, os.Symlink(path, link))
+	passer, err := sqlitestore.Open(t.Context(), link)
+	require.NoError(t, err)
+	require.NoError(t, passer.Ring(t.Context(), ringOf(5)))
+	require.Equal(t, ringOf(5), <-heard, "both find the folder by the file's real path")
+	require.NoError(t, passer.Close())
+}

@@ -1,0 +1,160 @@
+//go:build unix
+
+package sqlitestore_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// report tells median, 99th percentile and longest of some times, in milliseconds.
+func report(b *testing.B, times []time.Duration) {
+	b.Helper()
+	slices.Sort(times)
+	at := func(share float64) float64 {
+		return float64(times[int(share*float64(len(times)-1))].Microseconds()) / 1000
+	}
+	b.ReportMetric(at(.5), "p50-ms")
+	b.ReportMetric(at(.99), "p99-ms")
+	b.ReportMetric(at(1), "max-ms")
+}
+
+func dreamOf(i int) string { return fmt.Sprint("agent-", i) }
+
+// dreaming puts an agent to sleep with a mood and a digest that a knock will find.
+func dreaming(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
+	b.Helper()
+	f := memory.Fence{Dream: fmt.Sprintf("%s/%d", agent, turn), Run: "r"}
+	_, err := s.TakeSlot(b.Context(), agent, memory.Slot{Fence: f, Since: turnOf(turn)}, memory.Fence{})
+	require.NoError(b, err)
+	f.Epoch = int64(turn)
+	_, err = s.Commit(b.Context(), memory.Write{
+		Agent: agent, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5, Arousal: float64(turn%2) / 2}, Digest: []string{"a", "b", "c"}},
+	})
+	require.NoError(b, err)
+}
+
+func risen(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
+	b.Helper()
+	require.NoError(b, s.FreeSlot(b.Context(), agent, memory.Fence{Dream: fmt.Sprintf("%s/%d", agent, turn), Run: "r"}))
+}
+
+func turnOf(turn int) time.Time { return dawn.Add(time.Duration(turn) * time.Hour) }
+
+func knock(ctx context.Context, s *sqlitestore.Store, agent string, turn int) error {
+	_, err := s.Arrive(ctx, presence.Visit{
+		Agent: agent, Client: "web", Cause: presence.Knock, Now: turnOf(turn), For: time.Minute, Lock: 5 * time.Second,
+	})
+	return err
+}
+
+// BenchmarkArrive wakes one dream after another on a quiet store: goal p99 1.5 ms.
+func BenchmarkArrive(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "oneiros.db"))
+	var times []time.Duration
+	for turn := 0; b.Loop(); turn++ {
+		b.StopTimer()
+		dreaming(b, s, echo, turn)
+		b.StartTimer()
+		begun := time.Now()
+		require.NoError(b, knock(b.Context(), s, echo, turn))
+		times = append(times, time.Since(begun))
+		b.StopTimer()
+		risen(b, s, echo, turn)
+		b.StartTimer()
+	}
+	report(b, times)
+}
+
+// BenchmarkArriveAmongWriters wakes one dream after another while 64 goroutines commit ordinary writes.
+func BenchmarkArriveAmongWriters(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "oneiros.db"))
+	stop := writers(b, s, 64)
+	defer stop()
+	var times []time.Duration
+	for turn := 0; b.Loop(); turn++ {
+		begun := time.Now()
+		require.NoError(b, knock(b.Context(), s, echo, turn))
+		times = append(times, time.Since(begun))
+	}
+	report(b, times)
+}
+
+// BenchmarkThousandArrivals wakes 1,000 dreams at once while 64 goroutines commit ordinary writes: goal 300 ms for all.
+func BenchmarkThousandArrivals(b *testing.B) {
+	const agents = 1000
+	s := open(b, filepath.Join(b.TempDir(), "oneiros.db"))
+	var times, alls []time.Duration
+	for turn := 0; b.Loop(); turn++ {
+		b.StopTimer()
+		for i := range agents {
+			dreaming(b, s, dreamOf(i), turn)
+		}
+		stop := writers(b, s, 64)
+		took := make([]time.Duration, agents)
+		faults := make([]error, agents)
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range agents {
+			wg.Go(func() {
+				<-start
+				begun := time.Now()
+				faults[i] = knock(b.Context(), s, dreamOf(i), turn)
+				took[i] = time.Since(begun)
+			})
+		}
+		b.StartTimer()
+		begun := time.Now()
+		close(start)
+		wg.Wait()
+		alls = append(alls, time.Since(begun))
+		b.StopTimer()
+		stop()
+		for i := range agents {
+			require.NoError(b, faults[i])
+			risen(b, s, dreamOf(i), turn)
+		}
+		times = append(times, took...)
+		b.StartTimer()
+	}
+	report(b, times)
+	slices.Sort(alls)
+	b.ReportMetric(float64(alls[len(alls)-1].Milliseconds()), "all-ms")
+}
+
+// writers commit one memory after another from n goroutines until they are stopped.
+func writers(b *testing.B, s *sqlitestore.Store, n int) (stop func()) {
+	b.Helper()
+	ctx, cancel := context.WithCancel(b.Context())
+	var wg sync.WaitGroup
+	for i := range n {
+		agent := fmt.Sprintf("writer-%d-%d", i, time.Now().UnixNano())
+		wg.Go(func() {
+			for j := 0; ctx.Err() == nil; j++ {
+				item := episode(fmt.Sprint(j), "the tide went out over glass")
+				item.Agent = agent
+				_, err := s.Commit(ctx, memory.Write{Agent: agent, Cause: "import", Add: []dream.Item{item}})
+				if err != nil && ctx.Err() == nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
