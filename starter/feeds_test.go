@@ -1,0 +1,38 @@
+package starter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
+	t.Parallel()
+	s, _ := build(t)
+	s.Feeds = s.Memory.(memory.Feeds)
+	ctx := t.Context()
+	require.ErrorContains(t, s.PutFeed(ctx, dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "r"}}}), `rule "r": kind "" is unknown`)
+	_, err := s.Feeds.Feed(ctx, "chain")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	require.ErrorIs(t, s.DropFeed(ctx, "chain"), memory.ErrNotFound)
+	require.ErrorIs(t, s.Push(ctx, "chain", nil), memory.ErrNotFound)
+
+	require.NoError(t, s.Feeds.PutFeed(ctx, dream.Feed{Name: "chain"}))
+	require.ErrorContains(t, s.Push(ctx, "chain", nil), "there are 0 readings; 1 to 64 at once")
+	require.ErrorContains(t, s.Push(ctx, "chain", make([]dream.Reading, alarm.MostReadings+1)), "there are 65 readings")
+	require.ErrorContains(t, s.Push(ctx, "chain", []dream.Reading{{Metric: "eth"}}), `the reading of "eth" has neither a number nor a state`)
+}
+
+func TestAProbeIsToldNothingOfTheURL(t *testing.T) {
+	t.Parallel()
+	rules := alarm.Presets()
+	asked := feedSettings(dream.Feed{Name: "chain", URL: "https://host/?key=secret", Path: "a", Every: time.Minute, Rules: rules})
+	require.Equal(t, time.Minute, asked.Every)
+	require.Equal(t, rules, asked.Rules)
+	require.Zero(t, feedSettings(dream.Feed{Name: "chain", Every: time.Minute}).Every, "a feed without a url is only pushed")
+}
