@@ -35,6 +35,7 @@ type Paid struct {
 	Attempt int           `json:"attempt"`
 	Cost    budget.Micros `json:"cost"`
 	Reused  bool          `json:"-"` // it had been bought before
+	Ended   time.Time     `json:"-"` // when the model had stopped
 }
 
 // Purse makes paid calls.
@@ -65,7 +66,7 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 	}
 	r.Key = hold.Key()
 	answer, callErr := p.Model.Generate(ctx, r, token)
-	paid := Paid{Answer: answer, Attempt: hold.Attempt}
+	paid := Paid{Answer: answer, Attempt: hold.Attempt, Ended: time.Now()}
 	bill := bill(spec, r, hold, answer, callErr)
 	paid.Cost = bill.Amount
 	if callErr == nil {

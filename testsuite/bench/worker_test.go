@@ -33,6 +33,7 @@ import (
 const workerEnv = "ONEIROS_BENCH_WORKER"
 
 func TestMain(m *testing.M) {
+	stage.Perform()
 	if play := os.Getenv(workerEnv); play != "" {
 		if err := serve(play); err != nil {
 			fmt.Fprintln(os.Stderr, err)

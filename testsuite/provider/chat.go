@@ -123,6 +123,9 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 		}
 	}
 	a.pieces = Pieces(text)
+	if s.options.AtLeast > len(a.pieces) { // whoever reads to the end finds the answer, and talk after it
+		a.pieces = append(a.pieces, endless([]string{" and", " so", " on"}, s.options.AtLeast-len(a.pieces))...)
+	}
 	switch {
 	case fault == IgnoreMax:
 		a.pieces = endless(a.pieces, most+2000)

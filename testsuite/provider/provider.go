@@ -36,6 +36,7 @@ type Options struct {
 	Each       time.Duration // before every other token
 	Jitter     time.Duration // added to every delay, at random
 	JitterSeed uint64
+	AtLeast    int           // tokens of an answer, as far as the caller allows so many: for streams that last
 	Plan       Plan          // which calls go wrong; nil for none
 	RetryAfter time.Duration // what a 429 with a delay asks for; 0 for 1 s
 }

@@ -1,0 +1,317 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// bedroom is a deployment in which many agents dream at a slow provider. The worker and whoever knocks share a process, as
+// in oneiros up; with Redis two worker processes stand beside it.
+type bedroom struct {
+	company *stage.Company
+	till    *provider.Server
+	agents  []dream.Agent
+	known   []int64 // events read so far, by agent
+}
+
+// scenario is one row of the wake suite.
+type scenario struct {
+	redis    bool
+	fsync    string // of Redis: everysec or always
+	dreaming int
+	knocking int  // at once; 0: all that dream
+	wakes    int  // to measure; with knocking 0 the rounds of all
+	deaf     bool // no bell: Temporal's own cancellation alone
+	each     time.Duration
+}
+
+// BenchmarkWake measures a wake from the call until (a) generation has stopped, (b) the partial is safe in the store, (c)
+// the caller may go on: the epoch is durable, affect and digest are fixed, (d) the agent's workflow has it recorded: the dream
+// is put down and the agent awake. Light wakes, between two calls, count for (c) and (d) only.
+// Goals, p99, on two cores: (a) 3 ms, (b) 5 ms, (c) 5 ms, (d) 50 ms for one of 20; (c) also for 100 dreaming and 16 knocking;
+// 1,000 at once: (c) 500 ms, none over 1 s.
+func BenchmarkWake(b *testing.B) {
+	const token, slow = 20 * time.Millisecond, 200 * time.Millisecond
+	for _, row := range []struct {
+		name string
+		scenario
+	}{
+		{"embedded/one-of-1", scenario{dreaming: 1, knocking: 1, wakes: 200, each: token}},
+		{"embedded/one-of-20", scenario{dreaming: 20, knocking: 1, wakes: 400, each: token}},
+		{"embedded/one-of-20-without-bell", scenario{dreaming: 20, knocking: 1, wakes: 200, each: token, deaf: true}},
+		{"embedded/100-dreaming-16-knocking", scenario{dreaming: 100, knocking: 16, wakes: 800, each: token}},
+		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
+		{"embedded/100-at-once", scenario{dreaming: 100, wakes: 4, each: token}},
+		{"embedded/100-at-once-without-bell", scenario{dreaming: 100, wakes: 2, each: token, deaf: true}},
+		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow}},
+		{"redis/one-of-1", scenario{redis: true, dreaming: 1, knocking: 1, wakes: 200, each: token}},
+		{"redis/one-of-20", scenario{redis: true, dreaming: 20, knocking: 1, wakes: 400, each: token}},
+		{"redis/one-of-20-fsync-always", scenario{redis: true, fsync: "always", dreaming: 20, knocking: 1, wakes: 400, each: token}},
+		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 800, each: token}},
+		{"redis/100-at-once", scenario{redis: true, dreaming: 100, wakes: 4, each: token}},
+		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow}},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			room := newBedroom(b, row.scenario)
+			var taken []wake
+			b.ResetTimer()
+			for range b.N {
+				taken = append(taken, room.measure(b, row.scenario)...)
+			}
+			b.StopTimer()
+			room.report(b, taken)
+		})
+	}
+}
+
+func newBedroom(b *testing.B, s scenario) *bedroom {
+	b.Helper()
+	ctx := context.Background()
+	server := temporal.Start(b)
+	till, err := provider.Start(provider.Options{Seed: 1, Each: s.each, AtLeast: 600})
+	require.NoError(b, err)
+	b.Cleanup(till.Close)
+	k := dream.DefaultKnobs()
+	k.CallTimeout, k.IdleToken = 10*time.Minute, 5*time.Minute
+	play := stage.Play{
+		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
+		Provider: till.URL, Model: "script", Knobs: k, Deeds: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
+		Settings: workflows.Settings{WakeLock: time.Microsecond, ClientTimeout: time.Hour, ResumeAfter: time.Hour}, ResumeTTL: time.Hour,
+	}
+	if s.redis {
+		fsync := s.fsync
+		if fsync == "" {
+			fsync = "everysec"
+		}
+		play.Redis, play.Prefix = redis.Start(b, redis.Fsync(fsync)).URL, "bench:"
+	}
+	c := server.Dial(b, func(o *client.Options) { o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} })
+	company, err := stage.Open(ctx, play, c)
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = company.Close() })
+	if s.deaf {
+		company.Starter.Bell = nil
+	}
+	if s.redis {
+		crowd(b, play, 2)
+	} else {
+		w, err := company.Work()
+		require.NoError(b, err)
+		b.Cleanup(w.Stop)
+	}
+	room := &bedroom{company: company, till: till, known: make([]int64, s.dreaming)}
+	for i := range s.dreaming {
+		agent, err := company.Hire(ctx, 0, fmt.Sprintf("sleeper-%04d", i))
+		require.NoError(b, err)
+		agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 10_000 * agent.Caps.Day, Month: 10_000 * agent.Caps.Month}
+		require.NoError(b, company.Store.PutAgent(ctx, agent))
+		room.agents = append(room.agents, agent)
+	}
+	return room
+}
+
+// crowd starts worker processes of a play.
+func crowd(b *testing.B, play stage.Play, n int) {
+	b.Helper()
+	for range n {
+		actor, err := stage.Send(play)
+		require.NoError(b, err)
+		b.Cleanup(func() { _ = actor.Dismiss() })
+	}
+}
+
+// wake is one measured wake, in milliseconds; a and b are negative for a light one.
+type wake struct{ a, b, c, d float64 }
+
+// patience bounds one step of a benchmark.
+const patience = 5 * time.Minute
+
+// asleep sees to it that an agent dreams and a call of it is being served.
+func (r *bedroom) asleep(tb testing.TB, i int) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	agent, seed := r.agents[i], uint64(i)
+	for {
+		_, err := r.company.Starter.Resume(ctx, agent.Handle)
+		if err != nil && strings.Contains(err.Error(), starter.ErrNothing.Error()) {
+			_, err = r.company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+		}
+		if err == nil {
+			return
+		}
+		require.NoError(tb, ctx.Err(), "put %s to sleep: %v", agent.Handle, err)
+		time.Sleep(2 * time.Millisecond) // its life is about to fall asleep
+	}
+}
+
+// all puts every agent to sleep and waits until each is being served.
+func (r *bedroom) all(tb testing.TB, s scenario) {
+	tb.Helper()
+	var beds sync.WaitGroup
+	free := make(chan struct{}, 32)
+	for i := range r.agents {
+		free <- struct{}{}
+		beds.Go(func() {
+			defer func() { <-free }()
+			r.asleep(tb, i)
+		})
+	}
+	beds.Wait()
+	require.Eventually(tb, func() bool { return r.served() >= len(r.agents) }, patience, s.each)
+}
+
+// served counts the calls that are under way.
+func (r *bedroom) served() int {
+	n := 0
+	for _, c := range r.till.Till.Calls() {
+		if c.Open && c.Completion > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *bedroom) measure(b *testing.B, s scenario) []wake {
+	b.Helper()
+	r.all(b, s)
+	if s.knocking > 0 {
+		return r.oneByOne(b, s)
+	}
+	var taken []wake
+	for round := range s.wakes {
+		if round > 0 {
+			r.all(b, s)
+		}
+		time.Sleep(10 * s.each) // streams run
+		taken = append(taken, r.atOnce(b)...)
+	}
+	return taken
+}
+
+// oneByOne lets some knock, each at agents of its own, while the others dream on; who was woken is put to sleep again.
+func (r *bedroom) oneByOne(b *testing.B, s scenario) []wake {
+	var mu sync.Mutex
+	var taken []wake
+	var knocking sync.WaitGroup
+	for k := range s.knocking {
+		knocking.Go(func() {
+			dice := rand.New(rand.NewPCG(7, uint64(k)))
+			for range s.wakes / s.knocking {
+				i := k + s.knocking*dice.IntN((len(r.agents)-k-1)/s.knocking+1)
+				time.Sleep(time.Duration(dice.Int64N(int64(3 * s.each))))
+				w := r.knock(b, i)
+				mu.Lock()
+				taken = append(taken, w)
+				mu.Unlock()
+				r.leave(b, i)
+				r.asleep(b, i)
+			}
+		})
+	}
+	knocking.Wait()
+	return taken
+}
+
+func (r *bedroom) atOnce(b *testing.B) []wake {
+	taken := make([]wake, len(r.agents))
+	start := make(chan struct{})
+	var knocking sync.WaitGroup
+	for i := range r.agents {
+		knocking.Go(func() {
+			<-start
+			taken[i] = r.knock(b, i)
+		})
+	}
+	close(start)
+	knocking.Wait()
+	for i := range r.agents {
+		r.leave(b, i)
+	}
+	return taken
+}
+
+func (r *bedroom) leave(b *testing.B, i int) {
+	require.NoError(b, r.company.Starter.Leave(context.Background(), r.agents[i].Handle, "guest"))
+}
+
+// knock wakes one agent and times it.
+func (r *bedroom) knock(b *testing.B, i int) wake {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	began := time.Now()
+	woken, err := r.company.Starter.Wake(ctx, starter.Knock{Agent: r.agents[i].Handle, Client: "guest"})
+	c := time.Since(began)
+	require.NoError(b, err)
+	require.Empty(b, woken.Degraded)
+	require.True(b, woken.Raised)
+	_, err = r.company.Starter.Recorded(ctx, r.agents[i].ID, woken.Epoch)
+	d := time.Since(began)
+	require.NoError(b, err)
+	w := wake{a: -1, b: -1, c: float64(c.Microseconds()) / 1000, d: float64(d.Microseconds()) / 1000}
+	events, err := r.company.Store.Events(ctx, r.agents[i].ID, r.known[i], 0)
+	require.NoError(b, err)
+	for _, e := range events {
+		r.known[i] = e.Seq
+		var told event.DreamInterrupted
+		if e.Type != told.EventType() {
+			continue
+		}
+		require.NoError(b, json.Unmarshal(e.Data, &told))
+		if told.Epoch == woken.Epoch && !told.Light && !told.Forced {
+			w.a, w.b = told.Receipt+told.Stop, told.Receipt+told.Stop+told.Preserve
+		}
+	}
+	return w
+}
+
+func (r *bedroom) report(b *testing.B, taken []wake) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(len(taken)), "wakes")
+	for _, m := range []struct {
+		name string
+		of   func(wake) float64
+	}{
+		{"a-stopped", func(w wake) float64 { return w.a }},
+		{"b-safe", func(w wake) float64 { return w.b }},
+		{"c-goes-on", func(w wake) float64 { return w.c }},
+		{"d-recorded", func(w wake) float64 { return w.d }},
+	} {
+		var times []float64
+		for _, w := range taken {
+			if v := m.of(w); v >= 0 {
+				times = append(times, v)
+			}
+		}
+		if slices.Sort(times); len(times) == 0 {
+			continue
+		}
+		b.ReportMetric(times[len(times)/2], m.name+"-p50-ms")
+		b.ReportMetric(times[int(.99*float64(len(times)-1))], m.name+"-p99-ms")
+		b.ReportMetric(times[len(times)-1], m.name+"-max-ms")
+	}
+	if os.Getenv("ONEIROS_BENCH_VERBOSE") != "" {
+		b.Logf("%v", taken)
+	}
+}
