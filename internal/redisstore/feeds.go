@@ -36,16 +36,17 @@ func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 // Feed finds one by name.
 func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 	var f dream.Feed
+	var body []byte
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		body, err := s.client.HGet(ctx, s.feedsKey(), name).Bytes()
-		if err != nil {
-			return err
-		}
-		f = dream.Feed{}
-		return json.Unmarshal(body, &f)
+		var err error
+		body, err = s.client.HGet(ctx, s.feedsKey(), name).Bytes()
+		return err
 	})
-	if errors.Is(err, redis.Nil) {
+	switch {
+	case errors.Is(err, redis.Nil):
 		err = memory.ErrNotFound
+	case err == nil:
+		err = json.Unmarshal(body, &f)
 	}
 	if err != nil {
 		return dream.Feed{}, fmt.Errorf("feed %q: %w", name, err)
@@ -55,15 +56,16 @@ func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 
 // Feeds lists all, by name.
 func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
-	var feeds []dream.Feed
+	var all []string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		all, err := s.client.HVals(ctx, s.feedsKey()).Result()
-		feeds = make([]dream.Feed, len(all))
-		for i, body := range all {
-			err = errors.Join(err, json.Unmarshal([]byte(body), &feeds[i]))
-		}
+		var err error
+		all, err = s.client.HVals(ctx, s.feedsKey()).Result()
 		return err
 	})
+	feeds := make([]dream.Feed, len(all))
+	for i, body := range all {
+		err = errors.Join(err, json.Unmarshal([]byte(body), &feeds[i]))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list feeds: %w", err)
 	}

@@ -23,12 +23,13 @@ var errHeld = errors.New("the items are erased, but the server's append-only fil
 // A rewrite of the append-only file that is under way may have begun before the erasure: it is waited for.
 const (
 	rewriteLook = 20 * time.Millisecond
-	rewriteWait = 5 * time.Second
+	rewriteWait = 30 * time.Second
 )
 
 // Forget erases items, their revisions and vectors, takes their ids out of what was made from them, and drops the answers
 // that dreams made or changed them from, in one step. Then it has the server rewrite its append-only file, which goes on
-// after Forget has returned: only when that is done is the text nowhere on the server's disk. Replicas and backups are beyond it.
+// after Forget has returned: only when that is done is the text nowhere on the server's disk.
+// Replicas, backups and the server's own slow log are beyond it.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	if len(ids) == 0 {
 		return 0, nil

@@ -107,14 +107,16 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 // Affect is the agent's newest.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
 	newest := felt{Affect: dream.Affect{Cause: "new"}}
+	var body []byte
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		body, err := s.client.LIndex(ctx, s.key(agent, affectsPart), -1).Bytes()
-		if err != nil {
-			return absent(err)
-		}
-		newest = felt{}
-		return json.Unmarshal(body, &newest)
+		var err error
+		body, err = s.client.LIndex(ctx, s.key(agent, affectsPart), -1).Bytes()
+		return absent(err)
 	})
+	if err == nil && len(body) > 0 {
+		newest = felt{}
+		err = json.Unmarshal(body, &newest)
+	}
 	if err != nil {
 		return dream.Affect{}, fmt.Errorf("affect of %s: %w", agent, err)
 	}

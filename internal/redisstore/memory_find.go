@@ -19,21 +19,17 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 	if len(ids) == 0 {
 		return items, nil
 	}
+	var rows []any
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		rows, err := s.client.HMGet(ctx, s.key(agent, "items"), ids...).Result()
-		if err != nil {
-			return err
-		}
-		items = items[:0]
-		for i, kept := range rows {
-			if kept, ok := kept.(string); ok {
-				if items, err = appendItem(items, ids[i], kept); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		var err error
+		rows, err = s.client.HMGet(ctx, s.key(agent, "items"), ids...).Result()
+		return err
 	})
+	for i := 0; err == nil && i < len(rows); i++ {
+		if kept, ok := rows[i].(string); ok {
+			items, err = appendItem(items, ids[i], kept)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("get memories of %s: %w", agent, err)
 	}

@@ -80,6 +80,7 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 // touched lists what the dream made or changed, by id, and reads the affects as of the same moment.
 func (u *undoing) touched(ctx context.Context) ([]string, error) {
 	var made, changed []string
+	var beat string
 	err := u.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var pulse *redis.StringCmd
 		var affects, byDream, byCause *redis.StringSliceCmd
@@ -93,14 +94,12 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 		if absent(err) != nil {
 			return err
 		}
-		u.affects, made, changed = affects.Val(), byDream.Val(), byCause.Val()
-		u.pulse = 0
-		if pulse.Val() != "" {
-			u.pulse, err = strconv.ParseInt(pulse.Val(), 10, 64)
-			return err
-		}
+		beat, u.affects, made, changed = pulse.Val(), affects.Val(), byDream.Val(), byCause.Val()
 		return nil
 	})
+	if err == nil && beat != "" {
+		u.pulse, err = strconv.ParseInt(beat, 10, 64)
+	}
 	ids := append(made, changed...)
 	slices.Sort(ids)
 	return slices.Compact(ids), err

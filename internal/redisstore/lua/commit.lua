@@ -69,6 +69,10 @@ for _, c in ipairs(plan.change or {}) do
   end
 end
 
+local function moved(old, new)
+  return old.places ~= new.places or old.marks.s ~= new.marks.s or (old.marks.d == nil) ~= (new.marks.d == nil)
+end
+
 local vectors, placed = {}, {}
 for _, v in ipairs(plan.vectors or {}) do
   local numbers = blob()
@@ -94,30 +98,40 @@ for _, v in ipairs(plan.vectors or {}) do
   vectors[v.item] = numbers
 end
 
--- From here on nothing is refused.
+-- From here on nothing is refused, but by a server without room: it refuses the first command that may take some, and none
+-- after it. So that one comes before any that only takes away.
+if added > 0 or changed > 0 or #placed > 0 or plan.affect then
+  call('HINCRBY', life, 'pulse', 1)
+end
 local tide, touched = number('tide') + 1, #placed > 0
 if founded then
   call('HDEL', base .. 'spaces', space)
   for _, id in ipairs(call('ZRANGE', base .. 'tides:' .. space, 0, -1)) do
     local s = look(id)
     if s.old then
-      call('ZREM', base .. 'bare:' .. s.old.kind .. ':' .. s.old.marks.s, members(id, s.old)[2][2])
+      soon('ZREM', base .. 'bare:' .. s.old.kind .. ':' .. s.old.marks.s, members(id, s.old)[2][2])
     end
   end
 end
+for _, id in ipairs(order) do
+  local s = staged[id]
+  if s.old and s.new ~= s.old and moved(s.old, s.new) then
+    displace(id, s.old)
+  end
+end
+flush() -- what goes is gone before anything comes in its place
 local home = space ~= '' and base .. 'tides:' .. space
 for _, id in ipairs(order) do
   local s = staged[id]
   local old, new = s.old, s.new
   if new ~= old then
     for _, p in ipairs(s.past) do
-      call('HSET', revisions, id .. '\0' .. p.revision, p.row)
+      soon('HSET', revisions, id .. '\0' .. p.revision, p.row)
     end
-    call('HSET', items, id, new.row)
+    soon('HSET', items, id, new.row)
     if not old then
-      place(id, new, true)
-    elseif old.places ~= new.places or old.marks.s ~= new.marks.s or (old.marks.d and 1) ~= (new.marks.d and 1) then
-      displace(id, old)
+      place(id, new, not vectors[id])
+    elseif moved(old, new) then
       place(id, new, not (home and call('ZSCORE', home, id)))
     end
     if old then
@@ -131,12 +145,12 @@ for _, id in ipairs(order) do
     for _, p in ipairs(s.past) do
       if p ~= old then
         for _, id2 in ipairs(p.marks.rf or {}) do
-          call('SADD', base .. 'refers:' .. id2, id)
+          soon('SADD', base .. 'refers:' .. id2, id)
         end
       end
     end
     for _, group in ipairs(groups(new)) do
-      call('SADD', base .. group, id)
+      soon('SADD', base .. group, id)
     end
     if old and old.marks.s ~= new.marks.s then
       touched = reflag(id, new, space, tide) or touched
@@ -148,22 +162,22 @@ for _, id in ipairs(order) do
     end
   end
 end
+flush()
 for _, id in ipairs(placed) do
-  local new = staged[id].new
-  call('HSET', base .. 'vectors:' .. space, id, flag(new) .. vectors[id])
-  call('ZADD', home, tide, id)
-  call('ZREM', base .. 'bare:' .. new.kind .. ':' .. new.marks.s, members(id, new)[2][2])
+  local s = staged[id]
+  soon('HSET', base .. 'vectors:' .. space, id, flag(s.new) .. vectors[id])
+  soon('ZADD', home, tide, id)
+  if s.old then
+    soon('ZREM', base .. 'bare:' .. s.new.kind .. ':' .. s.new.marks.s, members(id, s.new)[2][2])
+  end
 end
+flush()
 if touched then
   call('HSET', life, 'tide', tide, 'space', space, 'dim', dim)
 end
 if plan.affect then
   call('RPUSH', base .. 'affects', blob())
 end
-if touched or added > 0 or changed > 0 or plan.affect then
-  call('HINCRBY', life, 'pulse', 1)
-end
-
 if #placed > 0 and not plan.fence then
   drop_awake(plan.agent)
 end

@@ -13,6 +13,7 @@ local own = call('HGET', life, 'space') or ''
 if own ~= '' then
   spaces[#spaces + 1] = own
 end
+-- From here on nothing is refused.
 for _, id in ipairs(plan.gone) do
   local item = kept(call('HGET', items, id))
   displace(id, item)
@@ -32,6 +33,7 @@ for _, id in ipairs(plan.gone) do
   end
   call('DEL', base .. 'refers:' .. id)
 end
+flush()
 for _, dream in ipairs(plan.dreams or {}) do
   drop_dream(dream)
 end

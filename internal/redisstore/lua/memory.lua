@@ -27,6 +27,31 @@ local function batches(list, width, each)
   end
 end
 
+-- soon gathers the arguments of one command on one key, and flush carries them out: one call for many items is several
+-- times as fast as many calls, and shorter in the append-only file.
+local soons, queue = {}, {}
+local function soon(command, key, ...)
+  local name = command .. ' ' .. key
+  local args = soons[name]
+  if not args then
+    args = {}
+    soons[name] = args
+    queue[#queue + 1] = {command, key, args}
+  end
+  for i = 1, select('#', ...) do
+    args[#args + 1] = select(i, ...)
+  end
+end
+
+local function flush()
+  for _, q in ipairs(queue) do
+    batches(q[3], 1000, function(...) -- even, for commands that take pairs
+      call(q[1], q[2], ...)
+    end)
+  end
+  soons, queue = {}, {}
+end
+
 -- members are an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its id.
 local function members(id, item)
   local p, pair = item.places, item.kind .. ':' .. item.marks.s
@@ -46,19 +71,19 @@ end
 local function place(id, item, bare)
   local list = members(id, item)
   for _, m in ipairs(list) do
-    call('ZADD', base .. m[1], 0, m[2])
+    soon('ZADD', base .. m[1], 0, m[2])
   end
   if bare then
-    call('ZADD', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, 0, list[2][2])
+    soon('ZADD', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, 0, list[2][2])
   end
 end
 
 local function displace(id, item)
   local list = members(id, item)
   for _, m in ipairs(list) do
-    call('ZREM', base .. m[1], m[2])
+    soon('ZREM', base .. m[1], m[2])
   end
-  call('ZREM', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, list[2][2])
+  soon('ZREM', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, list[2][2])
 end
 
 -- groups are the sets that an item is found in by what it names: its dream, its session, its cause, what it refers to.

@@ -1,0 +1,178 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// Z16: memories are written, rewritten, referred to and forgotten in random order; then the server's files are read.
+func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 10))
+	server := redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
+	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
+	secret := func(i int) string { return fmt.Sprintf("%04d-marker", i*7919%9973) }
+	told := func(i, of int) *dream.Episode {
+		e := episode(secret(i), strings.Repeat("filler ", r.IntN(9))+secret(i)+strings.Repeat(" more filler", r.IntN(9)))
+		e.Sources, e.Session = []string{secret(of)}, "session of "+secret(i)
+		return e
+	}
+	const n = 150
+	gone := map[int]bool{}
+	for i := range n {
+		write(t, s, memory.Write{
+			Cause: "import", Add: []dream.Item{told(i, i/2)}, Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
+		})
+		if old := r.IntN(i + 1); !gone[old] && !gone[old/3] && r.IntN(3) == 0 {
+			write(t, s, memory.Write{Cause: "operator", Change: []dream.Item{told(old, old/3)}})
+		}
+	}
+	var ids []string
+	for i := range n {
+		if r.IntN(3) == 0 {
+			gone[i] = true
+			ids = append(ids, secret(i))
+		}
+	}
+	require.Contains(t, onDisk(t, server), ids[0], "the search itself must be able to find")
+	erased, err := s.Forget(t.Context(), echo, ids...)
+	require.NoError(t, err)
+	require.Equal(t, len(ids), erased)
+	rewritten(t, server)
+	disk := onDisk(t, server)
+	for i := range n {
+		if gone[i] {
+			require.NotContains(t, disk, secret(i), "seed %d", seed)
+		} else {
+			require.Contains(t, disk, secret(i), "seed %d", seed)
+		}
+	}
+}
+
+// rewritten waits until the server has no rewrite of its file before it.
+func rewritten(t *testing.T, server *redis.Server) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		info, err := server.Dial(t).Info(t.Context(), "persistence").Result()
+		require.NoError(t, err)
+		if strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0") {
+			require.Contains(t, info, "aof_last_bgrewrite_status:ok")
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			require.FailNow(t, "the server never rewrote its file")
+		}
+	}
+}
+
+func onDisk(t *testing.T, server *redis.Server) string {
+	t.Helper()
+	var all strings.Builder
+	require.NoError(t, filepath.WalkDir(server.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all.Write(b)
+		return err
+	}))
+	return all.String()
+}
+
+func bought(t *testing.T, s *redisstore.Store, dreamID, step string) purse.Hold {
+	t.Helper()
+	hold, err := s.Reserve(t.Context(), purse.Ask{Step: dreamID + "/" + step, Agent: echo, Dream: dreamID, Amount: 10, At: noon})
+	require.NoError(t, err)
+	return hold
+}
+
+func answered(t *testing.T, s *redisstore.Store, hold purse.Hold) {
+	t.Helper()
+	require.NoError(t, s.Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte("the keeper's name"), At: noon}))
+}
+
+func said(t *testing.T, s *redisstore.Store, step string) bool {
+	t.Helper()
+	_, found, err := s.Answer(t.Context(), step)
+	require.NoError(t, err)
+	return found
+}
+
+// The answers that a memory was made or changed from go with it, in the same step, and those still under way are not kept.
+func TestNoAnswerOutlivesTheMemoryMadeOfIt(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	made := &dream.Gist{Head: dream.Head{ID: "made", Agent: echo, Kind: dream.KindGist, At: noon, State: dream.Live, Dream: "d1"}, Content: "plain"}
+	write(t, s, memory.Write{Cause: "d1", Add: []dream.Item{made, episode("e", "another")}})
+	retold := *made
+	retold.Content = "retold"
+	write(t, s, memory.Write{Cause: "d2", Change: []dream.Item{&retold}})
+	late := bought(t, s, "d1", "late")
+	for _, dreamID := range []string{"d1", "d2", "d3"} {
+		answered(t, s, bought(t, s, dreamID, "step"))
+	}
+	answered(t, s, bought(t, s, "", "vector"))
+	_, err := s.Forget(t.Context(), echo, "nobody")
+	require.NoError(t, err)
+	require.True(t, said(t, s, "d1/step"))
+	_, err = s.Forget(t.Context(), echo, "made")
+	require.NoError(t, err)
+	answered(t, s, late)
+	for step, kept := range map[string]bool{"d1/step": false, "d2/step": false, "d3/step": true, "d1/late": false, "/vector": false} {
+		require.Equal(t, kept, said(t, s, step), step)
+	}
+}
+
+// What an embedder answered awake is kept only until its vectors are.
+func TestAnEmbeddersAnswersGoWhenTheirVectorsAreKept(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	answered(t, s, bought(t, s, "d1", "embed"))
+	answered(t, s, bought(t, s, "", "one"))
+	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x")}})
+	require.True(t, said(t, s, "/one"), "until then an import cut short may ask for it again")
+	write(t, s, memory.Write{Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
+	require.False(t, said(t, s, "/one"))
+	answered(t, s, bought(t, s, "", "two"))
+	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
+	require.False(t, said(t, s, "/two"))
+	require.True(t, said(t, s, "d1/embed"), "a dream's is its own affair")
+}
+
+// Decision 15: who awaits in another process goes on after the server's return, without a new Open.
+func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	here := open(t, server.URL, "oneiros:", redisstore.Timeout(20*time.Second))
+	there := open(t, server.URL, "oneiros:", redisstore.Timeout(20*time.Second))
+	for round := range int64(3) {
+		heard := make(chan error, 1)
+		go func() { heard <- there.Await(t.Context(), echo, round) }()
+		announce(t, here, fmt.Sprint("v", round))
+		require.NoError(t, <-heard)
+		events, err := there.Events(t.Context(), echo, round, 0)
+		require.NoError(t, err)
+		require.Len(t, events, 1)
+		server.Restart()
+	}
+}

@@ -1,0 +1,207 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+const who = "agent:echo" // a colon, which keys escape
+
+var dusk = time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
+
+// After any history, every order, set and vector says what the rows say.
+func TestEveryIndexFollowsFromTheRows(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	h := &historian{Rand: rand.New(rand.NewPCG(seed, 1)), s: hold1(t)}
+	for round := range 25 {
+		for range 12 {
+			h.live(t)
+		}
+		require.Equal(t, h.derived(t), h.indexes(t), "seed %d, round %d", seed, round)
+	}
+	require.Greater(t, h.done, 120, "most of it was refused, seed %d", seed)
+}
+
+func hold1(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), redis.Shared(t).URL, Prefix(redis.Prefix(t)))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+type historian struct {
+	*rand.Rand
+	s    *Store
+	done int
+}
+
+func (h *historian) pick(of ...string) string { return of[h.IntN(len(of))] }
+
+func (h *historian) id() string { return fmt.Sprint("i", h.IntN(30)) }
+
+func (h *historian) item() dream.Item {
+	head := dream.Head{
+		ID: h.id(), Agent: who, Kind: dream.KindEpisode, At: dusk.Add(time.Duration(h.IntN(5)) * time.Hour), Taint: dream.FromHuman,
+		State: dream.State(h.pick("live", "live", "archived", "superseded")), Dream: h.pick("", "", "d1", "d2"),
+	}
+	for range h.IntN(3) {
+		head.Sources = append(head.Sources, h.id())
+	}
+	text := strings.Repeat(h.pick("tide", "glass", "ünïcode \n{", ""), h.IntN(12))
+	if head.ID < "i2" {
+		return &dream.Episode{Head: head, Content: text, Salience: float64(h.IntN(5)) / 4, Session: h.pick("", "s1", "s2")}
+	}
+	head.Kind = dream.KindSemantic
+	s := &dream.Semantic{Head: head, Content: text, Strength: float64(h.IntN(5)) / 4}
+	if h.IntN(3) > 0 {
+		s.Due = dusk.Add(time.Duration(h.IntN(3)) * time.Hour)
+	}
+	return s
+}
+
+// live does one thing; what is refused for a good reason is no matter here.
+func (h *historian) live(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	var err error
+	switch h.IntN(12) {
+	case 0:
+		_, err = h.s.Forget(ctx, who, h.id(), h.id())
+	case 1:
+		_, err = h.s.Undo(ctx, who, h.pick("d1", "d2", "d3"))
+	case 2:
+		err = h.s.Collect(ctx, who, []memory.Vector{h.vector("there"), h.vector("there"), h.vector("third")})
+	case 3:
+		_, err = h.s.Move(ctx, who, h.pick("here", "there"))
+	default:
+		w := memory.Write{Agent: who, Cause: h.pick("import", "d1", "d2", "d3")}
+		for range h.IntN(5) {
+			w.Add = append(w.Add, h.item())
+		}
+		for range h.IntN(3) {
+			w.Change = append(w.Change, h.item())
+		}
+		if h.IntN(2) == 0 {
+			w.Vectors = append(w.Vectors, h.vector("here"), h.vector("here"))
+		}
+		if space, _ := h.s.Space(ctx, who); space != "" {
+			for i := range w.Vectors {
+				w.Vectors[i].Space = space
+			}
+		}
+		_, err = h.s.Commit(ctx, w)
+	}
+	if err == nil {
+		h.done++
+	} else {
+		require.NotErrorIs(t, err, context.DeadlineExceeded)
+		require.NotContains(t, err.Error(), "script")
+	}
+}
+
+func (h *historian) vector(space string) memory.Vector {
+	return memory.Vector{Item: h.id(), Space: space, V: []float32{h.Float32(), h.Float32()}}
+}
+
+// indexes reads every order and set that the server keeps, and the vectors' flags.
+func (h *historian) indexes(t *testing.T) map[string][]string {
+	t.Helper()
+	c, ctx, base := h.s.client, t.Context(), h.s.key(who, "")
+	found := map[string][]string{}
+	keys, err := c.Keys(ctx, strings.ReplaceAll(base, "%", `\%`)+"*").Result()
+	require.NoError(t, err)
+	for _, key := range keys {
+		name := strings.TrimPrefix(key, base)
+		family, _, _ := strings.Cut(name, ":")
+		switch family {
+		case "by", "bare", "tides":
+			found[name] = c.ZRange(ctx, key, 0, -1).Val()
+		case "cause", "dream", "session", "refers":
+			found[name] = c.SMembers(ctx, key).Val()
+		case "vectors":
+			for id, v := range c.HGetAll(ctx, key).Val() {
+				flag, _, _ := strings.Cut(v, "\n")
+				found[name] = append(found[name], id+" "+flag)
+			}
+		}
+		slices.Sort(found[name])
+	}
+	return found
+}
+
+// derived makes the same from the rows.
+func (h *historian) derived(t *testing.T) map[string][]string {
+	t.Helper()
+	c, ctx := h.s.client, t.Context()
+	want := map[string][]string{}
+	add := func(name, member string) {
+		if !slices.Contains(want[name], member) {
+			want[name] = append(want[name], member)
+		}
+	}
+	spaces, err := h.s.Spaces(ctx, who)
+	require.NoError(t, err)
+	own, err := h.s.Space(ctx, who)
+	require.NoError(t, err)
+	ids := c.HKeys(ctx, h.s.key(who, "items")).Val()
+	histories, err := h.s.histories(ctx, who, ids)
+	require.NoError(t, err)
+	older := 0
+	for i, history := range histories {
+		id, r := ids[i], history[len(history)-1]
+		older += len(history) - 1
+		placed := func(space string) bool { return c.HExists(ctx, h.s.key(who, "vectors:"+space), id).Val() }
+		h.orders(r, own == "" || !placed(own), add)
+		for _, old := range history {
+			add("cause:"+old.marks.Cause, id)
+			for _, other := range old.marks.Refers {
+				add("refers:"+other, id)
+			}
+		}
+		for name, value := range map[string]string{"dream:": r.marks.Dream, "session:": r.marks.Session} {
+			if value != "" {
+				add(name+value, id)
+			}
+		}
+		for space := range spaces {
+			if placed(space) {
+				add("tides:"+space, id)
+				add("vectors:"+space, id+" "+map[bool]string{true: "1", false: "0"}[r.marks.State == dream.Live]+string(r.kind))
+			}
+		}
+	}
+	require.EqualValues(t, older, c.HLen(ctx, h.s.key(who, "revisions")).Val(), "revisions of nobody are left")
+	for _, list := range want {
+		slices.Sort(list)
+	}
+	return want
+}
+
+func (h *historian) orders(r row, bare bool, add func(name, member string)) {
+	p, pair := r.places, string(r.kind)+":"+string(r.marks.State)
+	newest, oldest, salient, score, due, tail := p[:12], p[12:24], p[24:32], p[32:40], p[40:52], p[52:]+r.id
+	add("by:newest:"+pair, newest+tail)
+	add("by:oldest:"+pair, oldest+tail)
+	add("by:salient:"+pair, salient+newest+tail)
+	add("by:score:"+pair, score+newest+tail)
+	if r.marks.Due != nil {
+		add("by:due:"+pair, due+tail)
+	}
+	if bare {
+		add("bare:"+pair, oldest+tail)
+	}
+}

@@ -1,0 +1,153 @@
+package redisstore_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+)
+
+// crowd is a life that takes several pages to read, with many ties: few times, few saliences, texts that begin alike.
+func crowd(t *testing.T, s *redisstore.Store, n int) []*dream.Episode {
+	t.Helper()
+	r := rand.New(rand.NewPCG(8, 15))
+	var all []*dream.Episode
+	for from := 0; from < n; from += 500 {
+		w := memory.Write{Cause: "import"}
+		for i := from; i < min(n, from+500); i++ {
+			e := episode(fmt.Sprintf("%05d", r.IntN(1e5)*1e5+i), strings.Repeat("the same beginning ", 2)+fmt.Sprint(r.IntN(200)))
+			e.At, e.Salience = noon.Add(time.Duration(r.IntN(3))*time.Hour), float64(r.IntN(3))/2
+			e.Session = fmt.Sprint("s", i%7)
+			all = append(all, e)
+			w.Add = append(w.Add, e)
+		}
+		write(t, s, w)
+	}
+	return all
+}
+
+func TestAnswersOfManyPagesAgreeWithAPlainScan(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	all := crowd(t, s, 3300)
+	newest := func(a, b *dream.Episode) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Content, b.Content), cmp.Compare(a.ID, b.ID))
+	}
+	salient := func(a, b *dream.Episode) int { return cmp.Or(cmp.Compare(b.Salience, a.Salience), newest(a, b)) }
+	for _, c := range []struct {
+		order memory.Order
+		by    func(a, b *dream.Episode) int
+	}{{memory.Newest, newest}, {memory.MostSalient, salient}} {
+		for _, q := range []memory.Query{
+			{},
+			{Limit: 1},
+			{Limit: 999},
+			{Limit: 1000},
+			{Limit: 1001},
+			{Limit: 2500},
+			{SalientFrom: .5},
+			{SalientFrom: 1, Limit: 700},
+			{Since: noon.Add(time.Hour), Limit: 1200},
+			{Until: noon.Add(time.Hour), SalientFrom: .5},
+			{Session: "s3"},
+			{Session: "s3", Limit: 20},
+		} {
+			q.Agent, q.Order = echo, c.order
+			want := slices.DeleteFunc(slices.Clone(all), func(e *dream.Episode) bool {
+				return e.Salience < q.SalientFrom || e.At.Before(q.Since) || !q.Until.IsZero() && !e.At.Before(q.Until) || q.Session != "" && e.Session != q.Session
+			})
+			n, err := s.Count(t.Context(), q)
+			require.NoError(t, err)
+			require.Equal(t, len(want), n)
+			slices.SortFunc(want, c.by)
+			if q.Limit > 0 {
+				want = want[:min(q.Limit, len(want))]
+			}
+			items, err := s.Find(t.Context(), q)
+			require.NoError(t, err)
+			require.Equal(t, names(want), names(memory.As[*dream.Episode](items)), "%+v", q)
+		}
+	}
+}
+
+func names(items []*dream.Episode) []string {
+	out := make([]string, len(items))
+	for i, e := range items {
+		out[i] = e.ID
+	}
+	return out
+}
+
+// An answer of several pages is of one moment, although others write while it is read: here every write archives one memory
+// and adds another, so that there are always as many.
+func TestAnswersOfManyPagesAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	const n = 2400
+	all := crowd(t, s, n)
+	ctx, stop := context.WithCancel(t.Context())
+	fault := make(chan error, 1)
+	go func() {
+		defer close(fault)
+		for i := 0; ctx.Err() == nil && i < n; i++ {
+			gone := *all[i]
+			gone.State = dream.Archived
+			_, err := s.Commit(ctx, memory.Write{Agent: echo, Cause: "d1", Change: []dream.Item{&gone}, Add: []dream.Item{episode(fmt.Sprint("new ", i), "x")}})
+			if err != nil && ctx.Err() == nil {
+				fault <- err
+				return
+			}
+		}
+	}()
+	for range 12 {
+		items, err := s.Find(t.Context(), memory.Query{Agent: echo})
+		require.NoError(t, err)
+		require.Len(t, items, n)
+		count, err := s.Count(t.Context(), memory.Query{Agent: echo, SalientFrom: -1})
+		require.NoError(t, err)
+		require.Equal(t, n, count)
+	}
+	stop()
+	require.NoError(t, <-fault)
+}
+
+// Vectors of several pages are of one moment too: each write moves one item near and another far.
+func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	const n = 2600
+	crowded := crowd(t, s, n)
+	at := func(id string, near bool) memory.Vector {
+		return memory.Vector{Item: id, Space: "flat/2", V: map[bool][]float32{true: {1, 0}, false: {0, 1}}[near]}
+	}
+	w := memory.Write{Cause: "import"}
+	for i, e := range crowded {
+		w.Vectors = append(w.Vectors, at(e.ID, i == 0))
+	}
+	write(t, s, w)
+	for i := 1; i < 40; i++ {
+		written := make(chan error, 1)
+		go func() {
+			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{at(crowded[i-1].ID, false), at(crowded[i].ID, true)}})
+			written <- err
+		}()
+		hits, err := s.Near(t.Context(), echo, "flat/2", []float32{1, 0}, 2)
+		require.NoError(t, err)
+		require.InDelta(t, 1, hits[0].Cosine, 1e-6)
+		require.InDelta(t, 0, hits[1].Cosine, 1e-6)
+		require.NoError(t, <-written)
+	}
+	all, err := s.Near(t.Context(), echo, "flat/2", []float32{1, 0}, n+1)
+	require.NoError(t, err)
+	require.Len(t, all, n)
+}
