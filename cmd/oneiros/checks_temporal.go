@@ -17,6 +17,10 @@ func (d *door) checkTemporal(ctx context.Context) console.Finding {
 	if err != nil {
 		return ill("Correct the temporal section or the standard Temporal client environment.", "%v", err)
 	}
+	keys, _, err := sealingKeys(d.told)
+	if err != nil {
+		return ill("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is.", "%v", err)
+	}
 	if !cluster.Known {
 		if _, running, _ := temporalchild.Look(d.told.DataDir); !running {
 			return d.checkChild()
@@ -31,7 +35,7 @@ func (d *door) checkTemporal(ctx context.Context) console.Finding {
 	if err != nil {
 		return ill("Check the namespace and the rights of the key.", "%v", err)
 	}
-	text := fmt.Sprintf("%s, server %s", e.places[0].Where, found.Server)
+	text := fmt.Sprintf("%s, server %s, %s", e.places[0].Where, found.Server, sealedWith(keys))
 	var missing, advice []string
 	if !found.WorkerCommands {
 		missing = append(missing, "no worker commands")

@@ -35,6 +35,14 @@ func sealingKeys(c config.Config) (payload.Keys, string, error) {
 	return keys, place, nil
 }
 
+// sealedWith says which key seals, for the doctor.
+func sealedWith(keys payload.Keys) string {
+	if keys.Empty() {
+		return "histories not sealed"
+	}
+	return "histories sealed with key " + keys.Newest()
+}
+
 func asUsage(err error) error {
 	if err == nil {
 		return nil

@@ -29,6 +29,7 @@ type engine struct {
 	record    *temporalchild.Record
 	beside    int  // the process whose server this one uses; 0 when there is none
 	known     bool // the child listens where Temporal's tools look first, with its user interface
+	listens   bool // it takes in readings that are pushed
 	worker    *workers.Worker
 	places    []console.Place
 	asOf      time.Time
@@ -125,6 +126,7 @@ func (d *door) work(ctx context.Context, h *console.House) (console.Engine, erro
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
+	e.listens = true
 	if err := e.dial(ctx); err != nil {
 		if errors.Is(err, console.ErrNobody) {
 			err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w, with a worker; a worker alone needs temporal.address", err)}
@@ -144,7 +146,7 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
 	e := newEngine(own)
-	e.known = true
+	e.known, e.listens = true, true
 	up, err := d.raise(ctx, e, tell)
 	if err == nil && e.beside > 0 {
 		tell("Process %d runs the Temporal server of this data_dir already: this one is only another worker beside it.", e.beside)
@@ -227,7 +229,8 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("reach Temporal at %s, namespace %s: %w", o.HostPort, o.Namespace, err)}
+		err = fmt.Errorf("reach Temporal at %s, namespace %s: %w%s", o.HostPort, o.Namespace, err, refused(ctx, o))
+		return &console.Exit{Code: console.Unreachable, Err: err}
 	}
 	e.client, e.namespace = c, o.Namespace
 	found, err := workers.Look(ctx, c, o.Namespace)

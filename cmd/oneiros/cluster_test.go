@@ -1,0 +1,199 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// authority signs certificates of servers and clients.
+type authority struct {
+	*testing.T
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	a := &authority{T: t, dir: t.TempDir()}
+	a.cert, a.key = a.sign(name, "")
+	return a
+}
+
+// file is where a part of a certificate lies, such as "client.crt".
+func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+
+// sign makes a certificate and writes it down; the authority's own when it has none yet.
+func (a *authority) sign(name, file string) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a, err)
+	now := time.Now()
+	made := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		DNSNames: []string{name}, BasicConstraintsValid: true,
+	}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		made.IsCA, made.KeyUsage = true, x509.KeyUsageCertSign
+		parent, signer, file = made, key, "ca"
+	}
+	der, err := x509.CreateCertificate(rand.Reader, made, parent, &key.PublicKey, signer)
+	require.NoError(a, err)
+	made, err = x509.ParseCertificate(der)
+	require.NoError(a, err)
+	body, err := x509.MarshalECPrivateKey(key)
+	require.NoError(a, err)
+	for suffix, block := range map[string]*pem.Block{".crt": {Type: "CERTIFICATE", Bytes: der}, ".key": {Type: "EC PRIVATE KEY", Bytes: body}} {
+		require.NoError(a, os.WriteFile(a.file(file+suffix), pem.EncodeToMemory(block), 0o600))
+	}
+	return made, key
+}
+
+// guard listens with mutual TLS before a server that has none, and lets in who shows a certificate of the authority.
+func (a *authority) guard(address string) string {
+	a.Helper()
+	a.sign("temporal.example", "server")
+	pair, err := tls.LoadX509KeyPair(a.file("server.crt"), a.file("server.key"))
+	require.NoError(a, err)
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, NextProtos: []string{"h2"},
+	})
+	require.NoError(a, err)
+	var open sync.WaitGroup
+	a.Cleanup(func() { _ = l.Close(); open.Wait() })
+	open.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			open.Go(func() { pass(in, address) })
+		}
+	})
+	return l.Addr().String()
+}
+
+// pass carries bytes both ways until either side has had enough.
+func pass(in net.Conn, address string) {
+	defer in.Close()
+	if in.(*tls.Conn).Handshake() != nil {
+		return
+	}
+	out, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1])
+			_ = way[0].Close()
+			done <- struct{}{}
+		}()
+	}
+	<-done
+	<-done
+}
+
+// profile writes the standard Temporal client environment's file.
+func (h *home) profile(lines string) {
+	h.Helper()
+	path := filepath.Join(h.dir, "temporal.toml")
+	require.NoError(h, os.WriteFile(path, []byte(lines), 0o600))
+	h.env = append(h.env, "TEMPORAL_CONFIG_FILE="+path)
+}
+
+// flat is an answer without its line breaks.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t, temporal.WithNamespaces("nights"))
+	ours, strange := newAuthority(t, "our authority"), newAuthority(t, "another authority")
+	address := ours.guard(server.Address)
+	ours.sign("oneiros", "client")
+	strange.sign("oneiros", "client")
+	section := func(name string, a *authority, ca string) string {
+		return fmt.Sprintf("[profile.%s]\naddress = %q\nnamespace = \"nights\"\n[profile.%s.tls]\nserver_ca_cert_path = %q\nclient_cert_path = %q\nclient_key_path = %q\nserver_name = \"temporal.example\"\n\n",
+			name, address, name, ca, a.file("client.crt"), a.file("client.key"))
+	}
+	h.profile(section("night", ours, ours.file("ca.crt")) + section("stranger", strange, ours.file("ca.crt")) + section("duped", ours, strange.file("ca.crt")))
+
+	found := flat(h.must("doctor", "--profile", "night"))
+	require.Contains(t, found, "+ temporal "+address+", namespace nights (from the standard Temporal client environment)")
+	require.Contains(t, found, "worker commands on, search attributes there")
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	h.env = append(h.env, "TEMPORAL_PROFILE=night")
+	h.up()
+	require.Contains(t, h.must("dream", "--watch"), "echo dreamt", "a whole night over mutual TLS")
+
+	for name, says := range map[string]string{
+		"stranger": "its TLS says: remote error: tls: certificate required", // ours is of none of its authorities, so Go shows none
+		"duped":    "certificate signed by unknown authority",
+	} {
+		_, beside, code := h.run("worker", "--profile", name)
+		require.Equal(t, console.Unreachable, code, beside)
+		require.Contains(t, flat(beside), "reach Temporal at "+address+", namespace nights", name)
+		require.Contains(t, flat(beside), says, name)
+		out, _, code := h.run("doctor", "--profile", name)
+		require.Equal(t, console.Failure, code)
+		require.Contains(t, flat(out), "Check the address, the network and the credentials", name)
+	}
+}
+
+func TestOurOwnTLSKnobsReachTheSameCluster(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t)
+	ours := newAuthority(t, "our authority")
+	ours.sign("oneiros", "client")
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+ours.guard(server.Address), "ONEIROS_TEMPORAL_TLS_CA_FILE="+ours.file("ca.crt"),
+		"ONEIROS_TEMPORAL_TLS_CERT_FILE="+ours.file("client.crt"), "ONEIROS_TEMPORAL_TLS_KEY_FILE="+ours.file("client.key"),
+		"ONEIROS_TEMPORAL_TLS_SERVER_NAME=temporal.example")
+	require.Contains(t, flat(h.must("doctor")), "namespace default (from temporal.address)")
+}
+
+func TestAClusterThatNobodyPreparedIsExplainedAndDreamsAllTheSame(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t, temporal.WithoutSearchAttributes(), temporal.WithoutWorkerCommands())
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+server.Address)
+	found := flat(h.must("doctor"))
+	require.Contains(t, found, "! temporal")
+	require.Contains(t, found, "no worker commands")
+	require.Contains(t, found, "Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster")
+	require.Contains(t, found, "it lacks the search attributes OneirosAgent, OneirosPhase")
+	require.Contains(t, found, "temporal operator search-attribute create --name OneirosAgent --type Keyword")
+
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	h.up()
+	require.Contains(t, h.must("dream", "--watch"), "echo dreamt")
+}
