@@ -47,6 +47,26 @@ func (c *Crew) Kill(i int) {
 	}
 }
 
+// Freeze stops the i-th process without ending it, as a machine that swaps or a debugger does.
+func (c *Crew) Freeze(i int) { c.each(i, (*stage.Actor).Freeze) }
+
+// Thaw lets a frozen process go on.
+func (c *Crew) Thaw(i int) { c.each(i, (*stage.Actor).Thaw) }
+
+func (c *Crew) each(i int, do func(*stage.Actor)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.actors[i]; a != nil {
+		do(a)
+	}
+}
+
+// PID is the process id of the i-th; 0 when it was killed.
+func (c *Crew) PID(i int) (pid int) {
+	c.each(i, func(a *stage.Actor) { pid = a.PID() })
+	return pid
+}
+
 // Dismiss lets the i-th process finish what it does, and returns when it is gone.
 func (c *Crew) Dismiss(i int) error {
 	c.mu.Lock()

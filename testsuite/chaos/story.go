@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// stated are the outcomes that a dream of today may have (Z7; interrupted comes with the knock).
-var stated = []dream.Outcome{dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled}
+// stated are the outcomes that a dream may have in the end (Z7).
+var stated = []dream.Outcome{dream.Completed, dream.Empty, dream.Interrupted, dream.Exhausted, dream.Aborted, dream.Canceled}
 
 // outcomes checks that workflow, record and log agree on how every dream ended.
 func (e *Evidence) outcomes() []error {

@@ -1,0 +1,181 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// Wakes are what a company tells of the wakes of its agents.
+type Wakes struct {
+	Entries  map[string]*dream.Journal // of interrupted sittings, by id
+	Waiting  map[string]int            // snapshots that nobody has judged, by dream
+	Standing map[string]presence.Standing
+	Dreams   []Interrupted
+	Total    int // sittings that were woken
+}
+
+// Interrupted is one dream and how its sittings were told.
+type Interrupted struct {
+	Dream
+	Wakes   []event.DreamInterrupted // in order
+	Resumed []event.DreamResumed
+	Order   []string // names of both, as they came
+}
+
+// Wakes asks a company for them; the evidence is its.
+func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
+	w := Wakes{Entries: map[string]*dream.Journal{}, Waiting: map[string]int{}, Standing: map[string]presence.Standing{}}
+	for _, d := range e.Dreams {
+		told, err := e.told(d)
+		if err != nil {
+			return w, err
+		}
+		w.Dreams = append(w.Dreams, told)
+		w.Total += len(told.Wakes)
+		notes, err := c.Store.Notes(ctx, d.Night.Agent, d.Night.ID, memory.LateNote)
+		if err != nil {
+			return w, err
+		}
+		w.Waiting[d.Night.ID] = len(notes)
+	}
+	for agent := range e.Events {
+		items, err := c.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindJournal}})
+		if err != nil {
+			return w, err
+		}
+		for _, j := range memory.As[*dream.Journal](items) {
+			if j.Interrupted {
+				w.Entries[j.ID] = j
+			}
+		}
+		if w.Standing[agent], err = c.Store.Standing(ctx, agent, time.Now()); err != nil {
+			return w, err
+		}
+	}
+	return w, nil
+}
+
+func (e *Evidence) told(d Dream) (Interrupted, error) {
+	i := Interrupted{Dream: d}
+	for _, one := range e.Events[d.Night.Agent] {
+		if one.Dream != d.Night.ID {
+			continue
+		}
+		switch one.Type {
+		case event.DreamInterrupted{}.EventType():
+			var told event.DreamInterrupted
+			if err := json.Unmarshal(one.Data, &told); err != nil {
+				return i, fmt.Errorf("read event %s: %w", one.ID, err)
+			}
+			i.Wakes, i.Order = append(i.Wakes, told), append(i.Order, one.Type)
+		case event.DreamResumed{}.EventType():
+			var told event.DreamResumed
+			if err := json.Unmarshal(one.Data, &told); err != nil {
+				return i, fmt.Errorf("read event %s: %w", one.ID, err)
+			}
+			i.Resumed, i.Order = append(i.Resumed, told), append(i.Order, one.Type)
+		}
+	}
+	return i, nil
+}
+
+// Audit checks what was promised about wakes (W1, W4, W5, Z7): sittings end and begin by turns, each wake has an epoch of its
+// own and at most one entry in the journal, made of what was significant enough, and nothing waits to be judged.
+func (w Wakes) Audit() error {
+	var faults []error
+	epochs, known := map[string]map[int64]string{}, map[string]bool{}
+	for _, d := range w.Dreams {
+		if n := w.Waiting[d.Night.ID]; n > 0 {
+			faults = append(faults, fmt.Errorf("%s: %d snapshots wait to be judged", d.Night.ID, n))
+		}
+		faults = append(faults, d.turns()...)
+		for _, wake := range d.Wakes {
+			if epochs[d.Night.Agent] == nil {
+				epochs[d.Night.Agent] = map[int64]string{}
+			}
+			if other, used := epochs[d.Night.Agent][wake.Epoch]; used || wake.Epoch > w.Standing[d.Night.Agent].Epoch {
+				faults = append(faults, fmt.Errorf("%s: it was woken by epoch %d, which is also of %q, and the agent's newest is %d",
+					d.Night.ID, wake.Epoch, other, w.Standing[d.Night.Agent].Epoch))
+			}
+			epochs[d.Night.Agent][wake.Epoch] = d.Night.ID
+			faults = append(faults, w.entry(d, wake)...)
+			known[wake.Journal] = true
+		}
+		known[fmt.Sprintf("%s/wake/%d", d.Night.ID, max(1, d.Night.Sittings))] = true // of a sitting that was cancelled
+	}
+	for id := range w.Entries {
+		if !known[id] {
+			faults = append(faults, fmt.Errorf("journal entry %s belongs to no wake that was announced", id))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// turns checks that sittings follow one another, and that the record counts them.
+func (d Interrupted) turns() []error {
+	var faults []error
+	for i, name := range d.Order {
+		want := event.DreamInterrupted{}.EventType()
+		if i%2 == 1 {
+			want = event.DreamResumed{}.EventType()
+		}
+		if name != want {
+			faults = append(faults, fmt.Errorf("%s: its sittings were told as %v", d.Night.ID, d.Order))
+			break
+		}
+	}
+	for i, wake := range d.Wakes {
+		if wake.Sitting != i+1 {
+			faults = append(faults, fmt.Errorf("%s: wake %d was of sitting %d", d.Night.ID, i+1, wake.Sitting))
+		}
+	}
+	for i, resumed := range d.Resumed {
+		if resumed.Sitting != i+2 {
+			faults = append(faults, fmt.Errorf("%s: resumption %d was of sitting %d", d.Night.ID, i+1, resumed.Sitting))
+		}
+	}
+	if len(d.Wakes) > 0 && d.Night.Sittings != len(d.Resumed)+1 {
+		faults = append(faults, fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Night.ID, d.Night.Sittings, len(d.Resumed)+1))
+	}
+	return faults
+}
+
+// entry checks the journal's share in one wake.
+func (w Wakes) entry(d Interrupted, wake event.DreamInterrupted) []error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%s, wake %d: %s", d.Night.ID, wake.Sitting, fmt.Sprintf(format, args...)))
+	}
+	j := w.Entries[wake.Journal]
+	switch significant := wake.Significance >= journal.Threshold; {
+	case wake.Journal == "" && significant:
+		fault("a significance of %.2f made no entry", wake.Significance)
+	case wake.Journal == "":
+	case j == nil:
+		fault("entry %s is announced and does not exist", wake.Journal)
+	case !significant:
+		fault("a significance of %.2f made an entry", wake.Significance)
+	case j.Significance != wake.Significance || j.Content == "" || j.Wake == nil || j.Dream != d.Night.ID || len(j.Topics) > 3 || j.Taint != dream.FromDream:
+		fault("its entry is %+v", j)
+	}
+	if wake.Cause == string(presence.Alarm) && wake.Delta != 0 {
+		fault("an alarm moved the mood by %.3f", wake.Delta)
+	}
+	if wake.Partials == 0 && wake.Journal != "" {
+		fault("nothing was said and %s tells of it", wake.Journal)
+	}
+	if wake.Receipt < 0 || wake.Stop < 0 || wake.Preserve < 0 || wake.Switch < 0 {
+		fault("its phases lasted %v, %v, %v and %v ms", wake.Receipt, wake.Stop, wake.Preserve, wake.Switch)
+	}
+	return faults
+}

@@ -1,0 +1,284 @@
+package waking_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// answered is how soon whoever knocks must have an answer, whatever is broken (W3).
+const answered = time.Second
+
+// room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test program.
+type room struct {
+	t       *testing.T
+	ctx     context.Context
+	server  *temporal.Server
+	till    *provider.Server
+	moments *chaos.Moments
+	company *stage.Company
+	crew    *chaos.Crew
+	named   *atomic.Int64
+}
+
+// with is the same room for a test of its own.
+func (r *room) with(t *testing.T) *room {
+	own := *r
+	own.t = t
+	return &own
+}
+
+// furniture is what a test wants otherwise.
+type furniture struct {
+	own     bool // a Temporal server that the test may kill
+	workers int  // processes; 0: 1, and none below
+	plan    provider.Plan
+	token   time.Duration // 0: 2 ms
+	retry   time.Duration // what a 429 with a delay asks for; 0: 100 ms
+	edit    func(*stage.Play)
+}
+
+func furnish(t *testing.T, f furniture) *room {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("plays on a real Temporal server; make test runs it")
+	}
+	r := &room{t: t, moments: new(chaos.Moments), named: new(atomic.Int64)}
+	var cancel context.CancelFunc
+	r.ctx, cancel = context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	if f.own {
+		r.server = temporal.Start(t)
+	} else {
+		r.server = temporal.Shared(t)
+	}
+	if f.token == 0 {
+		f.token = 2 * time.Millisecond
+	}
+	if f.retry == 0 {
+		f.retry = 100 * time.Millisecond
+	}
+	var err error
+	r.till, err = provider.Start(provider.Options{Seed: seed, First: 5 * time.Millisecond, Each: f.token, RetryAfter: f.retry, Plan: r.moments.Plan(f.plan)})
+	require.NoError(t, err)
+	t.Cleanup(r.till.Close)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: r.server.Address, Namespace: r.server.Namespace, Queue: r.server.TaskQueue,
+		Provider: r.till.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
+		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
+	}
+	play.Knobs.Cycles = 2
+	if f.edit != nil {
+		f.edit(&play)
+	}
+	r.company, err = stage.Open(r.ctx, play, r.server.Dial(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.company.Close()) })
+	t.Cleanup(r.company.Starter.Close)
+	if f.workers >= 0 {
+		r.crew, err = chaos.Muster(r.company.Play, max(1, f.workers))
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			r.crew.End()
+			require.NoError(t, r.crew.Trouble())
+			if t.Failed() {
+				t.Logf("the workers said: %s", r.crew.Said())
+			}
+		})
+	}
+	return r
+}
+
+// hire makes one more agent, of a handle that no other test of the server has.
+func (r *room) hire() dream.Agent {
+	r.t.Helper()
+	name := strings.ToLower(strings.Map(letters, r.t.Name()))
+	agent, err := r.company.Hire(r.ctx, 1, fmt.Sprintf("%s-%d-%d", name[max(0, len(name)-30):], os.Getpid()%10000, r.named.Add(1)))
+	require.NoError(r.t, err)
+	return agent
+}
+
+func letters(c rune) rune {
+	if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+		return c
+	}
+	return -1
+}
+
+func (r *room) wish(agent dream.Agent) starter.Wish {
+	n := seed
+	return starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night}
+}
+
+func (r *room) begin(agent dream.Agent) string {
+	r.t.Helper()
+	begun, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+	require.NoError(r.t, err)
+	return begun.Dream
+}
+
+// knock wakes the agent; it must be answered in time, by a context that ends.
+func (r *room) knock(agent dream.Agent) starter.Woken {
+	return r.visit(agent, starter.Knock{Client: "guest"})
+}
+
+func (r *room) visit(agent dream.Agent, k starter.Knock) starter.Woken {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.ctx, answered)
+	defer cancel()
+	k.Agent = agent.Handle
+	woken, err := r.company.Starter.Wake(ctx, k)
+	require.NoError(r.t, err)
+	require.NoError(r.t, ctx.Err(), "the caller was not answered within %s", answered)
+	require.Empty(r.t, woken.Degraded)
+	return woken
+}
+
+// recorded waits until the agent's life knows.
+func (r *room) recorded(w starter.Woken) workflows.Awoken {
+	r.t.Helper()
+	awoken, err := r.company.Starter.Recorded(r.ctx, w.Agent, w.Epoch)
+	require.NoError(r.t, err)
+	return awoken
+}
+
+// leave ends the visit and waits until the agent sleeps.
+func (r *room) leave(agent dream.Agent) {
+	r.t.Helper()
+	require.NoError(r.t, r.company.Starter.Sleep(r.ctx, agent.Handle))
+	r.state(agent, workflows.Sleeping)
+}
+
+func (r *room) state(agent dream.Agent, want string) {
+	r.t.Helper()
+	r.until(func() bool { return r.life(agent).State == want }, "life of %s is never %s", agent.Handle, want)
+}
+
+func (r *room) life(agent dream.Agent) workflows.Life {
+	life, err := r.company.Starter.Life(r.ctx, agent.Handle)
+	if err != nil {
+		return workflows.Life{}
+	}
+	return life
+}
+
+func (r *room) until(holds func() bool, what string, args ...any) {
+	r.t.Helper()
+	require.Eventuallyf(r.t, holds, patience, 10*time.Millisecond, what, args...)
+}
+
+// resume lets the interrupted dream go on.
+func (r *room) resume(agent dream.Agent) workflows.Begun {
+	r.t.Helper()
+	begun, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	require.NoError(r.t, err)
+	return begun
+}
+
+func (r *room) result(id string) workflows.Result {
+	r.t.Helper()
+	result, err := r.company.Result(r.ctx, id)
+	require.NoError(r.t, err)
+	return result
+}
+
+// ends waits for a dream to end as it should.
+func (r *room) ends(id string, want dream.Outcome) workflows.Result {
+	r.t.Helper()
+	result := r.result(id)
+	require.Equal(r.t, want, result.Outcome, result.Reason)
+	return result
+}
+
+func (r *room) night(agent dream.Agent, id string) *dream.Night {
+	r.t.Helper()
+	night, err := memory.One[*dream.Night](r.ctx, r.company.Store, agent.ID, id)
+	require.NoError(r.t, err)
+	return night
+}
+
+func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {
+	r.t.Helper()
+	all, err := r.company.Store.Events(r.ctx, agent.ID, 0, 0)
+	require.NoError(r.t, err)
+	var found []event.Event
+	for _, e := range all {
+		if e.Type == payload.EventType() {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// come waits for a moment.
+func (r *room) come(moment <-chan provider.Arrival) {
+	r.t.Helper()
+	select {
+	case <-moment:
+	case <-r.ctx.Done():
+		require.FailNow(r.t, "the awaited call never came", "%v", r.ctx.Err())
+	}
+}
+
+// await names the first call of one deed, in any attempt.
+func (r *room) await(fault provider.Fault, id string, phase dream.Phase, name string) <-chan provider.Arrival {
+	return r.moments.Await(fault, func(_ int, a provider.Arrival) bool {
+		c, ok := chaos.ReadKey(a.Key)
+		return ok && c.Dream == id && c.Phase == phase && (c.Deed == name || strings.HasPrefix(c.Deed, name+"-"))
+	})
+}
+
+// first is the id of an agent's first dream.
+func first(agent dream.Agent) string { return workflows.DreamID(agent.Handle, 1) }
+
+// sound gathers all that can be asked and checks what must hold after any story. So many sittings must have been woken.
+func (r *room) sound(woken int) (chaos.Evidence, chaos.Wakes) {
+	r.t.Helper()
+	e, w := r.soundly()
+	require.Equal(r.t, woken, w.Total, "sittings that were woken")
+	return e, w
+}
+
+func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
+	r.t.Helper()
+	e, err := chaos.Gather(r.ctx, r.company, r.till.Till)
+	require.NoError(r.t, err)
+	require.NoError(r.t, e.Audit())
+	require.NoError(r.t, e.Once())
+	_, err = e.Partials()
+	require.NoError(r.t, err)
+	w, err := e.Wakes(r.ctx, r.company)
+	require.NoError(r.t, err)
+	require.NoError(r.t, w.Audit())
+	return e, w
+}
+
+// cause of the only wake of a dream.
+func (r *room) cause(w chaos.Wakes, id string) presence.Cause {
+	r.t.Helper()
+	for _, d := range w.Dreams {
+		if d.Night.ID == id && len(d.Wakes) == 1 {
+			return presence.Cause(d.Wakes[0].Cause)
+		}
+	}
+	require.FailNow(r.t, "not woken once", id)
+	return ""
+}
