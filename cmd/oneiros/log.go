@@ -13,13 +13,18 @@ import (
 
 // logger writes what Temporal's SDK says.
 func logger(l config.Log, to io.Writer) tlog.Logger {
+	return tlog.NewStructuredLogger(plainLogger(l, to))
+}
+
+// plainLogger is the same for parts that are not Temporal's.
+func plainLogger(l config.Log, to io.Writer) *slog.Logger {
 	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 	o := &slog.HandlerOptions{Level: levels[l.Level]}
 	var handler slog.Handler = slog.NewTextHandler(to, o)
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(to, o)
 	}
-	return tlog.NewStructuredLogger(slog.New(calm{handler}))
+	return slog.New(calm{handler})
 }
 
 // calm leaves out deeds that ended because somebody cancelled them: the SDK calls them errors, and they are not.

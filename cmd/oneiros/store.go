@@ -22,6 +22,7 @@ type store interface {
 	memory.Feeds
 	fabric.Log
 	presence.Store
+	presence.Bell
 	Close() error
 }
 
@@ -29,7 +30,6 @@ type store interface {
 type kept struct {
 	store
 	ledger purse.Ledger
-	bell   presence.Bell
 	name   string
 }
 
@@ -69,5 +69,5 @@ func keepOnRedis(ctx context.Context, c config.Config) (kept, error) {
 	if err != nil {
 		return kept{}, err
 	}
-	return kept{store: s, ledger: s.Ledger(), bell: s, name: name}, nil
+	return kept{store: s, ledger: s.Ledger(), name: name}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/feedhttp"
 	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -17,6 +18,7 @@ func (e *engine) hire(ctx context.Context) error {
 	c := e.house.told
 	e.worker = workers.New(e.client, e.house.ports(), e.starter.Lives(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
+		Fetch: feedhttp.NewClient("oneiros/"+version, 0), Alarms: e.starter,
 	})
 	if e.unsearchable != "" {
 		e.log.Warn("dreams cannot be searched on this cluster; oneiros doctor says what to do", "reason", e.unsearchable)
@@ -27,6 +29,11 @@ func (e *engine) hire(ctx context.Context) error {
 	}
 	e.place("worker", fmt.Sprintf("task queue %s, %d deeds at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
 	e.place("store", e.house.store.name)
+	if e.listens {
+		if err := e.listen(ctx); err != nil {
+			return err
+		}
+	}
 	e.tending = make(chan struct{})
 	go e.tend(context.WithoutCancel(ctx))
 	return nil
@@ -49,7 +56,8 @@ func (e *engine) tend(ctx context.Context) {
 	defer cancel()
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
-	told := map[string]bool{} // by agent, whether it dreams by itself: its life has heard the rest of the settings too
+	probed := map[string]string{} // by feed, what its probe was told
+	told := map[string]bool{}     // by agent, whether it dreams by itself: its life has heard the rest of the settings too
 	for {
 		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Lives()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
@@ -58,6 +66,7 @@ func (e *engine) tend(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			e.log.Warn("the agents could not be read", "error", err)
 		}
+		e.probe(ctx, probed)
 		for _, a := range agents {
 			if auto, known := told[a.ID]; known && auto == a.Auto {
 				continue

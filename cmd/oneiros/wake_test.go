@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -125,4 +127,48 @@ func TestAKnockIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
 	require.Contains(t, h.must("agents", "show", "echo"), "awake, epoch 1")
 	_, beside, code = h.run("wake", "--set", "store.url=redis://127.0.0.1:1/0")
 	require.Equal(t, console.Unreachable, code, beside)
+}
+
+// TestAPushedReadingRaisesAnAlarmThatEndsTheOnset goes the whole way: HTTP, probe, rule, bell, dream.
+func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
+	t.Parallel()
+	h, server := slowly(t, "feed:\n  listen: 127.0.0.1:0\n")
+	h.must("feed", "add", "harbour", "--rule", "above level 4")
+	h.must("agents", "edit", "echo", "--feed", "harbour")
+	up := h.up()
+	door := regexp.MustCompile(`feeds +(http://\S+) \(token in`).FindStringSubmatch(up.said.String())
+	require.NotNil(t, door, "%s", up.said)
+	info, err := os.Stat(h.data("feed.token"))
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, info.Mode().Perm(), "nobody else may read the token")
+	token, err := os.ReadFile(h.data("feed.token"))
+	require.NoError(t, err)
+	push := func(token, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, door[1]+"/v1/feeds/harbour/readings", strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	h.must("dream", "--yes", "--seed", "7")
+	require.Eventually(t, func() bool { return server.Till.Streamed() > 50 }, time.Minute, time.Millisecond)
+	require.Equal(t, http.StatusUnauthorized, push("guessed-at-random", `{"metric":"level","number":9}`))
+	h.must("feed", "push", "harbour", "level=3")
+	require.Equal(t, http.StatusAccepted, push(strings.TrimSpace(string(token)), `{"metric":"level","number":9}`))
+	require.Eventually(t, func() bool { return strings.Contains(h.must("dreams", "list"), "interrupted, waits") }, time.Minute, 100*time.Millisecond)
+	require.Contains(t, h.must("dreams", "list"), "an alarm: harbour/above-level")
+	require.Contains(t, h.must("feed", "show", "harbour"), "level")
+	shown := h.must("agents", "show", "echo")
+	require.Contains(t, shown, "held by           alarm/harbour/above-level until")
+	require.Contains(t, shown, "alarms            1 of 1 onset ended by one")
+	h.must("feed", "remove", "harbour")
+	require.Equal(t, http.StatusNotFound, push(strings.TrimSpace(string(token)), `{"metric":"level","number":9}`))
+	h.must("sleep")
+	h.must("dreams", "cancel", "last")
+	_, beside, code := h.run("watch")
+	require.Equal(t, console.Unfinished, code, beside)
+	require.NoError(t, up.Process.Signal(os.Interrupt))
+	require.NoError(t, up.Wait(), "%s", up.said)
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,10 +17,11 @@ type agentFlags struct {
 	handle, persona, zone, tier, feed string
 	interests, models                 []string
 	dream, day, month                 string
+	vitality                          string
 	auto                              bool
 }
 
-func addAgentFlags(cmd *cobra.Command) *agentFlags {
+func (app *App) addAgentFlags(cmd *cobra.Command) *agentFlags {
 	f := &agentFlags{}
 	fs := cmd.Flags()
 	fs.StringVar(&f.persona, "persona", "", "who it is, in a `sentence` or two")
@@ -30,8 +32,10 @@ func addAgentFlags(cmd *cobra.Command) *agentFlags {
 	fs.StringVar(&f.dream, "cap-dream", "", "hard cap of one dream, in `dollars`")
 	fs.StringVar(&f.day, "cap-day", "", "hard cap of a day, in `dollars`")
 	fs.StringVar(&f.month, "cap-month", "", "hard cap of a month, in `dollars`")
-	fs.StringVar(&f.feed, "feed", "", "`name` of the feed it watches")
+	fs.StringVar(&f.feed, "feed", "", "`name` of the feed whose alarms wake it; empty: none")
+	fs.StringVar(&f.vitality, "vitality", "", "its vitality, a `share` from 0 to 1, whatever it has spent; caps: what is left under its caps")
 	fs.BoolVar(&f.auto, "auto", false, "dream by itself when idle")
+	app.completes(cmd, "feed", app.feedNames)
 	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{string(dream.Core), string(dream.Hardened)}, cobra.ShellCompDirectiveNoFileComp))
 	return f
 }
@@ -56,6 +60,7 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	text("persona", &a.Persona, f.persona)
 	text("zone", &a.Zone, f.zone)
 	text("feed", &a.Feed, f.feed)
+	set("vitality", func() error { return f.applyVitality(a) })
 	set("tier", func() error { a.Tier = dream.Tier(f.tier); return nil })
 	set("auto", func() error { a.Auto = f.auto; return nil })
 	set("interest", func() error { a.Interests = nonBlank(f.interests); return nil })
@@ -64,6 +69,20 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	cap("cap-month", &a.Caps.Month, f.month)
 	set("model", func() error { return f.applyModels(a) })
 	return errors.Join(faults...)
+}
+
+// applyVitality sets what bounds the depth of dreams from outside, or leaves it to the caps again (H24).
+func (f *agentFlags) applyVitality(a *dream.Agent) error {
+	if f.vitality == "caps" {
+		a.Vitality = nil
+		return nil
+	}
+	v, err := strconv.ParseFloat(f.vitality, 64)
+	if err != nil {
+		return fmt.Errorf("%q must be a number from 0 to 1, or caps", f.vitality)
+	}
+	a.Vitality = &v
+	return nil
 }
 
 func (f *agentFlags) applyModels(a *dream.Agent) error {

@@ -283,7 +283,7 @@ func may(b dream.Behaviour) string {
 	if !bound.Allowed {
 		return "no onset"
 	}
-	return fmt.Sprintf("%s within %s", strings.Join(uniq(fmt.Sprint(bound.CyclesLeast), fmt.Sprint(bound.CyclesMost)), " to ")+" Dali "+cycles(bound.CyclesMost), bound.Onset)
+	return fmt.Sprintf("%s within %s", strings.Join(uniq(fmt.Sprint(bound.CyclesLeast), fmt.Sprint(bound.CyclesMost)), " to ")+" Dali "+cycles(bound.CyclesMost), span(bound.Onset))
 }
 
 func uniq(a, b string) []string {

@@ -174,7 +174,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 
 func (app *App) agentsAdd() *cobra.Command {
 	cmd := &cobra.Command{Use: "add HANDLE", Short: "Add an agent", Args: cobra.ExactArgs(1)}
-	flags := addAgentFlags(cmd)
+	flags := app.addAgentFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, err := app.within(cmd.Context())
 		if err != nil {
@@ -199,7 +199,7 @@ func (app *App) agentsAdd() *cobra.Command {
 
 func (app *App) agentsEdit() *cobra.Command {
 	cmd := &cobra.Command{Use: "edit HANDLE", Short: "Change an agent; what is not named stays", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeHandles}
-	flags := addAgentFlags(cmd)
+	flags := app.addAgentFlags(cmd)
 	cmd.Flags().StringVar(&flags.handle, "handle", "", "a new `name`, which an agent that has dreamt cannot have; its memory stays")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, err := app.within(cmd.Context())
@@ -248,6 +248,13 @@ func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a drea
 		return app.answer(a)
 	}
 	app.say("Agent %s %s.", a.Handle, did)
+	if cmd.Flags().Changed("feed") && a.Feed != "" {
+		if _, err := h.Feeds.Feed(cmd.Context(), a.Feed); errors.Is(err, memory.ErrNotFound) {
+			app.note("There is no feed %s yet: oneiros feed add %s --help says how to add it.", a.Feed, a.Feed)
+		} else if err != nil {
+			return err
+		}
+	}
 	if cmd.Flags().Changed("model") {
 		return app.mindSpace(cmd.Context(), h, a)
 	}

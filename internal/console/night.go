@@ -65,6 +65,7 @@ type Place struct {
 // Engine is what a process runs: always a client of Temporal, often a worker, sometimes a server of its own.
 type Engine interface {
 	Nights() Nights
+	Feeds() Feeds
 	Places() []Place
 	Gone() <-chan error // gives what ended by itself
 	Stop() error        // stops what it started, in order, and waits
@@ -102,7 +103,7 @@ type NightDoor struct {
 }
 
 func (app *App) addNights(root *cobra.Command) {
-	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.up(), app.worker())
+	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.up(), app.worker())
 }
 
 // showEstimate tells the price of a dream before anything is spent.

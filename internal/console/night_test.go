@@ -29,6 +29,7 @@ type sleeper struct {
 	gone     chan error
 	begun    []console.Wish
 	ended    []string
+	pushed   []dream.Reading
 	resumed  []string
 	onResume func() // what happens then
 	stopped  int

@@ -104,6 +104,6 @@ func (app *App) waiting(ctx context.Context, h *House, a dream.Agent) error {
 	if err != nil || n == nil {
 		return err
 	}
-	app.note("Dream %s was interrupted and goes on after %s of quiet; at once with oneiros dreams resume %s%s", n.ID, h.Settings.ResumeAfter, n.ID, h.option())
+	app.note("Dream %s was interrupted and goes on after %s of quiet; at once with oneiros dreams resume %s%s", n.ID, span(h.Settings.ResumeAfter), n.ID, h.option())
 	return nil
 }

@@ -1,0 +1,365 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Feeds keeps feeds and talks to their probes.
+type Feeds interface {
+	// Put keeps a feed and gives its probe the new rules.
+	Put(ctx context.Context, f dream.Feed) error
+	// Drop forgets a feed, and its probe ends. memory.ErrNotFound.
+	Drop(ctx context.Context, name string) error
+	// Push gives readings to a feed's probe. memory.ErrNotFound.
+	Push(ctx context.Context, name string, readings []dream.Reading) error
+	// State asks a probe where it stands, which a worker must answer.
+	State(ctx context.Context, name string) (workflows.FeedState, error)
+}
+
+func (app *App) feed() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "feed", Aliases: []string{"feeds"}, Short: "What agents are alarmed by", GroupID: nights,
+		Long: `A feed is something outside: numbers and states, pulled from a URL or pushed. Its rules raise alarms, which
+wake every agent that follows it (oneiros agents edit HANDLE --feed NAME).`,
+	}
+	cmd.AddCommand(app.feedAdd(), app.feedList(), app.feedShow(), app.feedRemove(), app.feedPush())
+	return cmd
+}
+
+// feedLine is a feed as it is told. Of its URL, which may hold a secret, only the host is.
+type feedLine struct {
+	Name      string               `json:"name"`
+	Host      string               `json:"host,omitempty"` // empty: it is only pushed
+	Path      string               `json:"path,omitempty"`
+	Every     string               `json:"every,omitempty"`
+	Rules     []dream.Rule         `json:"rules"`
+	Followers []string             `json:"followers"`
+	State     *workflows.FeedState `json:"state,omitempty"`
+}
+
+// lineOf tells a feed, with the agents that follow it.
+func lineOf(ctx context.Context, h *House, f dream.Feed) (feedLine, error) {
+	l := feedLine{Name: f.Name, Path: f.Path, Rules: orEmpty(f.Rules), Followers: []string{}}
+	if f.URL != "" {
+		l.Host, l.Every = "a URL that cannot be read", f.Every.String()
+		if u, err := url.Parse(f.URL); err == nil {
+			l.Host = u.Host
+		}
+	}
+	agents, err := h.Store.Agents(ctx)
+	for _, a := range agents {
+		if a.Feed == f.Name {
+			l.Followers = append(l.Followers, a.Handle)
+		}
+	}
+	return l, err
+}
+
+func (l feedLine) source() string {
+	if l.Host == "" {
+		return "pushed"
+	}
+	return l.Host + ", every " + l.Every
+}
+
+func (app *App) feedAdd() *cobra.Command {
+	f, rules, replace := dream.Feed{}, []string{}, false
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add a feed and its rules", Args: cobra.ExactArgs(1),
+		Long: `Add keeps a feed and starts its probe. With --url it is asked for a JSON document; without, readings are
+pushed: oneiros feed push, or HTTP.
+
+A rule is a preset, or a kind with a metric of the feed ("-" for a feed that has one only) and its numbers:
+
+` + presetHelp() + `
+  change METRIC NUMBER WINDOW            moved by so much within the window, up or down
+  relative_change METRIC SHARE WINDOW    likewise, as a share: 0.05 or 5%
+  relative_drop METRIC SHARE WINDOW      likewise, downwards only
+  above METRIC NUMBER, below METRIC NUMBER
+  state METRIC WORD                      the feed says this word
+  stale METRIC WINDOW                    nothing was heard for so long
+
+A name may stand before it: --rule "crash=relative_drop price 20% 1h".`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.Name = args[0]
+			var faults []error
+			for _, text := range rules {
+				rule, err := parseRule(text)
+				f.Rules, faults = append(f.Rules, rule), append(faults, err)
+			}
+			if err := errors.Join(faults...); err != nil {
+				return usage(err)
+			}
+			if err := alarm.ValidateFeed(f); err != nil {
+				return usage(err)
+			}
+			h, err := app.within(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if _, err := h.Feeds.Feed(cmd.Context(), f.Name); err == nil && !replace {
+				return exit(Usage, "there is a feed %q already; --replace puts this one in its place", f.Name)
+			} else if err != nil && !errors.Is(err, memory.ErrNotFound) {
+				return err
+			}
+			return app.putFeed(cmd.Context(), h, f)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.URL, "url", "", "where to ask for a JSON document (`address`); kept in the store, never shown")
+	fs.StringVar(&f.Path, "path", "", "where in the document the readings are, such as $.data[0].price")
+	fs.DurationVar(&f.Every, "every", 0, "how often it is asked, as in 30s (`duration`)")
+	fs.StringArrayVar(&rules, "rule", nil, "an `alarm` over it, as above (repeat for more)")
+	fs.BoolVar(&replace, "replace", false, "put it in the place of the feed of that name")
+	return cmd
+}
+
+func presetHelp() string {
+	var lines []string
+	for _, r := range alarm.Presets() {
+		lines = append(lines, fmt.Sprintf("  %-38s %s", r.Name+" [METRIC]", ruleText(r, false)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (app *App) putFeed(ctx context.Context, h *House, f dream.Feed) error {
+	err := app.probing(ctx, h, func(feeds Feeds) error { return feeds.Put(ctx, f) })
+	if errors.Is(err, ErrNobody) {
+		if err = h.Feeds.PutFeed(ctx, f); err == nil {
+			app.note("No Temporal server runs: its probe begins with the next worker (oneiros up%s).", h.option())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	l, err := lineOf(ctx, h, f)
+	switch {
+	case err != nil:
+		return err
+	case app.json:
+		return app.answer(l)
+	}
+	app.say("Feed %s is kept: %s, %s.", f.Name, l.source(), plural(len(f.Rules), "rule", "rules"))
+	if len(l.Followers) == 0 {
+		app.note("No agent follows it yet: oneiros agents edit HANDLE --feed %s%s", f.Name, h.option())
+	}
+	return nil
+}
+
+// probing does something that probes must hear of.
+func (app *App) probing(ctx context.Context, h *House, do func(Feeds) error) error {
+	engine, err := app.Night.Reach(ctx, h)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(engine.Feeds()), engine.Stop())
+}
+
+func (app *App) feedList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List every feed", RunE: func(cmd *cobra.Command, _ []string) error {
+		h, err := app.within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		all, err := h.Feeds.Feeds(cmd.Context())
+		if err != nil {
+			return err
+		}
+		list := []feedLine{}
+		t := &table{columns: []column{{title: "FEED"}, {title: "SOURCE", flex: true}, {title: "FOLLOWED BY", drop: 1}, {title: "RULES", flex: true, least: 60, under: true, drop: 2}}}
+		for _, f := range all {
+			l, err := lineOf(cmd.Context(), h, f)
+			if err != nil {
+				return err
+			}
+			list = append(list, l)
+			t.add(l.Name, l.source(), orDash(strings.Join(l.Followers, ", ")), orDash(strings.Join(l.rules(), "; ")))
+		}
+		return app.rows(list, t, "No feeds yet. Add one: oneiros feed add NAME --rule price")
+	}}
+}
+
+func (l feedLine) rules() []string {
+	texts := make([]string, len(l.Rules))
+	for i, r := range l.Rules {
+		texts[i] = ruleText(r, true)
+	}
+	return texts
+}
+
+func (app *App) feedShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a feed, its rules and where its probe stands", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeFeeds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, f, err := app.feedOf(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			l, err := lineOf(cmd.Context(), h, f)
+			if err != nil {
+				return err
+			}
+			why := ""
+			err = app.probing(cmd.Context(), h, func(feeds Feeds) error {
+				ctx, cancel := context.WithTimeout(cmd.Context(), lifeWithin)
+				defer cancel()
+				state, err := feeds.State(ctx, f.Name)
+				if err == nil {
+					l.State = &state
+				}
+				return err
+			})
+			if err != nil {
+				why = "does not answer"
+				if errors.Is(err, ErrNobody) {
+					why = "no Temporal server runs"
+				}
+			}
+			if app.json {
+				return app.answer(l)
+			}
+			app.showFeed(l, why)
+			return cmd.Context().Err()
+		},
+	}
+}
+
+func (app *App) showFeed(l feedLine, why string) {
+	pairs := []string{
+		"feed", l.Name, "source", l.source(), "path", l.Path, "rules", orDash(strings.Join(l.rules(), "; ")),
+		"followed by", orDash(strings.Join(l.Followers, ", ")), "probe", why,
+	}
+	if s := l.State; s != nil {
+		failures := ""
+		if s.Failures > 0 {
+			failures = fmt.Sprintf("%d, %d in a row; the last at %s: %s", s.Failures, s.InARow, app.stamp(s.Failed), s.Failure)
+		}
+		last := ""
+		if s.Last != nil {
+			last = fmt.Sprintf("%s at %s, which reached %s", s.Last.What, app.stamp(s.Last.At), plural(s.Last.Agents, "agent", "agents"))
+		}
+		pairs = append(pairs, "heard", fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
+			"asked", app.stamp(s.Asked), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures", failures)
+	}
+	app.fields(app.Out, pairs...)
+}
+
+func (app *App) stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return clock(t, app.Now(), app.Zone)
+}
+
+func (app *App) feedOf(ctx context.Context, name string) (*House, dream.Feed, error) {
+	h, err := app.within(ctx)
+	if err != nil {
+		return nil, dream.Feed{}, err
+	}
+	f, err := h.Feeds.Feed(ctx, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		err = exit(NotFound, "there is no feed %q; oneiros feed list names them all", name)
+	}
+	return h, f, err
+}
+
+func (app *App) feedRemove() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "Remove a feed; agents that follow it follow nothing", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeFeeds,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			h, f, err := app.feedOf(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			l, err := lineOf(ctx, h, f)
+			if err != nil {
+				return err
+			}
+			if err = app.probing(ctx, h, func(feeds Feeds) error { return feeds.Drop(ctx, f.Name) }); errors.Is(err, ErrNobody) {
+				err = h.Feeds.DropFeed(ctx, f.Name) // its probe looks when it next runs, and ends
+			}
+			switch {
+			case err != nil:
+				return err
+			case app.json:
+				return app.answer(l)
+			}
+			app.say("Feed %s is removed.", f.Name)
+			if len(l.Followers) > 0 {
+				app.note("It was followed by %s.", strings.Join(l.Followers, ", "))
+			}
+			return nil
+		},
+	}
+}
+
+func (app *App) feedPush() *cobra.Command {
+	return &cobra.Command{
+		Use: "push NAME [METRIC=]VALUE...", Short: "Give a feed readings by hand", Args: cobra.MinimumNArgs(2), ValidArgsFunction: app.completeFeeds,
+		Long: "Push gives a feed readings of now: numbers, or words, which are states. For example:\noneiros feed push harbour price=101.5 gate=closed",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var readings []dream.Reading
+			var faults []error
+			for _, text := range args[1:] {
+				r, err := parseReading(text)
+				readings, faults = append(readings, r), append(faults, err)
+			}
+			if err := errors.Join(faults...); err != nil {
+				return usage(err)
+			}
+			h, f, err := app.feedOf(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := app.probing(cmd.Context(), h, func(feeds Feeds) error { return feeds.Push(cmd.Context(), f.Name, readings) }); err != nil {
+				return err
+			}
+			if app.json {
+				return app.answer(map[string]any{"feed": f.Name, "readings": len(readings)})
+			}
+			app.say("Feed %s was given %s.", f.Name, plural(len(readings), "reading", "readings"))
+			return nil
+		},
+	}
+}
+
+func (app *App) completeFeeds(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return app.feedNames(cmd), cobra.ShellCompDirectiveNoFileComp
+}
+
+// feedNames completes feeds. A store that cannot be opened completes nothing.
+func (app *App) feedNames(cmd *cobra.Command) []string {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	h, err := app.within(ctx)
+	if err != nil {
+		return nil
+	}
+	all, err := h.Feeds.Feeds(ctx)
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i, f := range all {
+		names[i] = f.Name
+	}
+	return names
+}

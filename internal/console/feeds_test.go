@@ -1,0 +1,146 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+func (s *sleeper) Feeds() console.Feeds { return prober{s} }
+
+// prober keeps feeds in the desk's store and remembers what it was told.
+type prober struct{ *sleeper }
+
+func (p prober) Put(ctx context.Context, f dream.Feed) error { return p.desk.store.PutFeed(ctx, f) }
+func (p prober) Drop(ctx context.Context, name string) error { return p.desk.store.DropFeed(ctx, name) }
+
+func (p prober) Push(_ context.Context, _ string, readings []dream.Reading) error {
+	p.pushed = append(p.pushed, readings...)
+	return p.fault
+}
+
+func (p prober) State(context.Context, string) (workflows.FeedState, error) {
+	return workflows.FeedState{
+		Readings: 12, Heard: now.Add(-time.Minute), Asked: now.Add(-time.Minute), Alarms: 2, Failures: 3, InARow: 1, Failed: now, Failure: "it did not answer in time",
+		Last: &workflows.Sounding{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
+	}, p.fault
+}
+
+func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	require.Equal(t, console.OK, d.run(80, "feed", "list"))
+	require.Contains(t, d.err.String(), "No feeds yet.")
+	require.Equal(t, console.OK, d.run(80, "feed", "add", "harbour", "--url", "https://user:secret@harbour.example/v1?key=secret", "--path", "$.data", "--every", "30s",
+		"--rule", "price", "--rule", "relative_change price 5% 10m", "--rule", "crash = relative_drop eth.usd .2 1h", "--rule", "state gate shut"), d.err.String())
+	d.golden("feed-add-80")
+	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk"), d.err.String())
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "harbour"))
+	require.Empty(t, d.err.String())
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "tally", "--feed", "nowhere"))
+	require.Contains(t, d.err.String(), "There is no feed nowhere yet")
+	for _, width := range []int{80, 200} {
+		require.Equal(t, console.OK, d.run(width, "feed", "list"))
+		d.golden(fmt.Sprintf("feed-list-%d", width))
+		require.Equal(t, console.OK, d.run(width, "feed", "show", "harbour"))
+		d.golden(fmt.Sprintf("feed-show-%d", width))
+	}
+	require.Equal(t, console.OK, d.run(0, "feed", "show", "harbour", "--json"))
+	require.NotContains(t, d.out.String(), "secret")
+	require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", "price=101.5", "gate=shut", "7"), d.err.String())
+	require.Len(t, s.pushed, 3)
+	require.InDelta(t, 101.5, *s.pushed[0].Number, 0)
+	require.Equal(t, dream.Reading{Metric: "gate", State: "shut"}, s.pushed[1])
+	require.Empty(t, s.pushed[2].Metric)
+	require.Equal(t, console.OK, d.run(0, "feed", "remove", "harbour"))
+	require.Contains(t, d.err.String(), "It was followed by echo.")
+	require.Equal(t, console.NotFound, d.run(0, "feed", "push", "harbour", "1"))
+	require.Equal(t, console.NotFound, d.run(0, "feed", "remove", "harbour"))
+}
+
+func TestAFeedIsKeptWithoutAServerAndItsProbeComesLater(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
+	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "price"))
+	require.Contains(t, d.err.String(), "its probe begins with the next worker (oneiros up)")
+	require.Equal(t, console.Usage, d.run(0, "feed", "add", "desk"))
+	require.Contains(t, d.err.String(), "--replace puts this one in its place")
+	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--replace"))
+	require.Equal(t, console.OK, d.run(0, "feed", "show", "desk"))
+	require.Contains(t, d.out.String(), "no Temporal server runs")
+	require.Equal(t, console.Unreachable, d.run(0, "feed", "push", "desk", "1"))
+	require.Equal(t, console.OK, d.run(0, "feed", "remove", "desk"))
+	d.asleep(&sleeper{fault: errors.New("timed out")}, 0)
+	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk"))
+	require.Equal(t, console.OK, d.run(0, "feed", "show", "desk"))
+	require.Contains(t, d.out.String(), "does not answer")
+}
+
+func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	price, _ := alarm.Preset("price")
+	eth := price
+	eth.Metric = "eth"
+	for text, want := range map[string]dream.Rule{
+		"price":                          price,
+		"price eth":                      eth,
+		"relative_change - 0.05 10m":     {Name: "relative_change", Kind: dream.RelativeMove, Number: .05, Window: 10 * time.Minute},
+		"fall = relative_drop ETH 5% 1h": {Name: "fall", Kind: dream.RelativeDrop, Metric: "ETH", Number: .05, Window: time.Hour},
+		"above load.avg 8":               {Name: "above-load_avg", Kind: dream.Above, Metric: "load.avg", Number: 8},
+		"state gate shut":                {Name: "state-gate", Kind: dream.StateIs, Metric: "gate", State: "shut"},
+		"stale - 90s":                    {Name: "stale", Kind: dream.Stale, Window: 90 * time.Second},
+		"change x -3 1m":                 {},
+	} {
+		code := d.run(0, "feed", "add", "desk", "--replace", "--rule", text)
+		if want.Kind == "" {
+			require.Equal(t, console.Usage, code)
+			continue
+		}
+		require.Equal(t, console.OK, code, "%s: %s", text, d.err.String())
+		f, err := d.store.Feed(t.Context(), "desk")
+		require.NoError(t, err)
+		require.Equal(t, []dream.Rule{want}, f.Rules, text)
+	}
+	for text, why := range map[string]string{
+		"":                        "it is empty",
+		"sideways x 1":            "neither a preset (price, liquidity, pause) nor a kind (change, relative_change,",
+		"price a b":               "the preset price takes a metric at most",
+		"above x":                 "it must be above METRIC NUMBER",
+		"above x 5%":              `number "5%" must be a number`,
+		"change x many 10":        `window "10" must be a duration`,
+		"state gate very shut":    "it must be state METRIC WORD",
+		"relative_drop x 120% 1h": "at most 1",
+		"Big=above x 1":           "name must be",
+	} {
+		require.Equal(t, console.Usage, d.run(0, "feed", "add", "desk", "--replace", "--rule", text), text)
+		require.Contains(t, d.err.String(), why, text)
+	}
+	require.Equal(t, console.Usage, d.run(0, "feed", "push", "desk", "price="+strings.Repeat("x", 1000)))
+	require.Equal(t, console.Usage, d.run(0, "feed", "push", "desk", "price="))
+}
+
+func TestVitalityIsSetFromOutsideAndLeftToTheCapsAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--vitality", "0.3"), d.err.String())
+	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"))
+	require.Contains(t, d.out.String(), "0.30, stable: 2 to 3 Dali cycles within 1m (set from outside)")
+	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--vitality", "2"))
+	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--vitality", "lots"))
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--vitality", "caps"))
+	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"))
+	require.NotContains(t, d.out.String(), "set from outside")
+}

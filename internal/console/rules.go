@@ -1,0 +1,182 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/alarm"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// shapes are what stands after the kind and the metric of a rule.
+var shapes = map[dream.RuleKind][]string{
+	dream.RiseFall: {"NUMBER", "WINDOW"}, dream.RelativeMove: {"SHARE", "WINDOW"}, dream.RelativeDrop: {"SHARE", "WINDOW"},
+	dream.Above: {"NUMBER"}, dream.Below: {"NUMBER"}, dream.StateIs: {"WORD"}, dream.Stale: {"WINDOW"},
+}
+
+// parseRule reads a rule as people write it: "price", "price eth", "relative_change eth 5% 10m", "crash=relative_drop eth 20% 1h".
+func parseRule(text string) (dream.Rule, error) {
+	wrong := func(format string, args ...any) (dream.Rule, error) {
+		return dream.Rule{}, fmt.Errorf("--rule %q: %w", text, fmt.Errorf(format, args...))
+	}
+	name, rest, named := strings.Cut(text, "=")
+	if !named || strings.ContainsAny(strings.TrimSpace(name), " \t") {
+		name, rest = "", text
+	}
+	words := strings.Fields(rest)
+	if len(words) == 0 {
+		return wrong("it is empty; name a preset, or a kind with its metric and numbers")
+	}
+	rule, preset := alarm.Preset(words[0])
+	shape, known := shapes[dream.RuleKind(words[0])]
+	switch {
+	case preset && len(words) > 2:
+		return wrong("the preset %s takes a metric at most", words[0])
+	case preset:
+		rule.Metric = metric(words)
+	case !known:
+		return wrong("%q is neither a preset (%s) nor a kind (%s)", words[0], strings.Join(presetNames(), ", "), strings.Join(kindNames(), ", "))
+	case len(words) != 2+len(shape):
+		return wrong("it must be %s METRIC %s", words[0], strings.Join(shape, " "))
+	default:
+		rule = dream.Rule{Kind: dream.RuleKind(words[0]), Metric: metric(words)}
+		rule.Name = nameOf(rule)
+		var faults []error
+		for i, what := range shape {
+			faults = append(faults, fill(&rule, what, words[2+i]))
+		}
+		if err := errors.Join(faults...); err != nil {
+			return wrong("%w", err)
+		}
+	}
+	if name = strings.TrimSpace(name); name != "" {
+		rule.Name = name
+	}
+	return rule, nil
+}
+
+func metric(words []string) string {
+	if len(words) < 2 || words[1] == "-" {
+		return ""
+	}
+	return words[1]
+}
+
+func fill(rule *dream.Rule, what, word string) (err error) {
+	switch what {
+	case "WORD":
+		rule.State = word
+	case "WINDOW":
+		if rule.Window, err = time.ParseDuration(word); err != nil {
+			return fmt.Errorf("window %q must be a duration, as in 10m or 1h", word)
+		}
+	default:
+		share, percent := strings.CutSuffix(word, "%")
+		if rule.Number, err = strconv.ParseFloat(share, 64); err != nil || percent && what != "SHARE" {
+			return fmt.Errorf("%s %q must be a number", strings.ToLower(what), word)
+		}
+		if percent {
+			rule.Number /= 100
+		}
+	}
+	return nil
+}
+
+// longestRuleName is what alarm.Validate allows.
+const longestRuleName = 32
+
+// nameOf is a name for a rule that was given none: its kind and metric, as far as a name may be written.
+func nameOf(r dream.Rule) string {
+	name := string(r.Kind)
+	if r.Metric != "" {
+		name += "-" + strings.Map(func(c rune) rune {
+			if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+				return c
+			}
+			return '_'
+		}, strings.ToLower(r.Metric))
+	}
+	return name[:min(len(name), longestRuleName)]
+}
+
+func presetNames() []string {
+	var names []string
+	for _, r := range alarm.Presets() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+func kindNames() []string {
+	names := make([]string, len(alarm.Kinds))
+	for i, k := range alarm.Kinds {
+		names[i] = string(k)
+	}
+	return names
+}
+
+// ruleText tells a rule as a person would.
+func ruleText(r dream.Rule, named bool) string {
+	what := r.Metric
+	if what == "" {
+		what = "it"
+	}
+	number := strconv.FormatFloat(r.Number, 'g', -1, 64)
+	share := strconv.FormatFloat(math.Round(r.Number*1e6)/1e4, 'g', -1, 64) + " %"
+	text := ""
+	switch r.Kind {
+	case dream.RiseFall:
+		text = fmt.Sprintf("%s moves by %s within %s", what, number, span(r.Window))
+	case dream.RelativeMove:
+		text = fmt.Sprintf("%s moves by %s within %s", what, share, span(r.Window))
+	case dream.RelativeDrop:
+		text = fmt.Sprintf("%s falls by %s within %s", what, share, span(r.Window))
+	case dream.Above, dream.Below:
+		text = fmt.Sprintf("%s is %s %s", what, r.Kind, number)
+	case dream.StateIs:
+		text = fmt.Sprintf("%s says %s", what, r.State)
+	case dream.Stale:
+		text = fmt.Sprintf("%s says nothing for %s", what, span(r.Window))
+	default:
+		text = string(r.Kind)
+	}
+	if named {
+		return r.Name + ": " + text
+	}
+	return text
+}
+
+// span writes a round length of time without the zeros that Go's own has: 10m, 1h.
+func span(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// parseReading reads what a feed says: a number, or a word, which is a state; with the name of its metric, when it has several.
+func parseReading(text string) (dream.Reading, error) {
+	name, value, named := strings.Cut(text, "=")
+	if !named {
+		name, value = "", text
+	}
+	r := dream.Reading{Metric: strings.TrimSpace(name)}
+	value = strings.TrimSpace(value)
+	if number, err := strconv.ParseFloat(value, 64); err == nil {
+		r.Number = &number
+	} else {
+		r.State = value
+	}
+	if err := alarm.Sane(r); err != nil {
+		return r, fmt.Errorf("reading %q: %w", text, err)
+	}
+	return r, nil
+}
