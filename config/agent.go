@@ -25,6 +25,9 @@ type Agent struct {
 	ResumeAfter   time.Duration `json:"resume_after"`
 	ResumeTTL     time.Duration `json:"resume_ttl"` // 0: a dream ends with its first interruption
 
+	Digest  string `json:"digest"`  // how much of dreams a client is told: off, header or message
+	Private bool   `json:"private"` // nothing of dreams is told to any client
+
 	Vitality circadian.Thresholds `json:"vitality"`
 }
 

@@ -17,7 +17,7 @@ func TestAnAgentsLifeHasItsDefaults(t *testing.T) {
 	require.Equal(t, config.Agent{
 		IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Jitter: 5 * time.Minute,
 		ClientTimeout: time.Minute, WakeLock: 5 * time.Second, AlarmHold: 5 * time.Minute, // Z10, S0
-		ResumeAfter: 5 * time.Minute, ResumeTTL: 8 * time.Hour, Vitality: circadian.DefaultThresholds,
+		ResumeAfter: 5 * time.Minute, ResumeTTL: 8 * time.Hour, Digest: "message", Vitality: circadian.DefaultThresholds,
 	}, c.Agent)
 	windows, quiet := c.Agent.Hours()
 	require.Empty(t, windows)

@@ -1,9 +1,12 @@
 package config
 
-import "github.com/seed-56a03226/oneiros/internal/circadian"
+import (
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+)
 
 func agentKnobs() []Knob {
-	return append(append(dreamingRows(), wakingRows()...), vitalityRows()...)
+	return append(append(append(dreamingRows(), wakingRows()...), tellingRows()...), vitalityRows()...)
 }
 
 func dreamingRows() []Knob {
@@ -53,6 +56,20 @@ func wakingRows() []Knob {
 		{
 			Key: "agent.resume_ttl", Sort: Span, Default: "8h", High: 30 * day,
 			Reason: "How long after an interruption a dream may go on: one night. What it gathered belongs to the day before; older residue has lost its context. At 0 a dream ends when it is woken.",
+		},
+	}
+}
+
+// tellingRows are what a client hears of dreams (W8).
+func tellingRows() []Knob {
+	return []Knob{
+		{
+			Key: "agent.digest", Sort: Choice, Default: journal.DigestMessage, Choices: journal.Digests,
+			Reason: "What whoever wakes an agent is told of its dreams: message, the significant insights since it was last awake, quoted as background and labelled \"dream, unverified\"; header, how many there are and not a word of them; off. Whoever knocks may ask for another.",
+		},
+		{
+			Key: "agent.private", Sort: YesNo, Default: false,
+			Reason: "Tell clients nothing of dreams, whatever they ask for. The journal stays readable for whoever runs the deployment.",
 		},
 	}
 }

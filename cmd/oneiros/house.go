@@ -44,7 +44,8 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: c, Now: time.Now}
 	h.shown = &console.House{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
-		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay, Close: store.Close,
+		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
+		Digest: c.Agent.Digest, Private: c.Agent.Private, Close: store.Close,
 	}
 	return h, nil
 }

@@ -46,9 +46,6 @@ type Waker interface {
 
 // waker opens the way to whoever is dreaming. It does not wait for Temporal.
 func (app *App) waker(ctx context.Context, h *House) (Waker, error) {
-	if app.Night.Waker == nil {
-		return nil, ErrNobody
-	}
 	w, err := app.Night.Waker(ctx, h)
 	if err != nil {
 		return nil, unanswered(err)
@@ -67,9 +64,6 @@ func unanswered(err error) error {
 
 // standing asks the store who holds an agent awake.
 func (app *App) standing(ctx context.Context, h *House, a dream.Agent) (presence.Standing, error) {
-	if h.Wakes == nil {
-		return presence.Standing{}, nil
-	}
 	s, err := h.Wakes.Standing(ctx, a.ID, app.Now().UTC())
 	if err != nil {
 		return s, fmt.Errorf("ask who holds %s awake: %w", a.Handle, err)
