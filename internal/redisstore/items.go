@@ -129,7 +129,7 @@ func (r row) packed() (string, error) {
 	return r.places + string(r.kind) + string(m) + "\n" + r.body, nil
 }
 
-// readRow reads a row; the marks only when they are asked for.
+// readKept reads a row; its marks only when they are asked for.
 func readKept(id, kept string, marked bool) (row, error) {
 	r := row{id: id}
 	number, rest, ok := strings.Cut(kept, " ")

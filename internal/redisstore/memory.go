@@ -24,6 +24,24 @@ var (
 // 1 GiB by default. One agent's vectors are always held whole while it is searched.
 func VectorMemory(bytes int64) Option { return func(s *settings) { s.vectors = bytes } }
 
+// Keys of memory, each of an agent (keys.go names those that presence shares):
+//
+//	items                     hash    id -> newest row (items.go)
+//	revisions                 hash    id, NUL, number -> older row
+//	by:<order>:<kind>:<state> zset    all of one score; members sort by their bytes: key, beginning of the text, id
+//	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
+//	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, that a session holds
+//	refers:<id>               set     ids of the items that name this one
+//	vectors:<space>           hash    id -> live (0 or 1), kind, newline, float32 numbers in little endian
+//	tides:<space>             zset    id by the tide of its newest change; 0 while it is only collected
+//	spaces                    hash    space -> numbers of a vector, of the spaces that are being collected
+//	events, announced         stream  <seq>-0 -> envelope, data; and the set of the events' ids
+//	notes:<dream>             hash    key -> value
+//
+// Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows. Of the
+// deployment: the hashes agents, handles, slots and feeds; done:<token>, what a step answered, for a minute; and the
+// channel events, where an agent's id says that it has new ones.
+
 // mind is what memory keeps in this process.
 type mind struct {
 	shelf   shelf

@@ -25,7 +25,7 @@ func TestEveryIndexFollowsFromTheRows(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := &historian{Rand: rand.New(rand.NewPCG(seed, 1)), s: hold1(t)}
+	h := &historian{Rand: rand.New(rand.NewPCG(seed, 1)), s: lone(t)}
 	for round := range 25 {
 		for range 12 {
 			h.live(t)
@@ -35,7 +35,7 @@ func TestEveryIndexFollowsFromTheRows(t *testing.T) {
 	require.Greater(t, h.done, 120, "most of it was refused, seed %d", seed)
 }
 
-func hold1(t *testing.T) *Store {
+func lone(t *testing.T) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), redis.Shared(t).URL, Prefix(redis.Prefix(t)))
 	require.NoError(t, err)
