@@ -282,3 +282,11 @@ func (r *room) cause(w chaos.Wakes, id string) presence.Cause {
 	require.FailNow(r.t, "not woken once", id)
 	return ""
 }
+
+// length is how many events a workflow's history has.
+func (r *room) length(id string) int {
+	r.t.Helper()
+	described, err := r.company.Client.DescribeWorkflowExecution(r.ctx, id, "")
+	require.NoError(r.t, err)
+	return int(described.GetWorkflowExecutionInfo().GetHistoryLength())
+}

@@ -1,0 +1,105 @@
+package waking_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// away is how long Temporal is away.
+func away() time.Duration {
+	if full {
+		return time.Minute
+	}
+	return 4 * time.Second
+}
+
+// back is how soon after Temporal's return every wake must be recorded: the promise of the deployment.
+const back = 15 * time.Second
+
+// Temporal stops answering, or dies, while agents dream; guests come all the while. Each is answered, and soon after its
+// return everything is recorded.
+func TestWhileTemporalIsAwayEveryKnockIsAnsweredAndRecordedAfterItsReturn(t *testing.T) {
+	t.Parallel()
+	for name, leave := range map[string]func(*room) (back func()){
+		"frozen": func(r *room) func() { r.server.Freeze(); return r.server.Thaw },
+		"killed": func(r *room) func() { r.server.Kill(); return r.server.Restart },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := furnish(t, furniture{own: true, token: 20 * time.Millisecond})
+			agents := make([]dream.Agent, 6)
+			for i := range agents {
+				agents[i] = r.hire()
+			}
+			for _, agent := range agents {
+				moment := r.await(provider.None, first(agent), dream.Onset, "induction")
+				r.begin(agent)
+				r.come(moment)
+			}
+			comeBack := leave(r)
+			wakes, took := knockAllTheWhile(r, agents)
+			comeBack()
+			ctx, cancel := context.WithTimeout(r.ctx, back)
+			defer cancel()
+			for i, w := range wakes {
+				awoken, err := r.company.Starter.Recorded(ctx, w.Agent, w.Epoch)
+				require.NoError(t, err, "within %s of its return", back)
+				require.Equal(t, workflows.Awake, awoken.State)
+				require.Equal(t, first(agents[i]), awoken.Dream)
+			}
+			slices.Sort(took)
+			t.Logf("away for %s: %d knocks, p50 %s, p99 %s, max %s", away(), len(took), took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+			for _, agent := range agents {
+				r.until(func() bool { return r.night(agent, first(agent)).Resumable() }, "%s is never put down", first(agent))
+				r.leave(agent)
+				r.resume(agent)
+			}
+			for _, agent := range agents {
+				r.ends(first(agent), dream.Completed)
+			}
+			r.sound(len(agents))
+		})
+	}
+}
+
+// knockAllTheWhile lets guests come and go until the time is over, and tells the wake of each agent.
+func knockAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.Duration) {
+	r.t.Helper()
+	wakes := make([]starter.Woken, len(agents))
+	took := make([][]time.Duration, len(agents))
+	over, tick := time.After(away()), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for turn := 0; ; turn++ {
+		var all sync.WaitGroup
+		for i, agent := range agents {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(r.ctx, answered)
+				defer cancel()
+				w, err := r.company.Starter.Wake(ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+				if err != nil || w.Raised != (turn == 0) || w.Degraded != "" {
+					r.t.Errorf("knock %d at %s: %+v, %v", turn, agent.Handle, w, err)
+				}
+				if turn == 0 {
+					wakes[i] = w
+				}
+				took[i] = append(took[i], w.Took)
+			})
+		}
+		all.Wait()
+		select {
+		case <-tick.C:
+		case <-over:
+			return wakes, slices.Concat(took...)
+		}
+	}
+}
