@@ -308,8 +308,11 @@ func (a *life) over(ctx workflow.Context, ended Ended) {
 		a.dream = nil
 	}
 	a.state.Dream = nil
-	if a.state.State == Dreaming {
+	switch a.state.State {
+	case Dreaming:
 		a.state.State = Sleeping
+	case Awake: // it had not waited for this dream: look again who is there
+		a.state.Until = workflow.Now(ctx)
 	}
 	a.state.LastDream = workflow.Now(ctx)
 }

@@ -103,11 +103,7 @@ func (a *life) record(ctx workflow.Context, w Wake) {
 	case presence.Knock:
 	}
 	a.changed = true
-	if hold := w.Hold; hold > 0 {
-		a.state.Until = now.Add(hold)
-	} else {
-		a.state.Until = now.Add(a.visits())
-	}
+	a.state.Until = now.Add(max(time.Second, a.state.Settings.WakeLock)) // then the store tells how long; whoever came may have left
 	state, err := circadian.Step(circadian.State(a.state.State), event)
 	if err != nil || string(state) == a.state.State {
 		return

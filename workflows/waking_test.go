@@ -46,6 +46,7 @@ func newTown(t *testing.T) *town {
 	deed("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.Wake, error) {
 		w.epoch++
 		r.Wake.Epoch = w.epoch
+		w.until = r.Now.Add(max(time.Minute, r.Wake.Hold))
 		if r.Wake.Cause == "" {
 			r.Wake.Cause = presence.Operator
 		}
@@ -258,7 +259,7 @@ func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
 			require.NotNil(t, l.Broken)
 			require.Equal(t, signal == SignalAlarm, l.Wake.Cause == presence.Alarm)
 			if signal == SignalAlarm {
-				require.Equal(t, 10*time.Minute, l.Until.Sub(l.Since))
+				require.Equal(t, 10*time.Minute, l.Until.Sub(l.Since).Round(time.Second))
 				require.Equal(t, 1, l.Alarms)
 			}
 		})
@@ -277,7 +278,10 @@ func TestAnAlarmLeavesASleeperAsleepAndIsNoted(t *testing.T) {
 func TestALifeLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.at(time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now().Add(time.Minute)
+		w.knock(Wake{Epoch: 1}, func(Awoken, error) {})
+	})
 	w.at(90*time.Second, func() { w.epoch, w.until = 2, w.env.Now().Add(30*time.Minute) })
 	var l Life
 	w.at(5*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })

@@ -1,0 +1,253 @@
+package histories_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// resting are the settings under which nothing begins by itself.
+func resting(p *stage.Play) {
+	p.Settings = workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, AlarmHold: time.Second, ResumeAfter: 24 * time.Hour}
+	p.ResumeTTL = time.Hour
+}
+
+// reaches waits until a dream is in a phase and a call of it is under way.
+func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
+	s.t.Helper()
+	opens := map[dream.Phase]string{dream.Onset: event.OnsetStarted{}.EventType(), dream.Return: event.HypnopompicStarted{}.EventType()}
+	require.Eventually(s.t, func() bool {
+		events, err := s.company.Store.Events(s.ctx, agent.ID, 0, 0)
+		require.NoError(s.t, err)
+		for _, e := range events {
+			var started event.PhaseStarted
+			if e.Type == opens[phase] || e.Type == started.EventType() && json.Unmarshal(e.Data, &started) == nil && started.Phase == phase {
+				calls := s.till.Till.Calls()
+				return len(calls) > 0 && calls[len(calls)-1].Open && calls[len(calls)-1].Completion > 5
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond)
+}
+
+// knock wakes the agent and waits until its life has recorded it.
+func (s *scene) knock(agent dream.Agent) starter.Woken {
+	s.t.Helper()
+	woken, err := s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	require.NoError(s.t, err)
+	_, err = s.company.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
+	require.NoError(s.t, err)
+	return woken
+}
+
+// goesOn lets the guest leave and the dream go on.
+func (s *scene) goesOn(agent dream.Agent) {
+	s.t.Helper()
+	require.NoError(s.t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
+	require.Eventually(s.t, func() bool {
+		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		return err == nil
+	}, time.Minute, 5*time.Millisecond)
+}
+
+func (s *scene) ends(id string, want dream.Outcome, name string) workflows.Result {
+	s.t.Helper()
+	result, err := s.company.Result(s.ctx, id)
+	require.NoError(s.t, err)
+	require.Equal(s.t, want, result.Outcome, result.Reason)
+	s.save(id, name)
+	return result
+}
+
+func TestRecordNightsWokenInEachPhase(t *testing.T) {
+	t.Parallel()
+	for i, phase := range dream.Phases {
+		t.Run(string(phase), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, provider.Options{Seed: uint64(20 + i), Each: 4 * time.Millisecond}, resting).work()
+			agent := s.hire("recorded-woken-" + string(phase))
+			begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+			require.NoError(t, err)
+			s.reaches(agent, phase)
+			require.Equal(t, begun.Dream, s.knock(agent).Dream)
+			s.goesOn(agent)
+			s.ends(begun.Dream, dream.Completed, "dream-woken-in-"+string(phase)+"-and-resumed")
+			if phase == dream.Onset {
+				s.save(workflows.AgentID(agent.Handle), "agent-woken-and-asleep-again")
+			}
+		})
+	}
+}
+
+func TestRecordANightWokenTwice(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 30, Each: 4 * time.Millisecond}, resting).work()
+	agent := s.hire("recorded-twice")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	for _, phase := range []dream.Phase{dream.Onset, dream.REM} {
+		s.reaches(agent, phase)
+		s.knock(agent)
+		s.goesOn(agent)
+	}
+	s.ends(begun.Dream, dream.Completed, "dream-woken-twice")
+}
+
+func TestRecordANightThatMayNotGoOn(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 31, Each: 4 * time.Millisecond}, func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
+	agent := s.hire("recorded-final")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.NREM)
+	s.knock(agent)
+	s.ends(begun.Dream, dream.Interrupted, "dream-interrupted-for-good")
+}
+
+func TestRecordANightThatNobodyResumed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, func(p *stage.Play) { resting(p); p.ResumeTTL = 2 * time.Second }).work()
+	agent := s.hire("recorded-left")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.Onset)
+	s.knock(agent)
+	s.ends(begun.Dream, dream.Interrupted, "dream-interrupted-time-ran-out")
+}
+
+func TestRecordANightThatGaveWay(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 33, Each: 4 * time.Millisecond}, resting).work()
+	agent := s.hire("recorded-gave-way")
+	first, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.REM)
+	s.knock(agent)
+	require.NoError(t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
+	var second workflows.Begun
+	require.Eventually(t, func() bool {
+		second, err = s.company.Starter.Begin(s.ctx, s.wish(agent))
+		return err == nil
+	}, time.Minute, 20*time.Millisecond)
+	s.ends(first.Dream, dream.Interrupted, "dream-interrupted-gave-way")
+	require.NoError(t, s.company.Starter.Cancel(s.ctx, second.Dream))
+	_, err = s.company.Result(s.ctx, second.Dream)
+	require.NoError(t, err)
+	s.save(workflows.AgentID(agent.Handle), "agent-let-a-dream-go")
+}
+
+func TestRecordAnAlarmInTheOnset(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 34, Each: 4 * time.Millisecond}, resting).work()
+	agent := s.hire("recorded-alarm")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.Onset)
+	require.NoError(t, s.company.Starter.Alarm(s.ctx, agent.ID, "harbour/price"))
+	require.Eventually(t, func() bool {
+		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		return err == nil
+	}, time.Minute, 50*time.Millisecond)
+	s.ends(begun.Dream, dream.Completed, "dream-alarm-in-the-onset")
+	s.save(workflows.AgentID(agent.Handle), "agent-alarmed")
+}
+
+func TestRecordASignalWithNothingInIt(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"dream", "agent"} {
+		t.Run(to, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, provider.Options{Seed: 35, Each: 4 * time.Millisecond}, func(p *stage.Play) { resting(p); p.ResumeTTL = 0 }).work()
+			agent := s.hire("recorded-signal-" + to)
+			begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+			require.NoError(t, err)
+			s.reaches(agent, dream.Onset)
+			target := begun.Dream
+			if to == "agent" {
+				target = workflows.AgentID(agent.Handle)
+			}
+			require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, target, "", workflows.SignalWake, nil))
+			s.ends(begun.Dream, dream.Interrupted, "dream-woken-by-a-signal-to-the-"+to)
+		})
+	}
+}
+
+func TestRecordANightCanceledWhileItWaits(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 36, Each: 4 * time.Millisecond}, resting).work()
+	agent := s.hire("recorded-waits")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.Integration)
+	s.knock(agent)
+	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
+	s.ends(begun.Dream, dream.Canceled, "dream-canceled-while-it-waited")
+}
+
+// Two workers: one does the deed and is frozen, so that its call is left behind; the other carries the story on.
+func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 37, Each: 20 * time.Millisecond, AtLeast: 500}, func(p *stage.Play) { resting(p); p.ResumeTTL = 0 })
+	frozen, err := stage.Send(s.company.Play)
+	require.NoError(t, err)
+	t.Cleanup(frozen.Kill)
+	agent := s.hire("recorded-forced")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.Onset)
+	frozen.Freeze()
+	s.work()
+	woken, err := s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	require.NoError(t, err)
+	_, err = s.company.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
+	require.NoError(t, err)
+	s.ends(begun.Dream, dream.Interrupted, "dream-forced-to-stop")
+	forced := false
+	history := s.company.Client.GetWorkflowHistory(s.ctx, begun.Dream, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for history.HasNext() {
+		e, err := history.Next()
+		require.NoError(t, err)
+		forced = forced || e.GetTimerStartedEventAttributes() != nil
+	}
+	require.True(t, forced, "the cooperative time was waited for")
+}
+
+func TestRecordAWokenNightWhoseWorkerWasKilled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 38, Each: 4 * time.Millisecond}, resting)
+	actor, err := stage.Send(s.company.Play)
+	require.NoError(t, err)
+	agent := s.hire("recorded-crash")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	s.reaches(agent, dream.Onset)
+	_, err = s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	require.NoError(t, err)
+	actor.Kill()
+	s.work()
+	s.goesOn(agent)
+	s.ends(begun.Dream, dream.Completed, "dream-woken-and-its-worker-killed")
+}
+
+var wakes = func() []string {
+	names := []string{
+		"dream-woken-twice", "dream-interrupted-for-good", "dream-interrupted-time-ran-out", "dream-interrupted-gave-way", "dream-alarm-in-the-onset",
+		"dream-woken-by-a-signal-to-the-dream", "dream-woken-by-a-signal-to-the-agent", "dream-canceled-while-it-waited", "dream-forced-to-stop",
+		"dream-woken-and-its-worker-killed", "agent-woken-and-asleep-again", "agent-let-a-dream-go", "agent-alarmed",
+	}
+	for _, phase := range dream.Phases {
+		names = append(names, fmt.Sprintf("dream-woken-in-%s-and-resumed", phase))
+	}
+	return names
+}()
