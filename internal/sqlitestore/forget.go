@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
@@ -162,24 +163,44 @@ func scrubBody(kind dream.Kind, body []byte, gone map[string]bool) (string, bool
 	return string(rest), err == nil, err
 }
 
+// A reader of an older state is waited for in short turns, between which others may write: nobody who knocks waits longer.
+const emptyTurn = 50 * time.Millisecond
+
 // emptyLog moves the log into the file and cuts it to nothing.
 func (s *Store) emptyLog(ctx context.Context) error {
 	if s.private {
 		return nil
 	}
-	return s.peek(ctx, func(d deal) error {
-		var held, pages, moved int64
-		if _, err := d.one("PRAGMA wal_checkpoint(TRUNCATE)", nil, &held, &pages, &moved); err != nil {
-			if busy(err) {
-				return errHeld
-			}
+	for waited := time.Duration(0); ; waited += 2 * emptyTurn {
+		err := s.peek(ctx, func(d deal) error { return d.emptyLog(min(emptyTurn, s.set.busy), s.set.busy) })
+		if !errors.Is(err, errHeld) || waited+2*emptyTurn > s.set.busy {
 			return err
 		}
-		if held != 0 {
-			return errHeld
+		pause := time.NewTimer(emptyTurn)
+		select {
+		case <-pause.C:
+		case <-s.closed:
+			pause.Stop()
+			return err
 		}
-		return nil
-	})
+	}
+}
+
+// emptyLog waits as long as turn says for readers, and leaves the line as patient as it was.
+func (d deal) emptyLog(turn, after time.Duration) error {
+	patient := func(wait time.Duration) error {
+		_, err := d.conn.ExecContext(d.ctx, fmt.Sprint("PRAGMA busy_timeout = ", wait.Milliseconds()))
+		return err
+	}
+	if err := patient(turn); err != nil {
+		return err
+	}
+	var held, pages, moved int64
+	_, err := d.one("PRAGMA wal_checkpoint(TRUNCATE)", nil, &held, &pages, &moved)
+	if busy(err) || err == nil && held != 0 {
+		err = errHeld
+	}
+	return errors.Join(err, patient(after))
 }
 
 // Forgettings counts how often something of the agent was forgotten.

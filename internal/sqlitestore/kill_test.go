@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
@@ -41,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// writeUntilKilled remembers, reserves and settles from three goroutines, and prints a line after each deed that the store
+// writeUntilKilled remembers, reserves, settles and wakes from three goroutines, and prints a line after each deed that the store
 // said was done.
 func writeUntilKilled(ctx context.Context, path, name string) error {
 	s, err := sqlitestore.Open(ctx, path)
@@ -88,6 +90,10 @@ func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(st
 		return err
 	}
 	say("settled %s", id)
+	if _, err := s.Arrive(ctx, presence.Visit{Agent: id, Client: "web", Cause: presence.Knock, Now: dawn, For: time.Minute}); err != nil {
+		return err
+	}
+	say("woken %s", id)
 	return nil
 }
 
@@ -183,6 +189,13 @@ func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 			require.NoError(t, err)
 			require.True(t, found)
 			require.Equal(t, id, string(answer))
+		case "woken":
+			epoch, err := s.Epoch(t.Context(), id)
+			require.NoError(t, err)
+			require.EqualValues(t, 1, epoch)
+			st, err := s.Standing(t.Context(), id, dawn)
+			require.NoError(t, err)
+			require.Len(t, st.Leases, 1)
 		}
 	}
 }

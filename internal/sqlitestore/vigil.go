@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"database/sql"
 	"encoding/json"
 	"math"
 	"time"
@@ -61,9 +62,13 @@ func (d deal) setVigil(agent string, v vigil) error {
 
 // until is when the last lease and the lock end.
 func (d deal) until(agent string, v vigil) (time.Time, error) {
-	latest := int64(math.MinInt64)
-	_, err := d.one("SELECT coalesce(max(until), ?) FROM leases WHERE agent = ?", []any{latest, agent}, &latest)
-	return later(v.lock, moment(latest)), err
+	var latest sql.NullInt64
+	var n int // counted only because SQLite plans a lone max anew at every call
+	_, err := d.one("SELECT max(until), count(*) FROM leases WHERE agent = ?", []any{agent}, &latest, &n)
+	if err != nil || !latest.Valid {
+		return v.lock, err
+	}
+	return later(v.lock, moment(latest.Int64)), nil
 }
 
 func (d deal) leases(agent string, now time.Time) ([]presence.Lease, error) {

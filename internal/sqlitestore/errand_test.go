@@ -1,0 +1,188 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+func TestTheUrgentGoFirstButNotForEver(t *testing.T) {
+	t.Parallel()
+	var w lane
+	var order []string
+	queue := func(n int) (turns []chan *line) {
+		for range n {
+			turns = append(turns, make(chan *line, 1))
+		}
+		return turns
+	}
+	w.urgent, w.plain = queue(2*patience+1), queue(3)
+	urgent, plain := append([]chan *line{}, w.urgent...), append([]chan *line{}, w.plain...)
+	for l := (&line{}); w.free == nil; {
+		w.give(l)
+		for name, turns := range map[string][]chan *line{"u": urgent, "p": plain} {
+			for _, turn := range turns {
+				select {
+				case <-turn:
+					order = append(order, name)
+				default:
+				}
+			}
+		}
+	}
+	require.Equal(t, "uuuuuuuup"+"uuuuuuuup"+"up", join(order))
+}
+
+func join(letters []string) (word string) {
+	for _, l := range letters {
+		word += l
+	}
+	return word
+}
+
+func TestWhoGivesUpHisTurnTakesNobodyElses(t *testing.T) {
+	t.Parallel()
+	var w lane
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := w.take(ended, nil, true)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, w.urgent)
+	turn, l := make(chan *line, 1), &line{}
+	turn <- l // came in the moment it was given up
+	w.leave(&w.plain, turn)
+	got, err := w.take(t.Context(), nil, false)
+	require.NoError(t, err)
+	require.Same(t, l, got)
+}
+
+// errandOn opens a store whose writing connection is held, so that errands gather.
+func errandOn(t *testing.T) (s *Store, letGo func()) {
+	t.Helper()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	l, err := s.writer.take(t.Context(), s.closed, true)
+	require.NoError(t, err)
+	return s, func() { s.writer.give(l) }
+}
+
+func (s *Store) send(t *testing.T, do func(deal) error) *errand {
+	t.Helper()
+	e := &errand{do: do, done: make(chan struct{})}
+	require.True(t, s.errands.add(e, s.closed, s.serve))
+	return e
+}
+
+func TestAnErrandThatFailsUndoesNothingOfTheOthers(t *testing.T) {
+	t.Parallel()
+	s, letGo := errandOn(t)
+	fault := errors.New("refused")
+	number := func(fail func()) func(deal) error {
+		return func(d deal) error {
+			l, err := d.life("a")
+			if err != nil {
+				return err
+			}
+			l.dreams++
+			if err := d.setLife("a", l); err != nil || fail == nil {
+				return err
+			}
+			fail()
+			return fault
+		}
+	}
+	var good, bad, wild []*errand
+	for range together { // more than one transaction takes
+		good = append(good, s.send(t, number(nil)))
+		bad = append(bad, s.send(t, number(func() {})))
+		wild = append(wild, s.send(t, number(func() { panic("a defect in it") })))
+	}
+	letGo()
+	for i := range good {
+		<-good[i].done
+		require.NoError(t, good[i].err)
+		<-bad[i].done
+		require.ErrorIs(t, bad[i].err, fault)
+		<-wild[i].done
+		require.ErrorContains(t, wild[i].err, "a defect in it")
+	}
+	n, err := s.NextDream(t.Context(), "a")
+	require.NoError(t, err)
+	require.EqualValues(t, together+1, n)
+	alone := s.send(t, number(func() { panic("a defect in it") }))
+	<-alone.done
+	require.ErrorContains(t, alone.err, "a defect in it")
+	n, err = s.NextDream(t.Context(), "a")
+	require.NoError(t, err)
+	require.EqualValues(t, together+2, n)
+}
+
+func TestAnErrandGivenUpIsNotDone(t *testing.T) {
+	t.Parallel()
+	s, letGo := errandOn(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	answer := make(chan error)
+	go func() {
+		_, err := s.Arrive(ctx, presence.Visit{Agent: "a", Client: "web", Cause: presence.Knock, Now: time.Unix(1, 0), For: time.Minute})
+		answer <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-answer, context.Canceled)
+	letGo()
+	_, err := s.Depart(t.Context(), "b", "web", time.Unix(1, 0), 0) // behind it in the queue
+	require.NoError(t, err)
+	epoch, err := s.Epoch(t.Context(), "a")
+	require.NoError(t, err)
+	require.Zero(t, epoch)
+}
+
+func TestErrandsOfAStoreThatClosesAreRefused(t *testing.T) {
+	t.Parallel()
+	s, letGo := errandOn(t)
+	e := s.send(t, func(deal) error { return nil })
+	closed := make(chan error)
+	go func() { closed <- s.Close() }()
+	<-e.done
+	require.ErrorIs(t, e.err, ErrClosed)
+	letGo()
+	require.NoError(t, <-closed)
+	require.ErrorIs(t, s.hurry(t.Context(), func(deal) error { return nil }), ErrClosed)
+}
+
+func TestAKnockWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s, err := Open(t.Context(), path, Busy(time.Hour))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	other, err := Open(t.Context(), path, Busy(time.Millisecond))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, other.Close()) }()
+	visit := presence.Visit{Agent: "a", Client: "web", Cause: presence.Knock, Now: time.Unix(1, 0), For: time.Minute}
+	require.NoError(t, other.write(t.Context(), func(deal) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := s.Arrive(ctx, visit)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		return nil
+	}))
+	require.NoError(t, s.write(t.Context(), func(deal) error {
+		_, err := other.Arrive(t.Context(), visit)
+		require.ErrorContains(t, err, "another writer")
+		return nil
+	}))
+	a, err := other.Arrive(t.Context(), visit)
+	require.NoError(t, err)
+	require.True(t, a.Raised)
+	require.EqualValues(t, 1, a.Epoch)
+	_, err = s.TakeSlot(t.Context(), "a", memory.Slot{Fence: memory.Fence{Dream: "d"}, Since: visit.Now}, memory.Fence{})
+	require.ErrorIs(t, err, memory.ErrAwake)
+}
