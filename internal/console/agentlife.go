@@ -201,9 +201,6 @@ func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) 
 	} else if err := remembered(ctx, h, a, &past); err != nil {
 		return nextDream{}, err
 	}
-	if until := l.Standing.Until(); until.After(now) { // idleness counts from when nobody holds it awake any more
-		past.Active = until
-	}
 	if l.Interrupted != nil {
 		past.Expires = l.Interrupted.Until
 	}
@@ -216,14 +213,18 @@ func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) 
 	rhythm := circadian.Rhythm{
 		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter, Jitter: circadian.Jitter(a.ID, dreams, s.Jitter),
 	}
-	due := rhythm.Begin(now, past, location(a.Zone), windows, quiet)
+	earliest := now
+	if until := l.Standing.Until(); until.After(now) {
+		earliest = until
+	}
+	due := rhythm.Begin(earliest, past, location(a.Zone), windows, quiet)
 	next.Resume = due.Resume
 	if l.State == workflows.Dreaming || !due.Resume && !(a.Auto || s.Auto) || due.At.IsZero() {
 		return next, nil
 	}
 	at := due.At.UTC()
-	if at.Before(now) {
-		at = now.UTC()
+	if at.Before(earliest) {
+		at = earliest.UTC()
 	}
 	next.At = &at
 	return next, nil

@@ -47,7 +47,7 @@ func TestATerminalShowsWhereTheDreamWasWoken(t *testing.T) {
 	d.terminal = true
 	require.Equal(t, console.Unreachable, d.run(80, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), "|✶‖- ONSET")
-	require.Contains(t, d.out.String(), "by a knock in onset (deep), resumable to 14:00")
+	require.Contains(t, d.out.String(), "by a knock in onset (deep), resumable to 14:00; 9.4 ms:…\n06:00:00  awake", "what woke it stays while the dream waits")
 }
 
 func TestADreamThatNobodyMayResumeIsOver(t *testing.T) {

@@ -132,6 +132,7 @@ func (d *desk) interrupt(until time.Time) *dream.Night {
 		tell(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000}),
 		tell(2, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
 		tell(3, event.DreamInterrupted{Cause: "knock", Epoch: 3, Sitting: 1, Phase: dream.Onset, Cycle: 1, Receipt: .62, Stop: 1.1, Preserve: 1.44, Switch: 6.2, Partials: 2, Until: until}),
+		event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "knock", Dream: id}),
 	}})
 	require.NoError(d, err)
 	return n

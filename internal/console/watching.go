@@ -203,7 +203,8 @@ type view struct {
 	told   []event.Event // of the dream, for the marks of its sittings
 	begun  bool
 	last   string
-	lines  int // drawn and still on the screen
+	life   string // the latest of the agent's life, beneath, while the dream waits
+	lines  int    // drawn and still on the screen
 }
 
 // concerns says whether an event is the dream's own, or one of its agent's life while the dream is open.
@@ -242,7 +243,15 @@ func (v *view) tell(e event.Event) error {
 	if !v.app.Terminal {
 		fmt.Fprintln(v.app.Out, strings.TrimRight(line, "\n"))
 	}
-	v.last = strings.TrimRight(line, "\n")
+	line = strings.TrimRight(line, "\n")
+	switch e.Type {
+	case event.AgentAwake{}.EventType(), event.AgentAsleep{}.EventType(), event.AlarmRaised{}.EventType():
+		v.life = line
+	case event.DreamResumed{}.EventType():
+		v.last, v.life = line, ""
+	default:
+		v.last = line
+	}
 	return nil
 }
 
@@ -258,6 +267,9 @@ func (v *view) draw() {
 		}
 	}
 	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.told)...), "\n") + "\n" + v.last + "\n"
+	if v.life != "" {
+		text += v.life + "\n"
+	}
 	fmt.Fprint(v.app.Out, v.erase()+text)
 	v.lines = strings.Count(text, "\n")
 }
