@@ -109,6 +109,8 @@ type PauseResult struct {
 	Until time.Time     `json:"until,omitzero"` // zero: it cannot be resumed
 	Left  budget.Micros `json:"left"`           // what every cap still allows
 	Spent budget.Micros `json:"spent"`
+
+	Tallies []dream.Tally `json:"tallies,omitempty"` // of the phases, by the ledger
 }
 
 // Pause books a sitting that was woken: it judges what the interrupted calls had said, keeps it in the journal or erases
@@ -131,7 +133,7 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 		return result, tell(err)
 	}
 	if night.Outcome == dream.Interrupted && night.Sittings == r.Number {
-		result.Until, result.Spent = night.Until, night.Spent
+		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
 		return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
 	}
 	judged, err := b.weigh(ctx, r.Sitting, r.Number, b.now(r.Sitting))
@@ -207,7 +209,7 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	if last.Dream == r.Dream {
 		night.After = last.Affect
 	}
-	result.Spent = night.Spent
+	result.Spent, result.Tallies = night.Spent, night.Phases
 
 	times := r.times(result.Wake, now)
 	told := event.DreamInterrupted{

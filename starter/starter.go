@@ -135,10 +135,16 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.
 		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, unanswered(err):
 		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", order.Dream, ErrUnreachable, answerWithin)
 	}
 	return begun, fmt.Errorf("begin %s: %w", order.Dream, err)
+}
+
+// unanswered says that the server gave up waiting for a worker before we did.
+func unanswered(err error) bool {
+	var late *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	return errors.As(err, &late)
 }
 
 func (s *Starter) life(agent dream.Agent) client.WithStartWorkflowOperation {

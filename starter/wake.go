@@ -241,7 +241,7 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, er
 		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, unanswered(err):
 		return begun, fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable, answerWithin)
 	}
 	return begun, fmt.Errorf("resume the dream of %s: %w", a.Handle, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 // Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome (Z7); it fails
@@ -48,6 +49,7 @@ type night struct {
 
 	broken []string          // phases whose every call failed
 	open   *phase            // the phase under way
+	breaks []screen.Break    // where it was woken
 	marks  []activities.Mark // not announced yet
 	marked []int             // the tallies they belong to
 }

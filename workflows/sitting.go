@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 // cooperative is how long a woken call may take to stop by itself; then the dream goes on without what it had said (W2).
@@ -221,6 +222,16 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 		return err
 	}
 	n.sitting.over = true
+	stood := screen.Break{Phase: n.state.Phase, Open: true}
+	for _, t := range paused.Tallies {
+		if t.Phase == stood.Phase {
+			stood.Calls = t.Calls
+		}
+	}
+	if len(paused.Tallies) == len(n.state.Tallies) {
+		n.state.Tallies = paused.Tallies
+	}
+	n.breaks = append(n.breaks, stood)
 	n.state.Outcome, n.state.Until, n.state.Epoch, n.state.Spent = dream.Interrupted, paused.Until, paused.Wake.Epoch, paused.Spent
 	n.state.Reason = string(paused.Wake.Cause)
 	n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
@@ -276,6 +287,7 @@ func (n *night) resume(ctx workflow.Context, until time.Time) error {
 		default:
 			n.sit(ctx, n.sitting.number+1, lain.Epoch)
 			n.state.Outcome, n.state.Reason, n.state.Until = dream.Dreaming, "", time.Time{}
+			n.breaks[len(n.breaks)-1].Open = false
 			n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet("resumed"))
 			n.show(ctx)
 			return nil
