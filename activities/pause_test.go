@@ -1,0 +1,227 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// telling is a partial that scores .2 for its length and .2 for its end; drawn and affect add to it.
+var telling = strings.Repeat("the tide went out over glass and nobody was there to count it, ", 4) + "so the keeper slept."
+
+// woken lays a dream down, lets a call be cut with these words, and wakes the agent.
+func (r *rig) woken(n int, ttl time.Duration, words ...string) (Sitting, PauseRequest) {
+	r.t.Helper()
+	ctx := context.Background()
+	o := r.order(n, tonight)
+	o.ResumeTTL = ttl
+	s := r.lie(o)
+	for i, text := range words {
+		body, err := json.Marshal(snapshot{Step: string(rune('a' + i)), Phase: dream.Onset, Partial: text, Drawn: 2, Began: tonight, Stopped: tonight.Add(time.Second)})
+		require.NoError(r.t, err)
+		_, err = r.store.PutNote(ctx, "a", s.fence(), memory.LateNote+string(rune('a'+i)), body)
+		require.NoError(r.t, err)
+	}
+	_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute, Lock: time.Second})
+	require.NoError(r.t, err)
+	return s, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, TTL: ttl, Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}}}
+}
+
+func (r *rig) told(kind string, into any) int {
+	r.t.Helper()
+	all, err := r.store.Events(context.Background(), "a", 0, 0)
+	require.NoError(r.t, err)
+	n := 0
+	for _, e := range all {
+		if e.Type == kind {
+			require.NoError(r.t, json.Unmarshal(e.Data, into))
+			n++
+		}
+	}
+	return n
+}
+
+func (r *rig) journals() []*dream.Journal {
+	items, err := r.store.Find(context.Background(), memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindJournal}})
+	require.NoError(r.t, err)
+	return memory.As[*dream.Journal](items)
+}
+
+// W4, W5: the most significant partial becomes the one entry of the wake, what is less is erased, and twice is once.
+func TestASittingIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	s, request := r.woken(1, time.Hour, "nothing much", telling, telling+" And then again, differently, to the end.")
+	at := tonight
+	request.Cuts = []Cut{{At: at, Raised: at.Add(2 * time.Millisecond), Heard: at.Add(3 * time.Millisecond), Stopped: at.Add(5 * time.Millisecond), Saved: at.Add(9 * time.Millisecond)}}
+	for range 2 {
+		paused, err := r.bed().Pause(ctx, request)
+		require.NoError(t, err)
+		require.Equal(t, presence.Knock, paused.Wake.Cause)
+		require.Equal(t, int64(1), paused.Wake.Epoch)
+		require.NotZero(t, paused.Until)
+	}
+	var told event.DreamInterrupted
+	require.Equal(t, 1, r.told(told.EventType(), &told))
+	require.Equal(t, 3, told.Partials)
+	require.Equal(t, []float64{2, 3, 4}, []float64{told.Receipt, told.Stop, told.Preserve})
+	entries := r.journals()
+	require.Len(t, entries, 1)
+	require.Equal(t, told.Journal, entries[0].ID)
+	require.Contains(t, entries[0].Content, "differently")
+	require.True(t, entries[0].Interrupted)
+	require.Equal(t, 3*time.Millisecond, entries[0].Wake.Stop)
+	require.InDelta(t, told.Significance, entries[0].Significance, 1e-9)
+	notes, err := r.store.Notes(ctx, "a", s.Dream, memory.LateNote)
+	require.NoError(t, err)
+	require.Empty(t, notes, "a partial lives until it is judged")
+	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	require.NoError(t, err)
+	require.True(t, night.Resumable())
+	slots, err := r.store.Slots(ctx)
+	require.NoError(t, err)
+	require.Empty(t, slots)
+	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Fence: s.fence(), Events: nil})
+	require.ErrorIs(t, err, memory.ErrFenced)
+}
+
+func TestAnInsignificantPartialIsErased(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, request := r.woken(1, time.Hour, "mm")
+	_, err := r.bed().Pause(context.Background(), request)
+	require.NoError(t, err)
+	require.Empty(t, r.journals())
+	var told event.DreamInterrupted
+	require.Equal(t, 1, r.told(told.EventType(), &told))
+	require.Empty(t, told.Journal)
+	require.Equal(t, 1, told.Partials)
+}
+
+// A signal of any Temporal client names no epoch: booking the sitting raises it.
+func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	o := r.order(1, tonight)
+	o.ResumeTTL = time.Hour
+	s := r.lie(o)
+	paused, err := r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, TTL: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, presence.Operator, paused.Wake.Cause)
+	require.Equal(t, int64(1), paused.Wake.Epoch)
+	standing, err := r.store.Standing(ctx, "a", time.Now())
+	require.NoError(t, err)
+	require.Len(t, standing.Leases, 1)
+}
+
+func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	s, request := r.woken(1, time.Hour)
+	_, err := r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	o := r.order(1, tonight)
+	o.ResumeTTL = time.Hour
+	again := LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Sitting: 2, Now: time.Now(), Phase: dream.NREM}
+	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: time.Now(), For: time.Hour})
+	require.NoError(t, err)
+	lain, err := r.bed().LieDown(ctx, again)
+	require.NoError(t, err)
+	require.True(t, lain.Awake, "somebody is connected")
+	_, err = r.store.Dismiss(ctx, "a", time.Now())
+	require.NoError(t, err)
+	again.Now = time.Now()
+	for range 2 {
+		lain, err = r.bed().LieDown(ctx, again)
+		require.NoError(t, err)
+		require.Empty(t, lain.Refused, lain.Reason)
+	}
+	standing, err := r.store.Standing(ctx, "a", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, standing.Epoch, lain.Epoch)
+	var told event.DreamResumed
+	require.Equal(t, 1, r.told(told.EventType(), &told))
+	require.Equal(t, event.DreamResumed{Sitting: 2, Phase: dream.NREM, Left: told.Left}, told)
+	night, err := memory.One[*dream.Night](ctx, r.store, "a", o.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Dreaming, night.Outcome)
+	require.Equal(t, 2, night.Sittings)
+}
+
+func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	_, request := r.woken(1, time.Hour)
+	o := r.order(1, tonight)
+	c := call{order: o, phase: dream.Onset, limit: o.Budget, step: "all"}
+	charge := c.charge(c.key())
+	_, err := r.ports.Purse.Ledger.Reserve(ctx, purse.Ask{
+		Step: charge.Step, Agent: "a", Dream: o.Dream, Phase: charge.Phase, Model: "p/w", Day: o.Day, Amount: o.Budget, Accounts: charge.Accounts, At: tonight,
+	})
+	require.NoError(t, err)
+	paused, err := r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	require.Zero(t, paused.Until)
+	require.Zero(t, paused.Left)
+}
+
+// W2: clocks that were not read leave a phase out, and no phase is negative.
+func TestTheFourPhasesOfAWake(t *testing.T) {
+	t.Parallel()
+	at := func(ms int) time.Time { return tonight.Add(time.Duration(ms) * time.Millisecond) }
+	for _, c := range []struct {
+		name string
+		wake Wake
+		cuts []Cut
+		want [4]int
+	}{
+		{"all clocks", Wake{At: at(0), Raised: at(1)}, []Cut{{Stopped: at(3), Saved: at(6)}, {Stopped: at(4), Saved: at(5)}}, [4]int{1, 3, 2, 4}},
+		{"the bell came before the word", Wake{}, []Cut{{At: at(0), Raised: at(2), Stopped: at(3), Saved: at(4)}}, [4]int{2, 1, 1, 6}},
+		{"light", Wake{At: at(0), Raised: at(1)}, nil, [4]int{1, 0, 0, 9}},
+		{"another host's clock runs ahead", Wake{At: at(0), Raised: at(8)}, []Cut{{Stopped: at(3), Saved: at(5)}}, [4]int{8, 0, 2, 5}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			times := PauseRequest{Cuts: c.cuts}.times(c.wake, at(10))
+			got := [4]int{int(times.Receipt.Milliseconds()), int(times.Stop.Milliseconds()), int(times.Preserve.Milliseconds()), int(times.Switch.Milliseconds())}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// H24: the mood a knock would find moves with what the onset keeps, and is what the woken dream leaves (Z14).
+func TestAKnockLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	o := r.order(1, tonight)
+	o.ResumeTTL = time.Hour
+	s := r.lie(o)
+	joy := &dream.Episode{Head: dream.Head{ID: "joy", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: "joy", Affect: mood.PAD{Pleasure: 1}}
+	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", []string{"joy"}), Content: "joyful", Status: dream.FragmentRaw}
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{joy}})
+	require.NoError(t, err)
+	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{f}}))
+	chronicle := Chronicle{r.ports}
+	_, err = chronicle.Mark(ctx, MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}}})
+	require.NoError(t, err)
+	arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+	require.NoError(t, err)
+	require.InDelta(t, o.Knobs.MoodShift, arrival.Affect.Pleasure, 1e-9)
+	require.InDelta(t, o.Knobs.MoodShift, arrival.Delta, 1e-9)
+}
