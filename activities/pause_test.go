@@ -63,7 +63,7 @@ func TestASittingIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
-	s, request := r.woken(1, time.Hour, "nothing much", telling, telling+" And then again, differently, to the end.")
+	s, request := r.woken(1, time.Hour, "nothing much", telling, telling+" And then again, differently: "+telling)
 	at := tonight
 	request.Cuts = []Cut{{At: at, Raised: at.Add(2 * time.Millisecond), Heard: at.Add(3 * time.Millisecond), Stopped: at.Add(5 * time.Millisecond), Saved: at.Add(9 * time.Millisecond)}}
 	for range 2 {
