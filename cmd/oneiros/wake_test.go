@@ -122,9 +122,11 @@ func TestAKnockIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
 	_, beside, code := h.run("wake", "--wait", "--address", "127.0.0.1:1")
 	require.Equal(t, console.Unreachable, code)
 	require.Contains(t, beside, "echo is awake, but Temporal has not recorded it yet")
+	require.Contains(t, h.must("sleep", "--address", "127.0.0.1:1"), "echo may sleep")
+	h.wakes("--for", "10m")
 	h.up()
 	require.Contains(t, h.must("wake", "--wait"), "recorded     by agent/echo")
-	require.Contains(t, h.must("agents", "show", "echo"), "awake, epoch 1")
+	require.Contains(t, h.must("agents", "show", "echo"), "awake, epoch 2")
 	_, beside, code = h.run("wake", "--set", "store.url=redis://127.0.0.1:1/0")
 	require.Equal(t, console.Unreachable, code, beside)
 }

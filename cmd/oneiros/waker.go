@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -120,12 +122,24 @@ func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows
 
 // Leave ends one client's lease.
 func (w *waker) Leave(ctx context.Context, agent, client string) error {
-	return w.engine.starter.Leave(ctx, agent, client)
+	return w.gone(ctx, agent, w.engine.starter.Leave(ctx, agent, client), func(l presence.Lease) bool { return l.Client == client })
 }
 
 // Sleep ends every lease and the wake lock.
 func (w *waker) Sleep(ctx context.Context, agent string) error {
-	return w.engine.starter.Sleep(ctx, agent)
+	return w.gone(ctx, agent, w.engine.starter.Sleep(ctx, agent), func(presence.Lease) bool { return true })
+}
+
+// gone is the failure to end leases. When they have ended, only Temporal could not be told: the life looks by itself.
+func (w *waker) gone(ctx context.Context, agent string, fault error, those func(presence.Lease) bool) error {
+	if fault == nil {
+		return nil
+	}
+	s, err := w.engine.starter.Standing(ctx, agent)
+	if err != nil || slices.ContainsFunc(s.Leases, those) {
+		return fault
+	}
+	return nil
 }
 
 // Life asks the agent's workflow.

@@ -218,6 +218,13 @@ func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Eng
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}
+	waits, err := app.resumable(ctx, h, a)
+	if err != nil {
+		return err
+	}
+	if waits != nil {
+		app.note("Dream %s was woken and waited to go on: this one takes its place.", waits.ID)
+	}
 	app.announce(h, a)
 	id, err := engine.Nights().Begin(ctx, w)
 	if errors.Is(err, ErrDreaming) {

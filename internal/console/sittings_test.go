@@ -96,9 +96,11 @@ func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by the wake lock: no dream begins before 06:00:05; oneiros sleep --agent echo ends that")
 	require.Empty(t, s.begun)
+	d.interrupt(now.Add(time.Hour))
 	s.refuse = fmt.Errorf("echo: %w: mara came first", console.ErrAwake)
 	d.hall.now = presence.Standing{}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was woken and waited to go on: this one takes its place.")
 }
 
 func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
