@@ -1,0 +1,51 @@
+package console
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// mayDream refuses to begin a dream of an agent that somebody holds awake (W1).
+func (app *App) mayDream(ctx context.Context, h *House, a dream.Agent) error {
+	s, err := app.standing(ctx, h, a)
+	if err != nil || !s.Awake(app.Now()) {
+		return err
+	}
+	by := "the wake lock"
+	if len(s.Leases) > 0 {
+		by = strings.Join(holders(s, app.Now(), a.Zone), ", ")
+	}
+	return exit(Refused, "%s is held awake by %s: no dream begins before %s; oneiros sleep --agent %s%s ends that",
+		a.Handle, by, clock(s.Until(), app.Now(), a.Zone), a.Handle, h.option())
+}
+
+// underWay finds the dream of an agent that the engine's server still carries; empty when there is none.
+func underWay(ctx context.Context, h *House, engine Engine, a dream.Agent) (string, error) {
+	slots, err := h.Store.Slots(ctx)
+	if err != nil {
+		return "", err
+	}
+	latest, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	if held, ok := slots[a.ID]; ok {
+		ids = append(ids, held.Dream)
+	}
+	for _, n := range memory.As[*dream.Night](latest) { // begun, and not yet laid down
+		if (n.Outcome == dream.Dreaming || n.Resumable()) && !slices.Contains(ids, n.ID) {
+			ids = append(ids, n.ID)
+		}
+	}
+	for _, id := range ids {
+		if alive, err := engine.Nights().Running(ctx, id); err != nil || alive {
+			return id, err
+		}
+	}
+	return "", nil
+}
