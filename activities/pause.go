@@ -132,23 +132,28 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	if err != nil {
 		return result, tell(err)
 	}
-	if night.Outcome == dream.Interrupted && night.Sittings == r.Number {
-		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
-		return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
-	}
 	judged, err := b.weigh(ctx, r.Sitting, r.Number, b.now(r.Sitting))
 	if err != nil {
 		return result, tell(err)
 	}
+	if night.Outcome == dream.Interrupted && night.Sittings == r.Number { // by a worker that died before it had erased them
+		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
+		return result, tell(b.putDown(ctx, r, judged))
+	}
 	if err := b.book(ctx, r, night, order, &result, last, judged); err != nil {
 		return result, tell(err)
 	}
-	if len(judged.keys) > 0 {
-		if err := b.Memory.DropNotes(ctx, r.Agent, r.Dream, judged.keys...); err != nil {
-			return result, tell(err)
+	return result, tell(b.putDown(ctx, r, judged))
+}
+
+// putDown erases what has been judged and frees the slot.
+func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) error {
+	if len(j.keys) > 0 { // without a key all of the dream's notes would go
+		if err := b.Memory.DropNotes(ctx, r.Agent, r.Dream, j.keys...); err != nil {
+			return fmt.Errorf("erase what was judged of %s: %w", r.Dream, err)
 		}
 	}
-	return result, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
+	return b.Memory.FreeSlot(ctx, r.Agent, r.fence())
 }
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
@@ -320,16 +325,29 @@ type GreetRequest struct {
 	Asleep bool `json:"asleep,omitempty"` // the wake left it asleep: there is nothing to announce
 }
 
-// Greet announces that the agent is awake and notes that its life knows.
-func (b *Bed) Greet(ctx context.Context, r GreetRequest) error {
-	if r.Asleep {
-		return tell(b.Presence.Told(ctx, r.Agent, r.Epoch))
+// GreetResult tells of a wake whose epoch nobody has raised.
+type GreetResult struct {
+	Forged bool  `json:"forged,omitempty"`
+	Epoch  int64 `json:"epoch,omitempty"` // the agent's newest, when the one that was told is above it
+}
+
+// Greet announces that the agent is awake and notes that its life knows. Of a forged epoch it notes the newest that is true.
+func (b *Bed) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
+	newest, err := b.Presence.Epoch(ctx, r.Agent)
+	if err != nil {
+		return GreetResult{}, tell(fmt.Errorf("ask for the epoch of %s: %w", r.Agent, err))
 	}
-	e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Sitting{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
-	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}}); err != nil {
-		return tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
+	var result GreetResult
+	if r.Epoch > newest {
+		r.Epoch, result = newest, GreetResult{Forged: true, Epoch: newest}
 	}
-	return tell(b.Presence.Told(ctx, r.Agent, r.Epoch))
+	if !r.Asleep {
+		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Sitting{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
+		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}}); err != nil {
+			return result, tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
+		}
+	}
+	return result, tell(b.Presence.Told(ctx, r.Agent, r.Epoch))
 }
 
 // LookRequest asks who holds an agent awake.

@@ -92,7 +92,7 @@ func (p Ports) weigh(ctx context.Context, s Sitting, number int, now time.Time) 
 	for key, body := range notes {
 		j.keys = append(j.keys, key)
 		var shot snapshot
-		if json.Unmarshal(body, &shot) != nil {
+		if json.Unmarshal(body, &shot) != nil || s.Epoch > 0 && shot.Epoch != s.Epoch { // left behind by a sitting that did not wait
 			continue
 		}
 		j.partials++

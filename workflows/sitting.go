@@ -49,13 +49,16 @@ func (n *night) hear(ctx workflow.Context) {
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var w Wake
+			heard := false // a signal that cannot be read is none
 			s := workflow.NewSelector(ctx)
-			s.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { c.Receive(ctx, &w) })
+			s.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { heard = c.ReceiveAsync(&w) })
 			s.AddReceive(alarms, func(c workflow.ReceiveChannel, _ bool) {
-				c.Receive(ctx, &w)
+				heard = c.ReceiveAsync(&w)
 				w.Cause = presence.Alarm
 			})
-			s.Select(ctx)
+			if s.Select(ctx); !heard {
+				continue
+			}
 			n.woken(w)
 		}
 	})
@@ -174,7 +177,8 @@ func (n *night) await(ctx workflow.Context, futures []workflow.Future) bool {
 	if back() {
 		return true
 	}
-	n.sitting.cut()
+	// A deed that tells of the wake was reached by the bell, and so were the others: only the wake itself, which cuts the
+	// calls when it is heard, or the end of the time makes a request of it.
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, cooperative, workflow.TimerOptions{Summary: "cooperative stop"})

@@ -173,10 +173,17 @@ func (a *life) greet(ctx workflow.Context, now time.Time) {
 	if a.state.LastWoken != nil {
 		request.Dream = a.state.LastWoken.Dream
 	}
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, nil); err != nil {
+	var greeted activities.GreetResult
+	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, &greeted); err != nil {
 		workflow.GetLogger(ctx).Warn("the wake could not be announced", "error", err)
 	}
 	a.state.Greeted = request.Epoch
+	if greeted.Forged { // otherwise every true wake below it would count as known
+		if a.state.Epoch == request.Epoch {
+			a.state.Epoch = greeted.Epoch
+		}
+		a.state.Greeted = greeted.Epoch
+	}
 }
 
 // lookAround asks who is still connected (decision 7): a replica that died leaves no agent awake for ever.

@@ -1,0 +1,93 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// keepLate keeps one more snapshot of a sitting.
+func (r *rig) keepLate(s Sitting, key string) {
+	r.t.Helper()
+	body, err := json.Marshal(snapshot{Step: key, Phase: dream.Onset, Partial: telling, Drawn: 2, Began: tonight, Stopped: tonight, Epoch: s.Epoch})
+	require.NoError(r.t, err)
+	_, err = r.store.PutNote(context.Background(), "a", s.fence(), memory.LateNote+key, body)
+	require.NoError(r.t, err)
+}
+
+func (r *rig) waiting(s Sitting) int {
+	r.t.Helper()
+	notes, err := r.store.Notes(context.Background(), "a", s.Dream, memory.LateNote)
+	require.NoError(r.t, err)
+	return len(notes)
+}
+
+// A worker died between the booking and the erasing: whoever books again erases.
+func TestWhatWasJudgedIsErasedByWhoeverBooksAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	s, request := r.woken(1, time.Hour, telling)
+	_, err := r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	require.Zero(t, r.waiting(s))
+	_, err = r.store.Dismiss(ctx, "a", tonight)
+	require.NoError(t, err)
+	_, err = r.store.TakeSlot(ctx, "a", memory.Slot{Fence: s.fence(), Since: tonight}, memory.Fence{})
+	require.NoError(t, err)
+	r.keepLate(s, "a") // as if it were still there
+	_, err = r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	require.Zero(t, r.waiting(s))
+	require.Len(t, r.journals(), 1)
+}
+
+// W2: what a call had said that did not stop in time is given up, and makes no entry of a later wake.
+func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterSitting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	s, request := r.woken(1, time.Hour)
+	_, err := r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	_, err = r.store.Dismiss(ctx, "a", tonight)
+	require.NoError(t, err)
+	order, err := r.bed().order(ctx, s)
+	require.NoError(t, err)
+	lain, err := r.bed().LieDown(ctx, LieDownRequest{Order: order, Workflow: s.Dream, Run: s.Run, Sitting: 2, Now: tonight})
+	require.NoError(t, err)
+	require.Empty(t, lain.Refused, lain.Reason)
+	r.keepLate(s, "late") // of the first sitting
+	second := request
+	second.Epoch, second.Number = lain.Epoch, 2
+	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute, Lock: time.Second})
+	require.NoError(t, err)
+	_, err = r.bed().Pause(ctx, second)
+	require.NoError(t, err)
+	require.Zero(t, r.waiting(s))
+	require.Empty(t, r.journals())
+}
+
+// A wake of an epoch that nobody raised is told as what it is.
+func TestAForgedEpochIsNotNotedAsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	_, request := r.woken(1, time.Hour)
+	told, err := r.bed().Greet(ctx, GreetRequest{Agent: "a", Epoch: 1 << 40, Now: tonight, Dream: request.Dream})
+	require.NoError(t, err)
+	require.Equal(t, GreetResult{Forged: true, Epoch: 1}, told)
+	told, err = r.bed().Greet(ctx, GreetRequest{Agent: "a", Epoch: 1, Now: tonight, Dream: request.Dream})
+	require.NoError(t, err)
+	require.Equal(t, GreetResult{}, told)
+	standing, err := r.store.Standing(ctx, "a", tonight)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), standing.Told)
+}
