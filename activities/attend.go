@@ -28,6 +28,7 @@ func attended(ctx context.Context) (context.Context, func()) {
 	}
 	steady := context.WithoutCancel(ctx)
 	call, cancel := context.WithCancelCause(steady)
+	also(ctx, cancel)
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)

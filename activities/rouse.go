@@ -29,7 +29,33 @@ type Rouser struct {
 // running is one deed under way.
 type running struct {
 	epoch int64
-	stop  context.CancelCauseFunc
+	mu    sync.Mutex
+	stops []context.CancelCauseFunc // of the deed, and of the call that it makes
+}
+
+type runningKey struct{}
+
+func (d *running) stop(why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, stop := range d.stops {
+		stop(why)
+	}
+}
+
+// also lets a ring stop the call itself, without waiting for whoever watches over the deed. What has been stopped already
+// stops at once.
+func also(ctx context.Context, stop context.CancelCauseFunc) {
+	d, ok := ctx.Value(runningKey{}).(*running)
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	d.stops = append(d.stops, stop)
+	d.mu.Unlock()
+	if w, woken := wokenBy(ctx); woken {
+		stop(w)
+	}
 }
 
 // Rings from other processes are checked by so many at once, and kept in a queue of this length; more are lost, as a bell may.
@@ -111,7 +137,8 @@ func (r *Rouser) stop(ring presence.Ring) {
 // called when the deed is over. A sitting that is woken already gets a context that has ended.
 func (r *Rouser) Seat(ctx context.Context, s Sitting) (seated context.Context, release func()) {
 	seated, stop := context.WithCancelCause(ctx)
-	d := &running{epoch: s.Epoch, stop: stop}
+	d := &running{epoch: s.Epoch, stops: []context.CancelCauseFunc{stop}}
+	seated = context.WithValue(seated, runningKey{}, d)
 	r.mu.Lock()
 	if r.deeds[s.Agent] == nil {
 		r.deeds[s.Agent] = map[*running]struct{}{}
@@ -128,7 +155,7 @@ func (r *Rouser) Seat(ctx context.Context, s Sitting) (seated context.Context, r
 		stop(nil)
 	}
 	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch { // a store that does not answer stops the deed itself
-		stop(&Woken{Ring: presence.Ring{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
+		d.stop(&Woken{Ring: presence.Ring{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
 	}
 	return seated, release
 }

@@ -146,7 +146,11 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	if agent.ID == "" {
 		return awoken, s.Client.SignalWorkflow(ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, w)
 	}
-	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.life(agent), UpdateOptions: o})
+	handle, err := s.Client.UpdateWorkflow(ctx, o) // most agents have a life, and starting one costs two steps of the server
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		handle, err = s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.life(agent), UpdateOptions: o})
+	}
 	if err == nil {
 		err = handle.Get(ctx, &awoken)
 	}
