@@ -139,7 +139,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if err != nil {
 		return RiseResult{}, err
 	}
-	if night.Outcome == dream.Dreaming || night.Resumable() {
+	if night.Outcome == dream.Dreaming || night.Resumable() || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
 		night.Outcome, night.Reason, night.Ended, night.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
 	}
 	judged, err := b.weigh(ctx, s, max(1, night.Sittings), b.now(s))

@@ -2,6 +2,7 @@ package waking_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -271,16 +271,16 @@ func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
 	return e, w
 }
 
-// cause of the only wake of a dream.
-func (r *room) cause(w chaos.Wakes, id string) presence.Cause {
+// wakes are those that an agent's log tells of its dreams.
+func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
 	r.t.Helper()
-	for _, d := range w.Dreams {
-		if d.Night.ID == id && len(d.Wakes) == 1 {
-			return presence.Cause(d.Wakes[0].Cause)
-		}
+	var all []event.DreamInterrupted
+	for _, e := range r.events(agent, event.DreamInterrupted{}) {
+		var told event.DreamInterrupted
+		require.NoError(r.t, json.Unmarshal(e.Data, &told))
+		all = append(all, told)
 	}
-	require.FailNow(r.t, "not woken once", id)
-	return ""
+	return all
 }
 
 // length is how many events a workflow's history has.

@@ -1,0 +1,144 @@
+package waking_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// ring rings the bell of the deployment without a visit.
+func (r *room) ring(agent dream.Agent, epoch int64) {
+	r.t.Helper()
+	require.NoError(r.t, r.company.Store.Ring(r.ctx, presence.Ring{Agent: agent.ID, Epoch: epoch, Cause: presence.Knock, At: time.Now(), Raised: time.Now()}))
+}
+
+// Rings without a visit change nothing: the workers ask the store first.
+func TestForgedAndStaleRingsStopNoDream(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := first(agent)
+	streaming := []touch{{dream.Onset, "1/partial-2", provider.None}, {dream.NREM, "forward", provider.None}, {dream.REM, "branch-1", provider.None}}
+	for i, at := range streaming {
+		moment := r.await(at.fault, id, at.phase, at.deed)
+		if i == 0 {
+			r.begin(agent)
+		}
+		r.come(moment)
+		for _, epoch := range []int64{1, 2, 1 << 40} {
+			r.ring(agent, epoch)
+		}
+		r.shout(agent)
+	}
+	r.ends(id, dream.Completed)
+	require.Equal(t, 1, r.night(agent, id).Sittings)
+	require.Empty(t, r.events(agent, event.DreamInterrupted{}))
+	r.sound(0)
+}
+
+// shout sends what is no ring to every process that listens.
+func (r *room) shout(agent dream.Agent) {
+	r.t.Helper()
+	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*", "*"))
+	require.NoError(r.t, err)
+	for _, name := range sockets {
+		if info, err := os.Stat(name); err != nil || info.Mode().Type() != os.ModeSocket {
+			continue
+		}
+		c, err := net.Dial("unixgram", name)
+		require.NoError(r.t, err)
+		for _, text := range []string{"", "wake up", `{"agent":"` + agent.ID + `"}`, `{"agent":"` + agent.ID + `","epoch":99,"cause":"knock","local":true}`} {
+			_, _ = c.Write([]byte(text)) // a full socket takes no more; none of it matters
+		}
+		require.NoError(r.t, c.Close())
+	}
+}
+
+// The same ring many times, and again when the dream goes on.
+func TestDuplicateAndLateRingsAreTheSameWake(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := first(agent)
+	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
+	r.begin(agent)
+	r.come(moment)
+	woken := r.knock(agent)
+	for range 50 {
+		r.ring(agent, woken.Epoch)
+	}
+	r.recorded(woken)
+	again := r.await(provider.None, id, dream.Onset, "1/partial-3")
+	r.leave(agent)
+	r.resume(agent)
+	r.come(again)
+	for range 50 {
+		r.ring(agent, woken.Epoch) // it was rung long ago
+	}
+	r.ends(id, dream.Completed)
+	require.Equal(t, 2, r.night(agent, id).Sittings)
+	r.sound(1)
+}
+
+// Wakes that other Temporal clients send: repeated, late, and of an epoch that nobody raised.
+func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id, life := first(agent), workflows.AgentID(agent.Handle)
+	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
+	r.begin(agent)
+	r.come(moment)
+	forged := workflows.Wake{Epoch: 1 << 40, Cause: presence.Knock, Client: "nobody", Hold: time.Minute}
+	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, life, "", workflows.SignalWake, forged))
+	r.until(func() bool { return r.night(agent, id).Resumable() }, "a signal wakes a dream, whatever epoch it names")
+	r.state(agent, workflows.Awake)
+	r.leave(agent)
+
+	next := r.await(provider.HangMiddle, id, dream.NREM, "forward")
+	r.resume(agent)
+	r.come(next)
+	woken := r.knock(agent) // its epoch is far below the forged one
+	require.True(t, woken.Raised)
+	awoken := r.recorded(woken)
+	require.Equal(t, woken.Epoch, awoken.Epoch)
+	require.Equal(t, id, awoken.Dream)
+	for _, repeated := range []workflows.Wake{{Epoch: woken.Epoch}, {Epoch: woken.Epoch - 1}, {Epoch: woken.Epoch, Cause: presence.Alarm}} {
+		require.Equal(t, workflows.Awake, r.update(life, repeated).State)
+	}
+	require.Equal(t, woken.Epoch, r.life(agent).Epoch)
+	_, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
+		WorkflowID: life, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	require.NoError(t, err, "a wake that cannot be is refused by its answer")
+	untold, err := r.company.Store.Untold(r.ctx)
+	require.NoError(t, err)
+	require.NotContains(t, untold, agent.ID)
+	r.leave(agent)
+	r.resume(agent)
+	r.ends(id, dream.Completed)
+	r.sound(2)
+}
+
+// update sends a wake as an Update and waits for its answer.
+func (r *room) update(workflow string, args ...any) workflows.Awoken {
+	r.t.Helper()
+	handle, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflow, UpdateName: workflows.UpdateWake, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	require.NoError(r.t, err)
+	var awoken workflows.Awoken
+	require.NoError(r.t, handle.Get(r.ctx, &awoken))
+	return awoken
+}

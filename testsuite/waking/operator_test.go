@@ -1,0 +1,183 @@
+package waking_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// TestAPlainWakeFromAnyTemporalToolWakes sends what a person types into the temporal CLI or the UI: a name and nothing else.
+func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{workers: 2})
+	signal := func(name string, args ...any) func(*room, string) {
+		return func(r *room, workflow string) {
+			var arg any
+			if len(args) > 0 {
+				arg = args[0]
+			}
+			require.NoError(r.t, r.company.Client.SignalWorkflow(r.ctx, workflow, "", name, arg))
+		}
+	}
+	updated := func(r *room, workflow string) { require.Equal(r.t, workflows.Awake, r.update(workflow).State) }
+	type tool struct {
+		send  func(*room, string)
+		life  bool // to the agent's life, otherwise to the dream
+		cause presence.Cause
+	}
+	t.Run("tools", func(t *testing.T) {
+		for name, tool := range map[string]tool{
+			"wake to the life":           {signal(workflows.SignalWake), true, presence.Operator},
+			"wake to the dream":          {signal(workflows.SignalWake), false, presence.Operator},
+			"alarm to the life":          {signal(workflows.SignalAlarm), true, presence.Alarm},
+			"alarm to the dream":         {signal(workflows.SignalAlarm), false, presence.Alarm},
+			"update of the life":         {updated, true, presence.Operator},
+			"update of the dream":        {updated, false, presence.Operator},
+			"a word no one can read":     {both(signal(workflows.SignalWake, "now!"), signal(workflows.SignalAlarm)), false, presence.Alarm},
+			"a word no life can read":    {both(signal(workflows.SignalWake, "now!"), signal(workflows.SignalAlarm)), true, presence.Alarm},
+			"an alarm with its trigger":  {signal(workflows.SignalAlarm, workflows.Wake{Trigger: "btc/crash"}), true, presence.Alarm},
+			"another alarm with trigger": {signal(workflows.SignalAlarm, workflows.Wake{Trigger: "btc/crash"}), false, presence.Alarm},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r := r.with(t)
+				agent := r.hire()
+				id := first(agent)
+				moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
+				r.begin(agent)
+				r.come(moment)
+				target := id
+				if tool.life {
+					target = workflows.AgentID(agent.Handle)
+				}
+				tool.send(r, target)
+				r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+				r.state(agent, workflows.Awake)
+				standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+				require.NoError(t, err)
+				require.Equal(t, int64(1), standing.Epoch)
+				require.Equal(t, tool.cause, standing.Last.Cause)
+				r.until(func() bool {
+					standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+					return err == nil && standing.Told == 1
+				}, "the life never tells the store that it knows")
+				r.leave(agent)
+				r.resume(agent)
+				r.ends(id, dream.Completed)
+				told := r.wakes(agent)
+				require.Len(t, told, 1)
+				require.Equal(t, string(tool.cause), told[0].Cause)
+			})
+		}
+	})
+	r.soundly()
+}
+
+func both(one, other func(*room, string)) func(*room, string) {
+	return func(r *room, workflow string) { one(r, workflow); other(r, workflow) }
+}
+
+// An alarm in the onset ends the onset for good: what was caught is kept, and the dream, when it goes on, goes on with replay.
+func TestAnAlarmInTheOnsetEndsItForGood(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := first(agent)
+	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-1")
+	r.begin(agent)
+	r.come(moment)
+	woken := r.visit(agent, starter.Knock{Client: "alarm/btc", Cause: presence.Alarm, Trigger: "btc/crash"})
+	require.Zero(t, woken.Delta)
+	r.recorded(woken)
+	require.Len(t, r.events(agent, event.AlarmAbort{}), 1)
+	require.Empty(t, r.events(agent, event.OnsetCompleted{}))
+	kept := r.night(agent, id)
+	require.Positive(t, kept.Phases[0].Kept, "what was caught before is kept")
+	r.leave(agent)
+	r.resume(agent)
+	result := r.ends(id, dream.Completed)
+	require.Equal(t, "stopped", result.Tallies[0].State)
+	require.Contains(t, result.Tallies[0].Reason, "btc/crash")
+	require.Equal(t, "ran", result.Tallies[1].State)
+	require.Empty(t, r.events(agent, event.OnsetCompleted{}))
+	r.sound(1)
+}
+
+// interrupted brings an agent to a dream that waits to go on.
+func (r *room) interrupted(agent dream.Agent) string {
+	r.t.Helper()
+	id := first(agent)
+	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-2")
+	require.Equal(r.t, id, r.begin(agent))
+	r.come(moment)
+	r.recorded(r.knock(agent))
+	require.True(r.t, r.night(agent, id).Resumable())
+	return id
+}
+
+func TestAnInterruptedDreamThatIsCancelledEndsWithWhatItHas(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := r.interrupted(agent)
+	require.NoError(t, r.company.Starter.Cancel(r.ctx, id))
+	r.ends(id, dream.Canceled)
+	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
+	r.leave(agent)
+	_, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	require.ErrorIs(t, err, starter.ErrNothing)
+	r.sound(1)
+}
+
+// Terminated, it can say nothing any more; the reconciler finds it, and nothing is reserved for ever.
+func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := r.interrupted(agent)
+	require.NoError(t, r.company.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
+	r.leave(agent)
+	_, err := r.company.Starter.Resume(r.ctx, agent.Handle)
+	require.Error(t, err, "there is nobody who could go on")
+	later := *r.company
+	later.Ports.Now = afternoon // what is younger than five minutes may be about to begin
+	_, err = workers.Reconcile(r.ctx, later.Ports, r.company.Starter.Lives())
+	require.NoError(t, err)
+	night := r.night(agent, id)
+	require.Equal(t, dream.Canceled, night.Outcome)
+	require.False(t, night.Resumable())
+	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+	require.ErrorIs(t, err, starter.ErrNothing)
+	second := r.begin(agent)
+	r.ends(second, dream.Completed)
+	r.sound(1)
+}
+
+// A dream that is terminated in its midst, and then knocked at: nobody answers for it, and the caller does not notice.
+func TestATerminatedDreamHoldsNoKnockUp(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := first(agent)
+	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
+	r.begin(agent)
+	r.come(moment)
+	require.NoError(t, r.company.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
+	woken := r.knock(agent)
+	require.Equal(t, workflows.Awake, r.recorded(woken).State)
+	require.NoError(t, r.till.Till.Quiet(r.ctx), "its worker hangs up")
+	_, err := workers.Reconcile(r.ctx, r.company.Ports, r.company.Starter.Lives())
+	require.NoError(t, err)
+	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
+	r.leave(agent)
+	r.ends(r.begin(agent), dream.Completed)
+	r.sound(0)
+}
