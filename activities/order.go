@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
@@ -37,6 +38,7 @@ type Order struct {
 	Owner      string                `json:"owner,omitempty"`      // workflow to tell when the dream has ended
 	Alone      bool                  `json:"alone,omitempty"`      // it begins by itself: its record is opened when it lies down
 	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began (H24); empty bounds nothing
+	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"` // of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
 	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
 }
 

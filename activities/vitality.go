@@ -32,7 +32,11 @@ func (p Ports) behaviour(ctx context.Context, o Order) (dream.Behaviour, error) 
 		}
 		caps = append(caps, circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
 	}
-	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), circadian.DefaultThresholds), nil
+	bounds := circadian.DefaultThresholds
+	if o.Thresholds != nil {
+		bounds = *o.Thresholds
+	}
+	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), bounds), nil
 }
 
 // waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length (Z14).

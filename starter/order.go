@@ -93,7 +93,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		d.specs[role], o.Models[role] = spec, model
 		o.Free = o.Free && *spec.Price == (budget.Price{})
 	}
-	o.ResumeTTL = s.Options.ResumeTTL
+	o.ResumeTTL, o.Thresholds = s.Options.ResumeTTL, s.Options.Thresholds
 	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
 		return draft{}, err
 	}
@@ -116,7 +116,11 @@ func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities
 		}
 		caps = append(caps, circadian.Cap{Left: max(0, account.Limit-balance.Reserved-balance.Spent), Limit: account.Limit})
 	}
-	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), circadian.DefaultThresholds), nil
+	bounds := circadian.DefaultThresholds
+	if o.Thresholds != nil {
+		bounds = *o.Thresholds
+	}
+	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), bounds), nil
 }
 
 // number gives a draft its id, and checks the order that it makes.

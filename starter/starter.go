@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -33,7 +34,8 @@ type Options struct {
 	Searchable bool   // the cluster has our search attributes
 	Cluster    string // id of the cluster and namespace; empty when it is not known
 
-	ResumeTTL time.Duration // how long an interrupted dream may go on
+	ResumeTTL  time.Duration         // how long an interrupted dream may go on
+	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
 }
 
 // Starter is the typed client of the workflows. It must not be copied after its first wake; With makes another.

@@ -90,7 +90,7 @@ type life struct {
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
 
 	found   string          // the state that the search attributes tell
-	missing bool            // a wake was found that is not announced yet
+	missing bool            // a wake came that is not settled yet
 	changed bool            // an update changed the state: look again at what to wait for
 	dream   workflow.Future // of a dream begun in this run; nil after continue-as-new
 }

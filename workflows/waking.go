@@ -93,6 +93,7 @@ func (a *life) record(ctx workflow.Context, w Wake) {
 	now := workflow.Now(ctx)
 	a.state.Epoch, a.state.Wake, a.state.LastActive, a.state.LastWoken = w.Epoch, &w, now, nil
 	a.state.Wakes++
+	a.missing = true
 	event := circadian.Connect
 	switch w.Cause {
 	case presence.Alarm:
@@ -143,7 +144,7 @@ func (a *life) missed(ctx workflow.Context, ended Ended) {
 // ready makes a waking agent awake.
 func (a *life) ready(ctx workflow.Context) {
 	if state, err := circadian.Step(circadian.State(a.state.State), circadian.Ready); err == nil {
-		a.state.State, a.state.Since, a.changed = string(state), workflow.Now(ctx), true
+		a.state.State, a.state.Since, a.changed, a.missing = string(state), workflow.Now(ctx), true, true
 	}
 }
 

@@ -45,7 +45,7 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	h.shown = &console.House{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
-		Digest: c.Agent.Digest, Private: c.Agent.Private, Close: store.Close,
+		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: store.Close,
 	}
 	return h, nil
 }
@@ -139,7 +139,7 @@ func (h *house) starter() *starter.Starter {
 		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{
 			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
-			AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL,
+			AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Thresholds: &h.told.Agent.Vitality,
 		},
 	}
 }

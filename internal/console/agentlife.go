@@ -126,7 +126,11 @@ func (l *agentLife) means(ctx context.Context, h *House, a dream.Agent, now time
 		bind = nil
 	}
 	l.Vitality = circadian.Vitality(a.Vitality, bind...)
-	l.Behaviour = circadian.BehaviourOf(l.Vitality, circadian.DefaultThresholds)
+	bounds := h.Vitality
+	if bounds == (circadian.Thresholds{}) {
+		bounds = circadian.DefaultThresholds
+	}
+	l.Behaviour = circadian.BehaviourOf(l.Vitality, bounds)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/inference"
@@ -63,10 +64,11 @@ type House struct {
 	Knobs   dream.Knobs
 	Embed   Embed
 
-	Settings workflows.Settings // of every agent's life
-	FleetDay budget.Micros      // cap of all agents together, a day
-	Digest   string             // how much of dreams a client is told: off, header or message
-	Private  bool               // nothing of dreams is told to any client
+	Settings workflows.Settings   // of every agent's life
+	FleetDay budget.Micros        // cap of all agents together, a day
+	Vitality circadian.Thresholds // where each behavioural phase begins; zero: circadian.DefaultThresholds
+	Digest   string               // how much of dreams a client is told: off, header or message
+	Private  bool                 // nothing of dreams is told to any client
 
 	Dir   string // the --data-dir that other commands need to find this house; empty when they find it without
 	Close func() error
