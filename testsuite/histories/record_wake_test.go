@@ -240,11 +240,31 @@ func TestRecordAWokenNightWhoseWorkerWasKilled(t *testing.T) {
 	s.ends(begun.Dream, dream.Completed, "dream-woken-and-its-worker-killed")
 }
 
+func TestRecordAFeedThatRaisesAnAlarm(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 39}, resting).work()
+	agent := s.hire("recorded-follower")
+	agent.Feed = "recorded-tide"
+	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+	require.NoError(t, s.company.Starter.PutFeed(s.ctx, dream.Feed{
+		Name: agent.Feed, Rules: []dream.Rule{{Name: "flood", Metric: "level", Kind: dream.Above, Number: 4}},
+	}))
+	for _, level := range []float64{3, 4.2, 4.5, 3.5} {
+		require.NoError(t, s.company.Starter.Push(s.ctx, agent.Feed, []dream.Reading{{At: time.Now(), Metric: "level", Number: &level}}))
+	}
+	require.Eventually(t, func() bool {
+		state, err := s.company.Starter.FeedState(s.ctx, agent.Feed)
+		return err == nil && state.Readings == 4 && state.Alarms == 1
+	}, time.Minute, 10*time.Millisecond)
+	s.save(workflows.FeedID(agent.Feed), "feed-alarm")
+	require.NoError(t, s.company.Starter.DropFeed(s.ctx, agent.Feed))
+}
+
 var wakes = func() []string {
 	names := []string{
 		"dream-woken-twice", "dream-interrupted-for-good", "dream-interrupted-time-ran-out", "dream-interrupted-gave-way", "dream-alarm-in-the-onset",
 		"dream-woken-by-a-signal-to-the-dream", "dream-woken-by-a-signal-to-the-agent", "dream-canceled-while-it-waited", "dream-forced-to-stop",
-		"dream-woken-and-its-worker-killed", "agent-woken-and-asleep-again", "agent-let-a-dream-go", "agent-alarmed",
+		"dream-woken-and-its-worker-killed", "agent-woken-and-asleep-again", "agent-let-a-dream-go", "agent-alarmed", "feed-alarm",
 	}
 	for _, phase := range dream.Phases {
 		names = append(names, fmt.Sprintf("dream-woken-in-%s-and-resumed", phase))
