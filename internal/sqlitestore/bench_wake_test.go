@@ -32,7 +32,7 @@ func report(b *testing.B, times []time.Duration) {
 	b.ReportMetric(at(1), "max-ms")
 }
 
-func dreamOf(i int) string { return fmt.Sprint("agent-", i) }
+func agentOf(i int) string { return fmt.Sprint("agent-", i) }
 
 // dreaming puts an agent to sleep with a mood and a digest that a knock will find.
 func dreaming(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
@@ -101,7 +101,7 @@ func BenchmarkThousandArrivals(b *testing.B) {
 	for turn := 0; b.Loop(); turn++ {
 		b.StopTimer()
 		for i := range agents {
-			dreaming(b, s, dreamOf(i), turn)
+			dreaming(b, s, agentOf(i), turn)
 		}
 		stop := writers(b, s, 64)
 		took := make([]time.Duration, agents)
@@ -112,7 +112,7 @@ func BenchmarkThousandArrivals(b *testing.B) {
 			wg.Go(func() {
 				<-start
 				begun := time.Now()
-				faults[i] = knock(b.Context(), s, dreamOf(i), turn)
+				faults[i] = knock(b.Context(), s, agentOf(i), turn)
 				took[i] = time.Since(begun)
 			})
 		}
@@ -125,7 +125,7 @@ func BenchmarkThousandArrivals(b *testing.B) {
 		stop()
 		for i := range agents {
 			require.NoError(b, faults[i])
-			risen(b, s, dreamOf(i), turn)
+			risen(b, s, agentOf(i), turn)
 		}
 		times = append(times, took...)
 		b.StartTimer()
@@ -157,4 +157,22 @@ func writers(b *testing.B, s *sqlitestore.Store, n int) (stop func()) {
 		cancel()
 		wg.Wait()
 	}
+}
+
+// BenchmarkRing is the way of one ring to a listener of another process, which is another handle here.
+func BenchmarkRing(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "oneiros.db")
+	s, other := open(b, path), open(b, path)
+	heard := make(chan presence.Ring, 16)
+	stop, err := other.Listen(func(r presence.Ring) { heard <- r })
+	require.NoError(b, err)
+	defer stop()
+	var times []time.Duration
+	for n := int64(1); b.Loop(); n++ {
+		begun := time.Now()
+		require.NoError(b, s.Ring(b.Context(), ringOf(n)))
+		require.Equal(b, n, (<-heard).Epoch)
+		times = append(times, time.Since(begun))
+	}
+	report(b, times)
 }
