@@ -167,6 +167,12 @@ func (s *Store) claim(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if strings.HasPrefix(kept, importing) {
+		if s.set.refill {
+			return nil
+		}
+		return fmt.Errorf("%w: if it does not run any more, begin it again, which empties them first (oneiros store import or move); or use another database", ErrUnfinished)
+	}
 	if n, err := strconv.Atoi(kept); err != nil || n < 1 || n > schema {
 		return fmt.Errorf("keys under %q are of schema %q; this program knows 1 to %d: use a newer program, or another prefix", s.set.prefix, kept, schema)
 	}

@@ -60,6 +60,7 @@ type settings struct {
 	trust   bool
 	pool    int
 	vectors int64 // bytes
+	refill  bool
 }
 
 // Prefix begins the name of every key and channel, so that deployments can share a server. "oneiros:" by default.

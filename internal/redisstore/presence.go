@@ -36,6 +36,13 @@ type woke struct {
 	Before *felt          `json:"before"` // the newest of the agent's affects; nil when there was none
 	After  *mood.PAD      `json:"after"`  // what the dream would leave; nil when nothing moved
 	Digest []string       `json:"digest"`
+	Told   *toldMood      `json:"told,omitempty"` // of a wake that came with an archive: what it fixed, instead of Before and After
+}
+
+// toldMood is what a wake has told of an affect.
+type toldMood struct {
+	Affect mood.PAD `json:"affect"`
+	Delta  float64  `json:"delta"`
 }
 
 // leased is presence.Lease with times that scripts compare.
@@ -93,6 +100,9 @@ func readWake(text string) (presence.Wake, error) {
 	if k.After != nil {
 		w.Delta = k.After.Distance(w.Affect)
 		w.Affect = *k.After
+	}
+	if k.Told != nil {
+		w.Affect, w.Delta = k.Told.Affect, k.Told.Delta
 	}
 	return w, nil
 }

@@ -1,0 +1,223 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// The failures of moving that callers branch on.
+var (
+	ErrOccupied = errors.New("occupied")     // only an empty store is filled from an archive
+	ErrTorn     = errors.New("torn")         // others kept writing while the store was read; try again
+	ErrAltered  = errors.New("not the same") // what a store keeps is not what it was given
+)
+
+// Movable is a store whose whole content can be handed over, to a file or to another store (issue 3 point 6).
+type Movable interface {
+	// Export tells everything that the store keeps and could not work out again, in the order of Record: stores that keep the
+	// same tell the same. Each agent is told as of one moment, and so is the ledger, which is read last. After an error nothing
+	// follows. ErrTorn.
+	Export(ctx context.Context) iter.Seq2[Record, error]
+	// Import fills an empty store (ErrOccupied) with what another has told, in one step: when records end with an error, when
+	// the process dies, or when the filled store would tell anything else than it was given (ErrAltered), it stays empty.
+	Import(ctx context.Context, records iter.Seq2[Record, error]) error
+	// Listeners counts the other processes that listen to the store's bell: workers and servers that use it. A process that
+	// only reads, or that was told not to listen, is not seen.
+	Listeners(ctx context.Context) (int, error)
+}
+
+// Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what is
+// one agent's, from Life to Note, together and by agent: feeds by name, agents by id, leases by client, affects, events and
+// attempts as they came, items by id, notes by dream and key, accounts by scope, answers by step, allowances by dream.
+// Texts are UTF-8; times are in UTC, and the zero time is left out.
+type Record struct {
+	Feed      *KeptFeed      `json:"feed,omitempty"`
+	Agent     *KeptAgent     `json:"agent,omitempty"`
+	Life      *KeptLife      `json:"life,omitempty"`
+	Lease     *KeptLease     `json:"lease,omitempty"`
+	Slot      *KeptSlot      `json:"slot,omitempty"`
+	Affect    *KeptAffect    `json:"affect,omitempty"`
+	Item      *KeptItem      `json:"item,omitempty"`
+	Event     *KeptEvent     `json:"event,omitempty"`
+	Note      *KeptNote      `json:"note,omitempty"`
+	Attempt   *KeptAttempt   `json:"attempt,omitempty"`
+	Account   *KeptAccount   `json:"account,omitempty"`
+	Answer    *KeptAnswer    `json:"answer,omitempty"`
+	Allowance *KeptAllowance `json:"allowance,omitempty"`
+}
+
+// KeptFeed is a dream.Feed; Body is its JSON.
+type KeptFeed struct {
+	Name string `json:"name"`
+	Body Raw    `json:"body"`
+}
+
+// KeptAgent is a dream.Agent; Body is its JSON.
+type KeptAgent struct {
+	ID     string `json:"id"`
+	Handle string `json:"handle"`
+	Body   Raw    `json:"body"`
+}
+
+// KeptLife is what a store counts for an agent, with or without a record of it. A life of which everything is zero is not told.
+type KeptLife struct {
+	Agent      string      `json:"agent"`
+	Seq        int64       `json:"seq,omitempty"`        // of the newest event
+	Dreams     int64       `json:"dreams,omitempty"`     // numbers given
+	Scrubs     int64       `json:"scrubs,omitempty"`     // Forgettings
+	Space      string      `json:"space,omitempty"`      // of its vectors
+	Dim        int         `json:"dim,omitempty"`        // numbers in each of them
+	Collecting []KeptSpace `json:"collecting,omitempty"` // spaces beside its own, by name
+	Epoch      int64       `json:"epoch,omitempty"`
+	Told       int64       `json:"told,omitempty"` // the newest epoch that its workflow has recorded
+	Lock       time.Time   `json:"lock,omitzero"`  // no dream begins before it
+	Seen       time.Time   `json:"seen,omitzero"`
+	Wake       *KeptWake   `json:"wake,omitempty"`   // the newest
+	Digest     []string    `json:"digest,omitempty"` // ids that the next wake will tell
+}
+
+// Blank says that everything of it is zero.
+func (l KeptLife) Blank() bool {
+	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.Told == 0 && l.Space == "" && l.Dim == 0 && len(l.Collecting) == 0 &&
+		l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
+}
+
+// KeptSpace is a space of vectors that are being collected.
+type KeptSpace struct {
+	Space string `json:"space"`
+	Dim   int    `json:"dim"`
+}
+
+// KeptWake is one rise of the epoch and what was fixed by it.
+type KeptWake struct {
+	Epoch  int64     `json:"epoch"`
+	Cause  string    `json:"cause"`
+	Client string    `json:"client"`
+	At     time.Time `json:"at"`
+	Dream  string    `json:"dream,omitempty"`
+	Affect mood.PAD  `json:"affect"`
+	Delta  float64   `json:"delta"`
+	Digest []string  `json:"digest,omitempty"`
+}
+
+// KeptLease keeps an agent awake, or did: one that has ended is kept until somebody comes.
+type KeptLease struct {
+	Agent  string    `json:"agent"`
+	Client string    `json:"client"`
+	Cause  string    `json:"cause"`
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+}
+
+// KeptSlot is who dreams for an agent.
+type KeptSlot struct {
+	Agent    string    `json:"agent"`
+	Dream    string    `json:"dream"`
+	Run      string    `json:"run"`
+	Workflow string    `json:"workflow"`
+	Cluster  string    `json:"cluster,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	Epoch    int64     `json:"epoch,omitempty"`
+	Mood     *mood.PAD `json:"mood,omitempty"` // that a knock would leave
+}
+
+// KeptAffect is one state of an agent's affect: number 1, 2, 3, …
+type KeptAffect struct {
+	Agent  string       `json:"agent"`
+	Number int          `json:"number"`
+	Cause  string       `json:"cause"` // of the write that set it
+	Affect dream.Affect `json:"affect"`
+}
+
+// KeptItem is an item with all its revisions, oldest first, and its vector in each space, by space.
+type KeptItem struct {
+	Agent     string         `json:"agent"`
+	ID        string         `json:"id"`
+	Kind      dream.Kind     `json:"kind"`
+	Revisions []KeptRevision `json:"revisions"`
+	Vectors   []KeptVector   `json:"vectors,omitempty"`
+}
+
+// KeptRevision is one state of an item; Body is its JSON.
+type KeptRevision struct {
+	Cause string    `json:"cause"`
+	At    time.Time `json:"at"`
+	Body  Raw       `json:"body"`
+}
+
+// KeptVector is an item's place in a space: float32, little endian.
+type KeptVector struct {
+	Space string `json:"space"`
+	V     []byte `json:"v"`
+}
+
+// KeptEvent is an event.Event.
+type KeptEvent struct {
+	Agent     string    `json:"agent"`
+	Seq       int64     `json:"seq"`
+	ID        string    `json:"id"`
+	Schema    int       `json:"schema"`
+	Subsystem string    `json:"subsystem"`
+	Dream     string    `json:"dream,omitempty"`
+	Type      string    `json:"type"`
+	At        time.Time `json:"at,omitzero"`
+	Data      Raw       `json:"data,omitempty"`
+}
+
+// KeptNote is working data of a dream.
+type KeptNote struct {
+	Agent string `json:"agent"`
+	Dream string `json:"dream"`
+	Key   string `json:"key"`
+	Value []byte `json:"value"`
+}
+
+// KeptAttempt is one row of the ledger: attempt 1, 2, 3, … of its step.
+type KeptAttempt struct {
+	Step      string           `json:"step"`
+	Attempt   int              `json:"attempt"`
+	Agent     string           `json:"agent"`
+	Dream     string           `json:"dream,omitempty"`
+	Phase     string           `json:"phase,omitempty"`
+	Model     string           `json:"model,omitempty"`
+	Day       string           `json:"day,omitempty"`
+	Accounts  []budget.Account `json:"accounts,omitempty"`
+	Reserved  budget.Micros    `json:"reserved"`
+	Counted   budget.Micros    `json:"counted"`
+	State     string           `json:"state"`
+	Tokens    budget.Tokens    `json:"tokens,omitzero"`
+	Finish    string           `json:"finish,omitempty"`
+	At        time.Time        `json:"at,omitzero"`
+	Ended     time.Time        `json:"ended,omitzero"`
+	Forgotten bool             `json:"forgotten,omitempty"` // its answer is not to be kept
+}
+
+// OpenAttempt is the state of an attempt that is reserved and has not ended.
+const OpenAttempt = "open"
+
+// KeptAccount is the running sum of an account. Whoever reads it adds the attempts up again.
+type KeptAccount struct {
+	Scope    string        `json:"scope"`
+	Reserved budget.Micros `json:"reserved"`
+	Spent    budget.Micros `json:"spent"`
+}
+
+// KeptAnswer is the finished answer of a step.
+type KeptAnswer struct {
+	Step   string `json:"step"`
+	Answer []byte `json:"answer"`
+}
+
+// KeptAllowance is what a dream has taken of an agent's day.
+type KeptAllowance struct {
+	Dream  string        `json:"dream"`
+	Agent  string        `json:"agent"`
+	Day    string        `json:"day"`
+	Amount budget.Micros `json:"amount"`
+}

@@ -1,0 +1,175 @@
+// Package archive is the form in which a store is handed over: one record a line, checked, counted and sealed with a checksum.
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Version of the form. A reader refuses a newer one; a new kind of record or field makes a new version.
+const Version = 1
+
+// opening is the first line.
+const opening = `{"oneiros":"archive","version":1}` + "\n"
+
+// longest bounds a line in bytes: an item with all its revisions.
+const longest = 1 << 28
+
+// The failures of reading.
+var (
+	ErrNone    = errors.New("not an archive")
+	ErrNewer   = errors.New("a newer program's archive")
+	ErrCutOff  = errors.New("cut off")
+	ErrChanged = errors.New("altered")
+)
+
+// seal is the last line.
+type seal struct {
+	Seal *Tally `json:"seal"`
+}
+
+// Write writes an archive of records, which it checks. What a failure leaves in w has no seal, and no reader takes it.
+func Write(w io.Writer, records iter.Seq2[memory.Record, error]) (Tally, error) {
+	b := bufio.NewWriterSize(w, 1<<20)
+	if _, err := b.WriteString(opening); err != nil {
+		return Tally{}, err
+	}
+	s := newScroll()
+	for r, err := range records {
+		var line []byte
+		if err == nil {
+			line, err = s.add(r)
+		}
+		if err == nil {
+			_, err = b.Write(line)
+		}
+		if err != nil {
+			return Tally{}, err
+		}
+	}
+	t, err := s.end()
+	if err != nil {
+		return Tally{}, err
+	}
+	last, err := json.Marshal(seal{&t})
+	if err == nil {
+		_, err = b.Write(append(last, '\n'))
+	}
+	return t, errors.Join(err, b.Flush())
+}
+
+// Read yields the records of an archive. The last thing it yields is an error when the archive was cut off, altered, or says
+// what no store would: only whoever has come to the end without one may believe what came before.
+func Read(r io.Reader) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		p := &reading{in: bufio.NewReaderSize(r, 1<<20), scroll: newScroll()}
+		err := p.open()
+		for err == nil {
+			var record memory.Record
+			var ended bool
+			if record, ended, err = p.next(); ended {
+				return
+			}
+			if err == nil && !yield(record, nil) {
+				return
+			}
+		}
+		yield(memory.Record{}, err)
+	}
+}
+
+type reading struct {
+	in     *bufio.Reader
+	scroll *scroll
+	number int // of the line
+	line   []byte
+}
+
+func (p *reading) open() error {
+	line, err := p.read()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	if string(line) == opening {
+		return nil
+	}
+	var said struct {
+		Oneiros string `json:"oneiros"`
+		Version int    `json:"version"`
+	}
+	if json.Unmarshal(line, &said) == nil && said.Oneiros == "archive" && said.Version > Version {
+		return fmt.Errorf("%w: it is of version %d and this program reads up to %d", ErrNewer, said.Version, Version)
+	}
+	return fmt.Errorf("%w: it does not begin with %s", ErrNone, opening[:len(opening)-1])
+}
+
+// read takes in a line with its end.
+func (p *reading) read() ([]byte, error) {
+	p.number++
+	p.line = p.line[:0]
+	for {
+		part, err := p.in.ReadSlice('\n')
+		p.line = append(p.line, part...)
+		switch {
+		case err == nil:
+			return p.line, nil
+		case errors.Is(err, io.EOF):
+			return nil, fmt.Errorf("%w: it ends in line %d, before its seal", ErrCutOff, p.number)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(p.line) > longest:
+			return nil, fmt.Errorf("%w: line %d is longer than %d bytes", ErrChanged, p.number, longest)
+		}
+	}
+}
+
+func (p *reading) next() (r memory.Record, ended bool, err error) {
+	line, err := p.read()
+	if err != nil {
+		return r, false, err
+	}
+	if bytes.HasPrefix(line, []byte(`{"seal":`)) {
+		err := p.close(line)
+		return r, err == nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		return r, false, fmt.Errorf("%w: line %d: %w", ErrChanged, p.number, err)
+	}
+	again, err := p.scroll.add(r)
+	if err != nil {
+		return r, false, fmt.Errorf("%w: line %d: %w", ErrChanged, p.number, err)
+	}
+	if !bytes.Equal(again, line) {
+		return r, false, fmt.Errorf("%w: line %d is not written as an archive writes it", ErrChanged, p.number)
+	}
+	return r, false, nil
+}
+
+func (p *reading) close(line []byte) error {
+	t, err := p.scroll.end()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	want, err := json.Marshal(seal{&t})
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(append(want, '\n'), line) {
+		return fmt.Errorf("%w: its seal says %s, and what stands before it comes to %s", ErrChanged, bytes.TrimSpace(line), want)
+	}
+	if _, err := p.in.ReadByte(); err == nil {
+		return fmt.Errorf("%w: something follows its seal", ErrChanged)
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package archive
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// place is where a record stands in the order of an archive.
+type place struct {
+	stage    int
+	agent    string // of what is one agent's
+	part     int    // of an agent
+	number   int64
+	name     string
+	name2    string
+	repeated bool // several may stand in the same place: attempts, whose order is their own
+}
+
+func (p place) compare(o place) int {
+	return cmp.Or(cmp.Compare(p.stage, o.stage), cmp.Compare(p.agent, o.agent), cmp.Compare(p.part, o.part),
+		cmp.Compare(p.number, o.number), cmp.Compare(p.name, o.name), cmp.Compare(p.name2, o.name2))
+}
+
+// The stages.
+const (
+	feeds = iota + 1
+	agents
+	minds // what is one agent's
+	attempts
+	accounts
+	answers
+	allowances
+)
+
+// placeOf refuses a record that is none or several.
+func placeOf(r memory.Record) (place, error) {
+	var found []place
+	put := func(p place) { found = append(found, p) }
+	if f := r.Feed; f != nil {
+		put(place{stage: feeds, name: f.Name})
+	}
+	if a := r.Agent; a != nil {
+		put(place{stage: agents, name: a.ID})
+	}
+	if l := r.Life; l != nil {
+		put(place{stage: minds, agent: l.Agent})
+	}
+	if l := r.Lease; l != nil {
+		put(place{stage: minds, agent: l.Agent, part: 1, name: l.Client})
+	}
+	if s := r.Slot; s != nil {
+		put(place{stage: minds, agent: s.Agent, part: 2})
+	}
+	if a := r.Affect; a != nil {
+		put(place{stage: minds, agent: a.Agent, part: 3, number: int64(a.Number)})
+	}
+	if i := r.Item; i != nil {
+		put(place{stage: minds, agent: i.Agent, part: 4, name: i.ID})
+	}
+	if e := r.Event; e != nil {
+		put(place{stage: minds, agent: e.Agent, part: 5, number: e.Seq})
+	}
+	if n := r.Note; n != nil {
+		put(place{stage: minds, agent: n.Agent, part: 6, name: n.Dream, name2: n.Key})
+	}
+	if r.Attempt != nil {
+		put(place{stage: attempts, repeated: true})
+	}
+	if a := r.Account; a != nil {
+		put(place{stage: accounts, name: a.Scope})
+	}
+	if a := r.Answer; a != nil {
+		put(place{stage: answers, name: a.Step})
+	}
+	if a := r.Allowance; a != nil {
+		put(place{stage: allowances, name: a.Dream})
+	}
+	if len(found) != 1 {
+		return place{}, errors.New("a record is one thing; this is none or several")
+	}
+	return found[0], nil
+}

@@ -1,0 +1,215 @@
+package archive
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// rules are what must hold between the records of an archive, beyond the form of each. They keep a store from being filled
+// with what it could never have come to by itself.
+type rules struct {
+	last    place
+	handles map[string]bool
+	mind    mind
+	book    book
+}
+
+func newRules() rules {
+	return rules{handles: map[string]bool{}, book: book{steps: map[string]int{}, sums: map[string]sum{}}}
+}
+
+func (k *rules) check(r memory.Record) error {
+	p, err := placeOf(r)
+	if err != nil {
+		return err
+	}
+	if c := k.last.compare(p); c > 0 || c == 0 && !p.repeated {
+		return errors.New("a record stands twice, or in the wrong place")
+	}
+	k.last = p
+	if p.stage == minds && (p.agent != k.mind.agent || k.mind.announced == nil) {
+		k.mind = mind{agent: p.agent, announced: map[string]bool{}}
+	}
+	if p.stage == minds && p.agent == "" {
+		return errors.New("the agent's id is empty")
+	}
+	switch {
+	case r.Feed != nil:
+		return errors.Join(named("feed", r.Feed.Name), body("feed", r.Feed.Name, r.Feed.Body))
+	case r.Agent != nil:
+		return k.agent(*r.Agent)
+	case p.stage == minds:
+		return k.mind.check(r)
+	}
+	return k.book.check(r)
+}
+
+func (k *rules) end() error { return k.book.end() }
+
+func (k *rules) agent(a memory.KeptAgent) error {
+	if k.handles[a.Handle] {
+		return fmt.Errorf("two agents have the handle %q", a.Handle)
+	}
+	k.handles[a.Handle] = true
+	return errors.Join(named("agent", a.ID), named("agent", a.Handle), body("agent", a.ID, a.Body))
+}
+
+// named refuses a name that is empty; JSON would alter one that is not UTF-8.
+func named(what, name string, more ...string) error {
+	if name == "" {
+		return fmt.Errorf("a name of the %s is empty", what)
+	}
+	for _, text := range append(more, name) {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%q of the %s %q is not UTF-8, and an archive cannot carry it", text, what, name)
+		}
+	}
+	return nil
+}
+
+func body(what, name string, b memory.Raw) error {
+	if len(b) == 0 || b[0] != '{' {
+		return fmt.Errorf("the body of the %s %q is no object of JSON", what, name)
+	}
+	return nil
+}
+
+// utc refuses times that two stores would write differently.
+func utc(times ...time.Time) error {
+	for _, t := range times {
+		if t.Location() != time.UTC && !t.IsZero() {
+			return fmt.Errorf("the time %s is not in UTC", t)
+		}
+	}
+	return nil
+}
+
+// mind is what is known of the agent whose records pass.
+type mind struct {
+	agent     string
+	life      memory.KeptLife
+	affects   int
+	announced map[string]bool // ids of events
+}
+
+func (m *mind) check(r memory.Record) error {
+	err := m.record(r)
+	if err != nil {
+		err = fmt.Errorf("agent %q: %w", m.agent, err)
+	}
+	return err
+}
+
+func (m *mind) record(r memory.Record) error {
+	switch {
+	case r.Life != nil:
+		return m.lives(*r.Life)
+	case r.Lease != nil:
+		l := r.Lease
+		return errors.Join(named("lease", l.Client, l.Agent, l.Cause), utc(l.Since, l.Until))
+	case r.Slot != nil:
+		s := r.Slot
+		return errors.Join(named("slot", s.Agent, s.Dream, s.Run, s.Workflow, s.Cluster), utc(s.Since))
+	case r.Affect != nil:
+		a := r.Affect
+		if m.affects++; a.Number != m.affects {
+			return fmt.Errorf("affect %d comes in place %d", a.Number, m.affects)
+		}
+		return named("affect", a.Agent, a.Cause, a.Affect.Cause)
+	case r.Item != nil:
+		return m.item(*r.Item)
+	case r.Event != nil:
+		return m.event(*r.Event)
+	case r.Note != nil:
+		if r.Note.Value == nil {
+			return fmt.Errorf("note %q has no value", r.Note.Key)
+		}
+		return named("note", r.Note.Key, r.Note.Agent, r.Note.Dream)
+	}
+	return nil
+}
+
+func (m *mind) lives(l memory.KeptLife) error {
+	m.life = l
+	if (l.Space == "") != (l.Dim == 0) || l.Dim < 0 || min(l.Seq, l.Dreams, l.Scrubs, l.Epoch, l.Told) < 0 || l.Told > l.Epoch {
+		return fmt.Errorf("its life counts what cannot be: space %q of %d numbers, event %d, dream %d, epoch %d of which %d is told",
+			l.Space, l.Dim, l.Seq, l.Dreams, l.Epoch, l.Told)
+	}
+	names := append([]string{l.Space}, l.Digest...)
+	for i, c := range l.Collecting {
+		if c.Space == "" || c.Space == l.Space || c.Dim <= 0 || i > 0 && l.Collecting[i-1].Space >= c.Space {
+			return fmt.Errorf("space %q of %d numbers cannot be collected beside %q", c.Space, c.Dim, l.Space)
+		}
+		names = append(names, c.Space)
+	}
+	times := []time.Time{l.Lock, l.Seen}
+	if (l.Wake != nil) != (l.Epoch > 0) {
+		return fmt.Errorf("its epoch is %d, and its newest wake is not of it", l.Epoch)
+	}
+	if w := l.Wake; w != nil {
+		if w.Epoch != l.Epoch {
+			return fmt.Errorf("its epoch is %d, and its newest wake is of epoch %d", l.Epoch, w.Epoch)
+		}
+		names = append(append(names, w.Cause, w.Client, w.Dream), w.Digest...)
+		times = append(times, w.At)
+	}
+	return errors.Join(named("life", l.Agent, names...), utc(times...))
+}
+
+func (m *mind) item(i memory.KeptItem) error {
+	names := []string{i.Agent, string(i.Kind)}
+	if len(i.Revisions) == 0 {
+		return fmt.Errorf("item %s has no revision", i.ID)
+	}
+	for _, r := range i.Revisions {
+		if err := errors.Join(body("item", i.ID, r.Body), utc(r.At)); err != nil {
+			return err
+		}
+		names = append(names, r.Cause)
+	}
+	for n, v := range i.Vectors {
+		if n > 0 && i.Vectors[n-1].Space >= v.Space {
+			return fmt.Errorf("item %s: its vectors are not in the order of their spaces, or two are of one", i.ID)
+		}
+		if err := m.vector(v); err != nil {
+			return fmt.Errorf("item %s: %w", i.ID, err)
+		}
+		names = append(names, v.Space)
+	}
+	return named("item", i.ID, names...)
+}
+
+func (m *mind) vector(v memory.KeptVector) error {
+	dim := 0
+	if v.Space == m.life.Space {
+		dim = m.life.Dim
+	}
+	for _, c := range m.life.Collecting {
+		if c.Space == v.Space {
+			dim = c.Dim
+		}
+	}
+	if dim == 0 || len(v.V) != 4*dim {
+		return fmt.Errorf("a vector of %d bytes in space %q, which has %d numbers", len(v.V), v.Space, dim)
+	}
+	for at := 0; at < len(v.V); at += 4 {
+		if f := float64(math.Float32frombits(binary.LittleEndian.Uint32(v.V[at:]))); math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("a vector in space %q with %v in it", v.Space, f)
+		}
+	}
+	return nil
+}
+
+func (m *mind) event(e memory.KeptEvent) error {
+	if e.Seq < 1 || e.Seq > m.life.Seq || m.announced[e.ID] {
+		return fmt.Errorf("event %d of id %q: the newest of the agent is %d, and an id is announced once", e.Seq, e.ID, m.life.Seq)
+	}
+	m.announced[e.ID] = true
+	return errors.Join(named("event", e.ID, e.Agent, e.Subsystem, e.Dream, e.Type), utc(e.At))
+}

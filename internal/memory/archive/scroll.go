@@ -1,0 +1,140 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"hash"
+	"iter"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Tally counts the records of an archive, by kind, and sums them up.
+type Tally struct {
+	Feeds      int `json:"feeds"`
+	Agents     int `json:"agents"`
+	Lives      int `json:"lives"`
+	Leases     int `json:"leases"`
+	Slots      int `json:"slots"`
+	Affects    int `json:"affects"`
+	Items      int `json:"items"`
+	Revisions  int `json:"revisions"`
+	Vectors    int `json:"vectors"`
+	Events     int `json:"events"`
+	Notes      int `json:"notes"`
+	Attempts   int `json:"attempts"`
+	Accounts   int `json:"accounts"`
+	Answers    int `json:"answers"`
+	Allowances int `json:"allowances"`
+	// SHA256 is of every byte before the seal. It finds accidents: whoever alters an archive on purpose can write a new one.
+	SHA256 string `json:"sha256"`
+}
+
+// Records is how many there are of all kinds.
+func (t Tally) Records() int {
+	return t.Feeds + t.Agents + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
+}
+
+func (t *Tally) count(r memory.Record) {
+	switch {
+	case r.Feed != nil:
+		t.Feeds++
+	case r.Agent != nil:
+		t.Agents++
+	case r.Life != nil:
+		t.Lives++
+	case r.Lease != nil:
+		t.Leases++
+	case r.Slot != nil:
+		t.Slots++
+	case r.Affect != nil:
+		t.Affects++
+	case r.Item != nil:
+		t.Items++
+		t.Revisions += len(r.Item.Revisions)
+		t.Vectors += len(r.Item.Vectors)
+	case r.Event != nil:
+		t.Events++
+	case r.Note != nil:
+		t.Notes++
+	case r.Attempt != nil:
+		t.Attempts++
+	case r.Account != nil:
+		t.Accounts++
+	case r.Answer != nil:
+		t.Answers++
+	case r.Allowance != nil:
+		t.Allowances++
+	}
+}
+
+// Count reads records to their end, checks them, and gives the tally that an archive of them would have.
+func Count(records iter.Seq2[memory.Record, error]) (Tally, error) {
+	var t Tally
+	for _, err := range Through(records, &t) {
+		if err != nil {
+			return Tally{}, err
+		}
+	}
+	return t, nil
+}
+
+// Through passes records on, checked: the first that no store would tell comes as an error. At the end it sets the tally.
+func Through(records iter.Seq2[memory.Record, error], t *Tally) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		s := newScroll()
+		for r, err := range records {
+			if err == nil {
+				_, err = s.add(r)
+			}
+			if err != nil {
+				yield(memory.Record{}, err)
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+		var err error
+		if *t, err = s.end(); err != nil {
+			yield(memory.Record{}, err)
+		}
+	}
+}
+
+// scroll writes records down one after another.
+type scroll struct {
+	hash  hash.Hash
+	tally Tally
+	rules rules
+	line  bytes.Buffer
+	enc   *json.Encoder
+}
+
+func newScroll() *scroll {
+	s := &scroll{hash: sha256.New(), rules: newRules()}
+	s.enc = json.NewEncoder(&s.line)
+	s.hash.Write([]byte(opening))
+	return s
+}
+
+// add gives the record's line, which is good until the next one.
+func (s *scroll) add(r memory.Record) ([]byte, error) {
+	if err := s.rules.check(r); err != nil {
+		return nil, err
+	}
+	s.line.Reset()
+	if err := s.enc.Encode(r); err != nil {
+		return nil, err
+	}
+	s.hash.Write(s.line.Bytes())
+	s.tally.count(r)
+	return s.line.Bytes(), nil
+}
+
+func (s *scroll) end() (Tally, error) {
+	s.tally.SHA256 = hex.EncodeToString(s.hash.Sum(nil))
+	return s.tally, s.rules.end()
+}

@@ -1,0 +1,328 @@
+package memorytest
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+)
+
+// ArchiveStore is a store that can be moved.
+type ArchiveStore interface {
+	memory.Store
+	memory.Feeds
+	memory.Movable
+}
+
+var archives = []struct {
+	name string
+	run  func(t *testing.T, from, to func(*testing.T) ArchiveStore)
+}{
+	{"EverythingIsHandedOver", everythingMoved},
+	{"AStoreThatWasFilledAnswersAsTheOneBefore", movedAnswers},
+	{"WhatWasWrittenByTheStoreIsHandedOver", writtenMoved},
+	{"AnEmptyStoreIsHandedOver", nothingMoved},
+	{"OnlyAnEmptyStoreIsFilled", occupiedRefuses},
+	{"AnImportThatIsCutOffLeavesNothing", cutLeavesNothing},
+	{"AnImportThatLiesIsRefused", lieRefused},
+	{"AFilledStoreGoesOn", filledGoesOn},
+	{"AnExportThatNobodyReadsOnEnds", exportEnds},
+}
+
+// RunArchive holds a store to what it promises when it is moved: from tells, to is filled. Both give new, empty stores.
+func RunArchive(t *testing.T, from, to func(t *testing.T) ArchiveStore) {
+	t.Helper()
+	for _, c := range archives {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, from, to)
+		})
+	}
+}
+
+var usual = Size{Agents: 3, Items: 60, Events: 20, Attempts: 80, Dim: 5}
+
+// Collect reads everything that is told.
+func Collect(t *testing.T, records iter.Seq2[memory.Record, error]) []memory.Record {
+	t.Helper()
+	var all []memory.Record
+	for r, err := range records {
+		require.NoError(t, err)
+		all = append(all, r)
+	}
+	return all
+}
+
+func written(t *testing.T, records iter.Seq2[memory.Record, error]) string {
+	t.Helper()
+	var b bytes.Buffer
+	_, err := archive.Write(&b, records)
+	require.NoError(t, err)
+	return b.String()
+}
+
+func filled(t *testing.T, open func(*testing.T) ArchiveStore, records []memory.Record) ArchiveStore {
+	t.Helper()
+	s := open(t)
+	require.NoError(t, s.Import(t.Context(), Told(records)))
+	return s
+}
+
+func everythingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
+	for seed := range uint64(5) {
+		made := Deployment(seed, usual)
+		one := filled(t, from, made)
+		require.Equal(t, written(t, Told(made)), written(t, one.Export(t.Context())), "seed %d", seed)
+		other := to(t)
+		require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+		require.Equal(t, written(t, Told(made)), written(t, other.Export(t.Context())), "seed %d", seed)
+		back := from(t)
+		require.NoError(t, back.Import(t.Context(), archive.Read(bytes.NewBufferString(written(t, other.Export(t.Context()))))))
+		require.Equal(t, written(t, Told(made)), written(t, back.Export(t.Context())), "seed %d", seed)
+	}
+}
+
+// movedAnswers asks both stores everything that the port of memory knows.
+func movedAnswers(t *testing.T, from, to func(*testing.T) ArchiveStore) {
+	one := filled(t, from, Deployment(11, usual))
+	other := to(t)
+	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+	sameNames(t, one, other)
+	for n := range usual.Agents {
+		sameMind(t, agentID(n), one, other)
+	}
+}
+
+func sameNames(t *testing.T, one, other ArchiveStore) {
+	t.Helper()
+	ctx := t.Context()
+	for _, ask := range []func(ArchiveStore) (any, error){
+		func(s ArchiveStore) (any, error) { return s.Agents(ctx) },
+		func(s ArchiveStore) (any, error) { return s.Feeds(ctx) },
+		func(s ArchiveStore) (any, error) { return s.Slots(ctx) },
+		func(s ArchiveStore) (any, error) { return s.Agent(ctx, "handle-1") },
+	} {
+		sameAnswer(t, one, other, ask)
+	}
+}
+
+func sameAnswer(t *testing.T, one, other ArchiveStore, ask func(ArchiveStore) (any, error)) {
+	t.Helper()
+	want, err := ask(one)
+	require.NoError(t, err)
+	got, err := ask(other)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
+	t.Helper()
+	ctx := t.Context()
+	asks := []func(ArchiveStore) (any, error){
+		func(s ArchiveStore) (any, error) { return s.Space(ctx, agent) },
+		func(s ArchiveStore) (any, error) { return s.Spaces(ctx, agent) },
+		func(s ArchiveStore) (any, error) { return s.Affect(ctx, agent) },
+		func(s ArchiveStore) (any, error) { return s.Forgettings(ctx, agent) },
+		func(s ArchiveStore) (any, error) { return s.Notes(ctx, agent, "dream/x/0001", "") },
+		func(s ArchiveStore) (any, error) { return s.Bare(ctx, agent, ownSpace, nil, 0) },
+		func(s ArchiveStore) (any, error) { return s.Bare(ctx, agent, otherSpace, nil, 0) },
+		func(s ArchiveStore) (any, error) { return s.Near(ctx, agent, ownSpace, []float32{1, 2, 3, 4, 5}, 1000) },
+		func(s ArchiveStore) (any, error) {
+			return s.Count(ctx, memory.Query{Agent: agent, Session: odd[0] + "1"})
+		},
+		func(s ArchiveStore) (any, error) {
+			return s.Find(ctx, memory.Query{Agent: agent, Dream: "dream/x/0001", States: states})
+		},
+	}
+	for _, order := range []memory.Order{memory.MostSalient, memory.HighestScore, memory.SoonestDue} {
+		asks = append(asks, func(s ArchiveStore) (any, error) {
+			return s.Find(ctx, memory.Query{Agent: agent, Order: order, States: states, Limit: 40, SalientFrom: .01})
+		})
+	}
+	for _, ask := range asks {
+		sameAnswer(t, one, other, ask)
+	}
+	items, err := one.Find(ctx, memory.Query{Agent: agent, States: states})
+	require.NoError(t, err)
+	require.Len(t, items, usual.Items)
+	for _, item := range items {
+		sameAnswer(t, one, other, func(s ArchiveStore) (any, error) { return s.Revisions(ctx, agent, item.Header().ID) })
+	}
+}
+
+var states = []dream.State{dream.Live, dream.Superseded, dream.Archived}
+
+// writtenMoved fills a store by its own words, which an archive must tell as they were meant.
+func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
+	one := from(t)
+	live(t, one)
+	other := to(t)
+	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+	require.Equal(t, written(t, one.Export(t.Context())), written(t, other.Export(t.Context())))
+	undone, err := one.Undo(t.Context(), echo, "d1")
+	require.NoError(t, err)
+	again, err := other.Undo(t.Context(), echo, "d1")
+	require.NoError(t, err)
+	require.Equal(t, undone, again)
+	for _, s := range []ArchiveStore{one, other} {
+		gone, err := s.Forget(t.Context(), echo, "e1")
+		require.NoError(t, err)
+		require.Equal(t, 1, gone)
+		require.Empty(t, get(t, s, "h1")[0].Header().Sources, "what named it was found")
+		n, err := s.NextDream(t.Context(), echo)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, n)
+	}
+	require.Equal(t, ids(find(t, one, memory.Query{States: states})), ids(find(t, other, memory.Query{States: states})))
+}
+
+func live(t *testing.T, s ArchiveStore) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, s.PutAgent(ctx, dream.Agent{ID: echo, Handle: "echo", Zone: "UTC", Tier: dream.Core}))
+	require.NoError(t, s.PutFeed(ctx, tides()))
+	add(t, s, episode("e1", "one"), episode("e2", "two"), semantic("s1", "tides"))
+	for range 2 {
+		_, err := s.NextDream(ctx, echo)
+		require.NoError(t, err)
+	}
+	f := sleep(t, s, "d1")
+	guess := hypothesis("h1", "it returns", .5)
+	guess.Dream, guess.Sources = "d1", []string{"e1"}
+	stronger := semantic("s1", "tides")
+	stronger.Strength = .75
+	commit(t, s, memory.Write{
+		Fence: f, Add: []dream.Item{guess}, Change: []dream.Item{stronger},
+		Vectors: []memory.Vector{{Item: "e1", Space: "flat/2", V: []float32{1, 0}}, {Item: "s1", Space: "flat/2", V: []float32{0, 1}}},
+		Affect:  &dream.Affect{Since: dawn, Cause: "d1"},
+	})
+	_, err := s.PutNote(ctx, echo, f, "k", []byte("v"))
+	require.NoError(t, err)
+	require.NoError(t, s.Collect(ctx, echo, []memory.Vector{{Item: "e2", Space: elsewhere, V: []float32{1, 2, 3}}}))
+}
+
+func nothingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
+	one, other := from(t), to(t)
+	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+	require.Empty(t, Collect(t, other.Export(t.Context())))
+	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())), "it still is empty")
+}
+
+func occupiedRefuses(t *testing.T, _, to func(*testing.T) ArchiveStore) {
+	made := Deployment(3, usual)
+	for name, begin := range map[string]func(ArchiveStore) error{
+		"an agent": func(s ArchiveStore) error {
+			return s.PutAgent(t.Context(), dream.Agent{ID: echo, Handle: "echo"})
+		},
+		"a feed":   func(s ArchiveStore) error { return s.PutFeed(t.Context(), tides()) },
+		"a number": func(s ArchiveStore) error { _, err := s.NextDream(t.Context(), echo); return err },
+		"a memory": func(s ArchiveStore) error {
+			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("e", "x")}})
+			return err
+		},
+		"everything": func(s ArchiveStore) error { return s.Import(t.Context(), Told(made)) },
+	} {
+		s := to(t)
+		require.NoError(t, begin(s), name)
+		before := written(t, s.Export(t.Context()))
+		require.ErrorIs(t, s.Import(t.Context(), Told(made)), memory.ErrOccupied, name)
+		require.Equal(t, before, written(t, s.Export(t.Context())), name)
+	}
+}
+
+func cutLeavesNothing(t *testing.T, _, to func(*testing.T) ArchiveStore) {
+	made := Deployment(4, usual)
+	s := to(t)
+	for _, n := range []int{0, 1, 5, len(made) / 2, len(made) - 1, len(made)} {
+		require.ErrorIs(t, s.Import(t.Context(), CutAfter(n, made)), ErrCut)
+		require.Empty(t, Collect(t, s.Export(t.Context())))
+	}
+	require.NoError(t, s.Import(t.Context(), Told(made)))
+	require.Equal(t, written(t, Told(made)), written(t, s.Export(t.Context())))
+}
+
+// lieRefused alters one thing of an archive that its own seal would not find.
+func lieRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
+	s := to(t)
+	for name, lie := range map[string]func(r *memory.Record) bool{
+		"a sum": func(r *memory.Record) bool {
+			return r.Account != nil && alter(&r.Account, func(a *memory.KeptAccount) { a.Spent++ })
+		},
+		"an amount": func(r *memory.Record) bool {
+			return r.Attempt != nil && alter(&r.Attempt, func(a *memory.KeptAttempt) { a.Counted++ })
+		},
+		"an attempt": func(r *memory.Record) bool {
+			return r.Attempt != nil && alter(&r.Attempt, func(a *memory.KeptAttempt) { a.Attempt = 9 })
+		},
+		"a kind": func(r *memory.Record) bool {
+			return r.Item != nil && alter(&r.Item, func(i *memory.KeptItem) { i.Kind = "wish" })
+		},
+		"another's body": func(r *memory.Record) bool {
+			return r.Item != nil && alter(&r.Item, func(i *memory.KeptItem) { i.ID += "!" })
+		},
+		"another handle": func(r *memory.Record) bool {
+			return r.Agent != nil && alter(&r.Agent, func(a *memory.KeptAgent) { a.Handle += "x" })
+		},
+		"a longer vector": func(r *memory.Record) bool {
+			return r.Life != nil && alter(&r.Life, func(l *memory.KeptLife) { l.Dim++ })
+		},
+		"no revision": func(r *memory.Record) bool {
+			return r.Item != nil && alter(&r.Item, func(i *memory.KeptItem) { i.Revisions = nil })
+		},
+	} {
+		made := Deployment(5, usual)
+		at := slices.IndexFunc(made, func(r memory.Record) bool { return lie(&r) })
+		lie(&made[at])
+		require.Error(t, s.Import(t.Context(), Told(made)), name)
+		require.Empty(t, Collect(t, s.Export(t.Context())), name)
+	}
+}
+
+func alter[T any](at **T, change func(*T)) bool {
+	copied := **at
+	change(&copied)
+	*at = &copied
+	return true
+}
+
+// filledGoesOn works on what was filled in.
+func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
+	one := to(t)
+	live(t, one)
+	s := to(t)
+	require.NoError(t, s.Import(t.Context(), one.Export(t.Context())))
+	f := memory.Fence{Dream: "d1", Run: "run-d1"}
+	r := commit(t, s, memory.Write{
+		Fence: f, Add: []dream.Item{episode("e3", "three")}, Change: []dream.Item{semantic("s1", "tides and glass")},
+		Vectors: []memory.Vector{{Item: "e3", Space: "flat/2", V: []float32{1, 1}}},
+	})
+	require.Equal(t, memory.Receipt{Added: 1, Changed: 1}, r)
+	hits, err := s.Near(t.Context(), echo, "flat/2", []float32{1, .1}, 9)
+	require.NoError(t, err)
+	require.Equal(t, []string{"e1", "e3", "s1"}, []string{hits[0].Item, hits[1].Item, hits[2].Item})
+	wakeUp(t, s, f)
+	require.Equal(t, 3, move(t, s, elsewhere), "what was collected stays, and the rest is missing")
+	_, err = s.PutNote(t.Context(), echo, memory.Fence{}, "k", nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"h1", "e2"}, bareIn(t, s, "flat/2"))
+}
+
+func exportEnds(t *testing.T, from, _ func(*testing.T) ArchiveStore) {
+	s := filled(t, from, Deployment(6, usual))
+	for range 100 { // more than any store has connections
+		n := 0
+		for _, err := range s.Export(t.Context()) {
+			require.NoError(t, err)
+			if n++; n > 7 {
+				break
+			}
+		}
+	}
+	require.NoError(t, s.PutFeed(t.Context(), tides()))
+}

@@ -1,0 +1,39 @@
+package memory
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+)
+
+// Raw is JSON that somebody else wrote, kept byte for byte. In an archive it is an object where one would write it the same,
+// and a string that holds it otherwise.
+type Raw []byte
+
+// MarshalJSON writes it in the one way that UnmarshalJSON reads.
+func (r Raw) MarshalJSON() ([]byte, error) {
+	if len(r) > 0 && r[0] == '{' {
+		if plain, err := json.Marshal(json.RawMessage(r)); err == nil && bytes.Equal(plain, r) {
+			return r, nil
+		}
+	}
+	if !utf8.Valid(r) {
+		return nil, errors.New("a text is not UTF-8, which JSON cannot carry")
+	}
+	return json.Marshal(string(r))
+}
+
+// UnmarshalJSON reads an object or a string.
+func (r *Raw) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		*r = bytes.Clone(b)
+		return nil
+	}
+	var text *string
+	if err := json.Unmarshal(b, &text); err != nil || text == nil {
+		return errors.New("an object, or a string that holds one, was due")
+	}
+	*r = Raw(*text)
+	return nil
+}

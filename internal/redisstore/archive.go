@@ -1,0 +1,256 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+)
+
+var _ memory.Movable = (*Store)(nil)
+
+// ErrUnfinished is returned by Open for keys that an import has begun to fill: it still runs, or was cut off. Refill accepts
+// them.
+var ErrUnfinished = errors.New("an import into these keys has not come to its end")
+
+// Refill opens keys although an import into them was cut off, for Import alone, which empties them and begins again. An
+// import that still runs loses them.
+func Refill() Option { return func(s *settings) { s.refill = true } }
+
+// importing begins the mark that stands in the place of the schema's number while an import fills the keys. Every program, older
+// ones too, refuses keys whose schema is no number, so that nobody ever opens half a deployment, however the import ended.
+const importing = "importing"
+
+var (
+	beginScript  = script("begin")
+	sweepScript  = script("sweep")
+	fillScript   = script("fill")
+	refillScript = script("memory", "refill")
+)
+
+// Import fills the keys under a mark that keeps everybody out, reads them again, and takes the mark away when they say the
+// same. Each part needs the mark that the part before has left: it is done once, and never for an import that has lost the keys to
+// another. When anything fails the keys are emptied; when the process dies they stay marked until the next Import.
+func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) error {
+	return wrap(s.importAll(ctx, records), "import into ", s.name)
+}
+
+func (s *Store) importAll(ctx context.Context, records iter.Seq2[memory.Record, error]) error {
+	f := &filling{Store: s, ctx: ctx, token: importing + " " + rand.Text()}
+	if err := s.vacate(ctx, f); err != nil {
+		return err
+	}
+	err := f.fill(records)
+	if err == nil {
+		err = f.mark(strconv.Itoa(schema))
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errLost) {
+		return err // the keys are another import's
+	}
+	bare := context.WithoutCancel(ctx)
+	if clearing := s.empty(bare, f); clearing != nil {
+		return errors.Join(err, fmt.Errorf("and the keys could not be emptied; they stay unusable until the next import: %w", clearing))
+	}
+	return err
+}
+
+// errLost says that another import has taken the keys.
+var errLost = errors.New("another import has taken these keys over")
+
+// vacate takes the keys for this import. What an import left that was cut off is removed, if the store was opened for that;
+// anything else refuses.
+func (s *Store) vacate(ctx context.Context, f *filling) error {
+	stands, err := s.standing(ctx)
+	if err != nil {
+		return err
+	}
+	litter := strings.HasPrefix(stands, importing)
+	if !litter {
+		if err := s.vacant(ctx); err != nil {
+			return err
+		}
+	}
+	take := 0
+	if litter && s.set.refill {
+		take = 1
+	}
+	f.next = f.token
+	reply, err := s.run(ctx, again, beginScript, nil, f.token, strconv.Itoa(schema), take)
+	if err != nil {
+		return err
+	}
+	f.now, f.next = f.token, ""
+	said, _ := reply.([]any)
+	switch {
+	case text(said, 0) == "occupied":
+		return occupied(text(said, 1))
+	case text(said, 0) == "marked" && strings.HasPrefix(text(said, 1), importing):
+		return ErrUnfinished
+	case text(said, 0) == "marked":
+		return fmt.Errorf("the keys under %q are of schema %q, which this program does not know", s.set.prefix, text(said, 1))
+	case litter:
+		return s.sweep(ctx, f)
+	}
+	if err := s.vacant(ctx); err != nil { // between the look and the mark somebody wrote: it is not ours to remove
+		return errors.Join(err, f.mark(strconv.Itoa(schema)))
+	}
+	return nil
+}
+
+// standing is the mark of the keys: the number of their schema, or that of an import.
+func (s *Store) standing(ctx context.Context) (mark string, err error) {
+	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
+		return absent(err)
+	})
+	return mark, err
+}
+
+func occupied(key string) error {
+	return fmt.Errorf("it keeps something already (%s), and only an empty one is filled: %w", key, memory.ErrOccupied)
+}
+
+// vacant refuses keys of which there are any.
+func (s *Store) vacant(ctx context.Context) error {
+	return s.scan(ctx, func(keys []string) error {
+		for _, key := range keys {
+			if s.lasting(key) {
+				return occupied(key)
+			}
+		}
+		return nil
+	})
+}
+
+// empty removes what was filled and gives the keys back.
+func (s *Store) empty(ctx context.Context, f *filling) error {
+	f.ctx = ctx
+	if err := f.settle(); err != nil {
+		return err
+	}
+	if err := s.sweep(ctx, f); err != nil {
+		return err
+	}
+	return f.mark(strconv.Itoa(schema))
+}
+
+// sweep removes every lasting key, as long as the import holds them.
+func (s *Store) sweep(ctx context.Context, f *filling) error {
+	return s.scan(ctx, func(keys []string) error {
+		args := []any{f.now}
+		for _, key := range keys {
+			if s.lasting(key) {
+				args = append(args, key)
+			}
+		}
+		reply, err := s.run(ctx, again, sweepScript, nil, args...)
+		if said, _ := reply.([]any); err == nil && text(said, 0) != "ok" {
+			err = fmt.Errorf("%w: their mark is %q", errLost, text(said, 1))
+		}
+		return err
+	})
+}
+
+// keysAtOnce is about how many keys the server looks at in one step of a scan.
+const keysAtOnce = 1000
+
+// scan goes through the keys that begin with the prefix; some may come twice.
+func (s *Store) scan(ctx context.Context, see func(keys []string) error) error {
+	pattern := literal.Replace(s.set.prefix) + "*"
+	for cursor := uint64(0); ; {
+		var keys []string
+		err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+			found, next, err := s.client.Scan(ctx, cursor, pattern, keysAtOnce).Result()
+			if err == nil {
+				keys, cursor = found, next
+			}
+			return err
+		})
+		if err == nil {
+			err = see(keys)
+		}
+		if err != nil || cursor == 0 {
+			return err
+		}
+	}
+}
+
+// literal takes the meaning that patterns of SCAN give to letters from them.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
+
+// roots, parts and books are the keys that last, after the prefix, after "a:<agent>:" and after "m:". A part that ends
+// with a colon is followed by a name. Only these are ever removed: another deployment's prefix may begin with this one's.
+var (
+	roots = []string{"agents", "handles", "feeds", "slots", "unheard"}
+	parts = []string{
+		lifePart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
+		"by:", "bare:", "dream:", "session:", "cause:", "refers:",
+	}
+	books = []string{"rows", "open", "row:", "step:", "dream:", "day:", "awake:", "opens:", "account:", "answer:", "allowed:", "allowance:"}
+)
+
+func (s *Store) lasting(key string) bool {
+	name := strings.TrimPrefix(key, s.set.prefix)
+	if _, part, ok := agentPart(name); ok {
+		return among(parts, part)
+	}
+	if book, ok := strings.CutPrefix(name, "m:"); ok {
+		return among(books, book)
+	}
+	return among(roots, name)
+}
+
+func among(names []string, name string) bool {
+	for _, known := range names {
+		if name == known || strings.HasSuffix(known, ":") && strings.HasPrefix(name, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// agentPart takes "a:<agent>:<part>" apart.
+func agentPart(name string) (agent, part string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "a:")
+	if !ok {
+		return "", "", false
+	}
+	agent, part, ok = strings.Cut(rest, ":")
+	return unescaped.Replace(agent), part, ok
+}
+
+var unescaped = strings.NewReplacer("%3A", ":", "%25", "%")
+
+// Listeners counts the subscribers of the bell, without this process.
+func (s *Store) Listeners(ctx context.Context) (int, error) {
+	n := 0
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		count, err := s.client.PubSubNumSub(ctx, s.channel()).Result()
+		n = int(count[s.channel()])
+		return err
+	})
+	s.bell.tuning.Lock()
+	defer s.bell.tuning.Unlock()
+	if s.bell.cancel != nil && n > 0 {
+		n--
+	}
+	return n, wrap(err, "who listens to ", s.name)
+}
+
+// same reads the keys again.
+func (s *Store) same(ctx context.Context, given archive.Tally) error {
+	kept, err := archive.Count(s.Export(ctx))
+	if err == nil && kept != given {
+		err = fmt.Errorf("%w: given %+v, kept %+v", memory.ErrAltered, given, kept)
+	}
+	return err
+}

@@ -1,0 +1,348 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// How much of an import one step writes at most: some milliseconds of the server.
+const (
+	wordsAtOnce = 4000
+	bytesAtOnce = 1 << 20
+)
+
+// filling is an import under way.
+type filling struct {
+	*Store
+	ctx   context.Context
+	token string
+	step  int
+	now   string // the mark that stands, as far as is known
+	next  string // the mark of a step whose end is unknown
+
+	words []any // of commands that wait
+	bytes int
+	life  memory.KeptLife
+	crate crate
+	tide  int64
+
+	attempted int64
+}
+
+// crate is items of one agent that wait.
+type crate struct {
+	agent string
+	plan  cratePlan
+	blobs []any
+	bytes int
+}
+
+type cratePlan struct {
+	Before string   `json:"before"`
+	After  string   `json:"after"`
+	Own    string   `json:"own"`
+	Tide   int64    `json:"tide"`
+	Items  []crated `json:"items"`
+}
+
+type crated struct {
+	ID     string   `json:"id"`
+	Past   int      `json:"past"`
+	Spaces []string `json:"spaces,omitempty"`
+}
+
+func (f *filling) fill(records iter.Seq2[memory.Record, error]) error {
+	var given archive.Tally
+	for r, err := range archive.Through(records, &given) {
+		if err == nil {
+			err = f.ctx.Err()
+		}
+		if err == nil {
+			err = f.keep(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := f.flush(); err != nil {
+		return err
+	}
+	return f.same(f.ctx, given)
+}
+
+// do adds a command to the step.
+func (f *filling) do(words ...any) error {
+	f.words = append(append(f.words, len(words)), words...)
+	for _, w := range words {
+		switch w := w.(type) {
+		case string:
+			f.bytes += len(w)
+		case []byte:
+			f.bytes += len(w)
+		}
+	}
+	if len(f.words) < wordsAtOnce && f.bytes < bytesAtOnce {
+		return nil
+	}
+	return f.flush()
+}
+
+// flush writes what waits.
+func (f *filling) flush() error {
+	if err := f.unload(); err != nil || len(f.words) == 0 {
+		return err
+	}
+	words := f.words
+	f.words, f.bytes = nil, 0
+	return f.advance(func(before, after string) (any, error) {
+		return f.run(f.ctx, again, fillScript, nil, append([]any{before, after}, words...)...)
+	})
+}
+
+// advance does a step under the mark that stands, and leaves the next one.
+func (f *filling) advance(do func(before, after string) (any, error)) error {
+	f.step++
+	f.next = f.token + " " + strconv.Itoa(f.step)
+	return f.moved(do(f.now, f.next))
+}
+
+func (f *filling) moved(reply any, err error) error {
+	if err != nil {
+		return err
+	}
+	said, _ := reply.([]any)
+	if text(said, 0) != "ok" {
+		return fmt.Errorf("%w: their mark is %q", errLost, text(said, 1))
+	}
+	f.now, f.next = f.next, ""
+	return nil
+}
+
+// settle finds out which mark stands after a step whose end is unknown, and forgets what waits.
+func (f *filling) settle() error {
+	f.words, f.bytes, f.crate = nil, 0, crate{}
+	if f.next == "" {
+		return nil
+	}
+	stands, err := f.standing(f.ctx)
+	if err != nil {
+		return err
+	}
+	if stands != f.now && stands != f.next {
+		return errLost
+	}
+	f.now, f.next = stands, ""
+	return nil
+}
+
+// mark ends the import: the keys are whole, or empty.
+func (f *filling) mark(last string) error {
+	f.next = last
+	reply, err := f.run(f.ctx, again, fillScript, nil, f.now, last)
+	return f.moved(reply, err)
+}
+
+func (f *filling) keep(r memory.Record) error {
+	switch {
+	case r.Feed != nil:
+		return f.do("HSET", f.feedsKey(), r.Feed.Name, []byte(r.Feed.Body))
+	case r.Agent != nil:
+		return f.agent(*r.Agent)
+	case r.Life != nil:
+		return f.lives(*r.Life)
+	case r.Lease != nil:
+		l := r.Lease
+		body, err := json.Marshal(leased{l.Client, presence.Cause(l.Cause), date(l.Since), date(l.Until)})
+		if err != nil {
+			return err
+		}
+		return f.do("HSET", f.key(l.Agent, leasesPart), l.Client, body)
+	case r.Slot != nil:
+		return f.slot(*r.Slot)
+	case r.Affect != nil:
+		body, err := json.Marshal(felt{r.Affect.Cause, r.Affect.Affect})
+		if err != nil {
+			return err
+		}
+		return f.do("RPUSH", f.key(r.Affect.Agent, affectsPart), body)
+	case r.Item != nil:
+		return f.item(*r.Item)
+	case r.Event != nil:
+		return f.event(*r.Event)
+	case r.Note != nil:
+		return f.do("HSET", f.notesKey(r.Note.Agent, r.Note.Dream), r.Note.Key, r.Note.Value)
+	}
+	return f.ledger(r)
+}
+
+func (f *filling) agent(k memory.KeptAgent) error {
+	var a dream.Agent
+	if err := json.Unmarshal(k.Body, &a); err != nil || a.ID != k.ID || a.Handle != k.Handle {
+		return fmt.Errorf("the body of agent %q is not of it, or of another handle than %q: %w", k.ID, k.Handle, memory.ErrAltered)
+	}
+	if err := f.do("HSET", f.set.prefix+"agents", k.ID, []byte(k.Body)); err != nil {
+		return err
+	}
+	return f.do("HSET", f.set.prefix+"handles", k.Handle, k.ID)
+}
+
+func (f *filling) lives(k memory.KeptLife) error {
+	f.life, f.tide = k, 0
+	words := []any{"HSET", f.key(k.Agent, lifePart), "pulse", 1}
+	set := func(name string, value any) { words = append(words, name, value) }
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{"seq", k.Seq}, {"dreams", k.Dreams}, {"scrubs", k.Scrubs}, {"dim", int64(k.Dim)}, {"epoch", k.Epoch}, {"told", k.Told}} {
+		if n.value != 0 {
+			set(n.name, n.value)
+		}
+	}
+	for _, t := range []struct{ name, value string }{{"space", k.Space}, {"lock", date(k.Lock)}, {"seen", date(k.Seen)}} {
+		if t.value != "" {
+			set(t.name, t.value)
+		}
+	}
+	if len(k.Digest) > 0 {
+		body, err := json.Marshal(k.Digest)
+		if err != nil {
+			return err
+		}
+		set("digest", body)
+	}
+	if w := k.Wake; w != nil {
+		body, err := json.Marshal(woke{
+			Agent: k.Agent, Epoch: w.Epoch, Cause: presence.Cause(w.Cause), Client: w.Client, At: date(w.At), Dream: w.Dream, Digest: w.Digest,
+			Told: &toldMood{w.Affect, w.Delta},
+		})
+		if err != nil {
+			return err
+		}
+		set("last", body)
+	}
+	if err := f.do(words...); err != nil {
+		return err
+	}
+	for _, c := range k.Collecting {
+		if err := f.do("HSET", f.key(k.Agent, "spaces"), c.Space, c.Dim); err != nil {
+			return err
+		}
+	}
+	if k.Told < k.Epoch {
+		return f.do("SADD", f.unheard(), escaped.Replace(k.Agent))
+	}
+	return nil
+}
+
+func (f *filling) slot(k memory.KeptSlot) error {
+	key := f.key(k.Agent, slotPart)
+	words := []any{"HSET", key, "dream", k.Dream, "run", k.Run, "epoch", k.Epoch, "workflow", k.Workflow, "cluster", k.Cluster, "since", date(k.Since)}
+	if k.Mood != nil {
+		body, err := json.Marshal(k.Mood)
+		if err != nil {
+			return err
+		}
+		words = append(words, "mood", body)
+	}
+	if err := f.do(words...); err != nil {
+		return err
+	}
+	return f.do("HSET", f.set.prefix+"slots", k.Agent, key)
+}
+
+func (f *filling) event(k memory.KeptEvent) error {
+	envelope, err := envelopeOf(k)
+	if err != nil {
+		return err
+	}
+	if err := f.do("XADD", f.key(k.Agent, "events"), fmt.Sprintf("%d-0", k.Seq), "e", envelope, "d", []byte(k.Data)); err != nil {
+		return err
+	}
+	return f.do("SADD", f.key(k.Agent, "announced"), k.ID)
+}
+
+// item puts an item into the crate.
+func (f *filling) item(k memory.KeptItem) error {
+	c := &f.crate
+	if c.agent != k.Agent {
+		if err := f.unload(); err != nil {
+			return err
+		}
+		c.agent = k.Agent
+	}
+	for i, r := range k.Revisions {
+		kept, err := keptRow(k, r, i+1)
+		if err != nil {
+			return fmt.Errorf("item %s, revision %d: %w", k.ID, i+1, err)
+		}
+		c.add(kept)
+	}
+	told := crated{ID: k.ID, Past: len(k.Revisions) - 1}
+	for _, v := range k.Vectors {
+		told.Spaces = append(told.Spaces, v.Space)
+		c.add(string(v.V))
+	}
+	c.plan.Items = append(c.plan.Items, told)
+	if c.bytes < bytesAtOnce && len(c.plan.Items) < itemsAtOnce {
+		return nil
+	}
+	return f.unload()
+}
+
+// itemsAtOnce is how many items one step of an import writes at most.
+const itemsAtOnce = 250
+
+func (c *crate) add(blob string) {
+	c.blobs = append(c.blobs, blob)
+	c.bytes += len(blob)
+}
+
+// keptRow works out again what a store sorts and finds a revision by; its body stays as it is.
+func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, error) {
+	item, err := dream.Decode(k.Kind, kept.Body)
+	if err != nil {
+		return "", err
+	}
+	r, err := encodeItem(k.Agent, item, kept.Cause, kept.At)
+	if err != nil {
+		return "", err
+	}
+	if r.id != k.ID || r.kind != k.Kind {
+		return "", fmt.Errorf("its body is of the %s %s: %w", r.kind, r.id, memory.ErrAltered)
+	}
+	r.body = string(kept.Body)
+	packed, err := r.packed()
+	return strconv.Itoa(number) + " " + packed, err
+}
+
+// unload writes the items that wait. Each load has a tide of its own, so that a search reads them in pages.
+func (f *filling) unload() error {
+	c := f.crate
+	if len(c.plan.Items) == 0 {
+		return nil
+	}
+	f.crate = crate{agent: c.agent}
+	if f.life.Agent == c.agent {
+		c.plan.Own = f.life.Space
+	}
+	if c.plan.Own != "" {
+		f.tide++
+		c.plan.Tide = f.tide
+		if err := f.do("HSET", f.key(c.agent, lifePart), "tide", f.tide); err != nil { // goes with the next step
+			return err
+		}
+	}
+	return f.advance(func(before, after string) (any, error) {
+		c.plan.Before, c.plan.After = before, after
+		said, err := f.of(f.ctx, refillScript, c.agent, c.plan, c.blobs...)
+		return said, err
+	})
+}

@@ -1,0 +1,45 @@
+-- A part of an import: items of one agent. The plan: the mark that the part needs and the one that it leaves; the agent's own
+-- space; the tide of vectors in it; and of each item its id, how many older revisions there are, and the spaces of its vectors. Rows and
+-- vectors follow in that order. Answers as fill does.
+local plan = cjson.decode(ARGV[3])
+local mark = prefix .. 'schema'
+local now = call('GET', mark)
+if now == plan.after then
+  return {'ok'}
+end
+if now ~= plan.before then
+  return {'lost', now or ''}
+end
+local at = 3
+local function blob()
+  at = at + 1
+  return ARGV[at]
+end
+for _, i in ipairs(plan.items) do
+  for number = 1, i.past do
+    local old = kept(blob())
+    soon('HSET', revisions, i.id .. '\0' .. number, old.row)
+    soon('SADD', base .. 'cause:' .. old.marks.c, i.id)
+    for _, other in ipairs(old.marks.rf or {}) do
+      soon('SADD', base .. 'refers:' .. other, i.id)
+    end
+  end
+  local new, bare = kept(blob()), true
+  soon('HSET', items, i.id, new.row)
+  for _, group in ipairs(groups(new)) do
+    soon('SADD', base .. group, i.id)
+  end
+  for _, space in ipairs(i.spaces or {}) do
+    soon('HSET', base .. 'vectors:' .. space, i.id, flag(new) .. blob())
+    if space == plan.own then
+      bare = false
+      soon('ZADD', base .. 'tides:' .. space, plan.tide, i.id)
+    else
+      soon('ZADD', base .. 'tides:' .. space, 0, i.id)
+    end
+  end
+  place(i.id, new, bare)
+end
+flush()
+call('SET', mark, plan.after)
+return {'ok'}

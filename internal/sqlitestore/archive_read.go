@@ -1,0 +1,317 @@
+package sqlitestore
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+type putting = func(memory.Record) error
+
+// export tells every record in the order of an archive.
+func (d deal) export(put putting) error {
+	if err := d.exportNames(put); err != nil {
+		return err
+	}
+	var agents []string
+	err := d.each(`SELECT agent FROM lives UNION SELECT agent FROM presences UNION SELECT agent FROM leases UNION SELECT agent FROM slots
+		UNION SELECT agent FROM affects UNION SELECT agent FROM items UNION SELECT agent FROM moves UNION SELECT agent FROM events
+		UNION SELECT agent FROM notes ORDER BY 1`, nil, func(scan func(...any) error) error {
+		var agent string
+		err := scan(&agent)
+		agents = append(agents, agent)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, agent := range agents {
+		for _, part := range []func(string, putting) error{
+			d.exportLife, d.exportLeases, d.exportSlot, d.exportAffects, d.exportItems, d.exportEvents, d.exportNotes,
+		} {
+			if err := part(agent, put); err != nil {
+				return err
+			}
+		}
+	}
+	return d.exportLedger(put)
+}
+
+func (d deal) exportNames(put putting) error {
+	err := d.each("SELECT name, body FROM feeds ORDER BY name", nil, func(scan func(...any) error) error {
+		var f memory.KeptFeed
+		if err := scan(&f.Name, (*[]byte)(&f.Body)); err != nil {
+			return err
+		}
+		return put(memory.Record{Feed: &f})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each("SELECT id, handle, body FROM agents ORDER BY id", nil, func(scan func(...any) error) error {
+		var a memory.KeptAgent
+		if err := scan(&a.ID, &a.Handle, (*[]byte)(&a.Body)); err != nil {
+			return err
+		}
+		return put(memory.Record{Agent: &a})
+	})
+}
+
+func (d deal) exportLife(agent string, put putting) error {
+	l, err := d.life(agent)
+	if err != nil {
+		return err
+	}
+	v, err := d.vigil(agent)
+	if err != nil {
+		return err
+	}
+	k := memory.KeptLife{
+		Agent: agent, Seq: l.seq, Dreams: l.dreams, Scrubs: l.scrubs, Space: l.space, Dim: int(l.dim),
+		Epoch: v.epoch, Told: v.told, Lock: v.lock, Seen: v.seen,
+	}
+	if len(v.digest) > 0 {
+		k.Digest = v.digest
+	}
+	if w := v.last; w != nil {
+		k.Wake = &memory.KeptWake{
+			Epoch: w.Epoch, Cause: string(w.Cause), Client: w.Client, At: w.At.UTC(), Dream: w.Dream, Affect: w.Affect, Delta: w.Delta,
+		}
+		if len(w.Digest) > 0 {
+			k.Wake.Digest = w.Digest
+		}
+	}
+	err = d.each("SELECT space, dim FROM moves WHERE agent = ? ORDER BY space", []any{agent}, func(scan func(...any) error) error {
+		var s memory.KeptSpace
+		err := scan(&s.Space, &s.Dim)
+		k.Collecting = append(k.Collecting, s)
+		return err
+	})
+	if err != nil || k.Blank() {
+		return err
+	}
+	return put(memory.Record{Life: &k})
+}
+
+func (d deal) exportLeases(agent string, put putting) error {
+	return d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? ORDER BY client", []any{agent}, func(scan func(...any) error) error {
+		l := memory.KeptLease{Agent: agent}
+		var since, until int64
+		if err := scan(&l.Client, &l.Cause, &since, &until); err != nil {
+			return err
+		}
+		l.Since, l.Until = moment(since), moment(until)
+		return put(memory.Record{Lease: &l})
+	})
+}
+
+func (d deal) exportSlot(agent string, put putting) error {
+	held, err := d.slot(agent)
+	if err != nil || held.Same(memory.Fence{}) {
+		return err
+	}
+	k := memory.KeptSlot{
+		Agent: agent, Dream: held.Dream, Run: held.Run, Workflow: held.Workflow, Cluster: held.Cluster, Since: held.Since, Epoch: held.Epoch,
+	}
+	var left []byte
+	if _, err := d.one("SELECT mood FROM slots WHERE agent = ?", []any{agent}, &left); err != nil {
+		return err
+	}
+	if left != nil {
+		k.Mood = &mood.PAD{}
+		if err := json.Unmarshal(left, k.Mood); err != nil {
+			return err
+		}
+	}
+	return put(memory.Record{Slot: &k})
+}
+
+func (d deal) exportAffects(agent string, put putting) error {
+	return d.each("SELECT number, cause, body FROM affects WHERE agent = ? ORDER BY number", []any{agent}, func(scan func(...any) error) error {
+		a := memory.KeptAffect{Agent: agent}
+		var body []byte
+		if err := scan(&a.Number, &a.Cause, &body); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &a.Affect); err != nil {
+			return err
+		}
+		return put(memory.Record{Affect: &a})
+	})
+}
+
+func (d deal) exportEvents(agent string, put putting) error {
+	return d.each("SELECT seq, id, schema, subsystem, dream, type, at, data FROM events WHERE agent = ? ORDER BY seq", []any{agent},
+		func(scan func(...any) error) error {
+			e := memory.KeptEvent{Agent: agent}
+			var at string
+			err := scan(&e.Seq, &e.ID, &e.Schema, &e.Subsystem, &e.Dream, &e.Type, &at, (*[]byte)(&e.Data))
+			if err == nil {
+				e.At, err = parseDate(at)
+			}
+			if err != nil {
+				return err
+			}
+			return put(memory.Record{Event: &e})
+		})
+}
+
+func (d deal) exportNotes(agent string, put putting) error {
+	return d.each("SELECT dream, name, value FROM notes WHERE agent = ? ORDER BY dream, name", []any{agent}, func(scan func(...any) error) error {
+		n := memory.KeptNote{Agent: agent}
+		if err := scan(&n.Dream, &n.Key, &n.Value); err != nil {
+			return err
+		}
+		n.Value = append([]byte{}, n.Value...)
+		return put(memory.Record{Note: &n})
+	})
+}
+
+func (d deal) exportLedger(put putting) error {
+	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended
+		FROM attempts ORDER BY key`, nil, func(scan func(...any) error) error {
+		var forgotten bool
+		row, err := scanRow(func(dest ...any) error { return scan(append([]any{&forgotten}, dest...)...) })
+		if err != nil {
+			return err
+		}
+		a := memory.KeptAttempt{
+			Step: row.Step, Attempt: row.Attempt, Agent: row.Agent, Dream: row.Dream, Phase: row.Phase, Model: row.Model, Day: row.Day,
+			Reserved: row.Reserved, Counted: row.Counted, State: string(row.State), Tokens: row.Tokens, Finish: row.Finish,
+			At: row.At, Ended: row.Ended, Forgotten: forgotten,
+		}
+		if len(row.Accounts) > 0 {
+			a.Accounts = row.Accounts
+		}
+		return put(memory.Record{Attempt: &a})
+	})
+	if err != nil {
+		return err
+	}
+	err = d.each("SELECT scope, reserved, spent FROM accounts ORDER BY scope", nil, func(scan func(...any) error) error {
+		var a memory.KeptAccount
+		if err := scan(&a.Scope, &a.Reserved, &a.Spent); err != nil {
+			return err
+		}
+		return put(memory.Record{Account: &a})
+	})
+	if err != nil {
+		return err
+	}
+	err = d.each("SELECT step, answer FROM answers ORDER BY step", nil, func(scan func(...any) error) error {
+		var a memory.KeptAnswer
+		if err := scan(&a.Step, &a.Answer); err != nil {
+			return err
+		}
+		a.Answer = append([]byte{}, a.Answer...)
+		return put(memory.Record{Answer: &a})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each("SELECT dream, agent, day, amount FROM allowances ORDER BY dream", nil, func(scan func(...any) error) error {
+		var a memory.KeptAllowance
+		if err := scan(&a.Dream, &a.Agent, &a.Day, &a.Amount); err != nil {
+			return err
+		}
+		return put(memory.Record{Allowance: &a})
+	})
+}
+
+// page is how many items are read at once, with their revisions and vectors: a megabyte or two.
+const page = 500
+
+func (d deal) exportItems(agent string, put putting) error {
+	for after := ""; ; {
+		items, err := d.itemsAfter(agent, after)
+		if err != nil || len(items) == 0 {
+			return err
+		}
+		last := items[len(items)-1].ID
+		if err := d.addPast(agent, after, last, items); err != nil {
+			return err
+		}
+		if err := d.addPlaces(agent, after, last, items); err != nil {
+			return err
+		}
+		for i := range items {
+			if err := put(memory.Record{Item: &items[i]}); err != nil {
+				return err
+			}
+		}
+		after = last
+	}
+}
+
+// itemsAfter reads a page with the newest revisions.
+func (d deal) itemsAfter(agent, after string) ([]memory.KeptItem, error) {
+	var items []memory.KeptItem
+	err := d.each("SELECT id, kind, cause, changed, body FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
+		func(scan func(...any) error) error {
+			i := memory.KeptItem{Agent: agent}
+			var r memory.KeptRevision
+			var at int64
+			err := scan(&i.ID, (*string)(&i.Kind), &r.Cause, &at, (*[]byte)(&r.Body))
+			r.At = time.Unix(0, at).UTC()
+			i.Revisions = []memory.KeptRevision{r}
+			items = append(items, i)
+			return err
+		})
+	return items, err
+}
+
+// addPast puts the older revisions of a page before the newest.
+func (d deal) addPast(agent, after, last string, items []memory.KeptItem) error {
+	place := 0
+	var older []memory.KeptRevision
+	settle := func() {
+		if len(older) > 0 {
+			items[place].Revisions = append(older, items[place].Revisions...)
+			older = nil
+		}
+	}
+	err := d.each("SELECT id, cause, at, body FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
+		func(scan func(...any) error) error {
+			var id string
+			var r memory.KeptRevision
+			var at int64
+			if err := scan(&id, &r.Cause, &at, (*[]byte)(&r.Body)); err != nil {
+				return err
+			}
+			r.At = time.Unix(0, at).UTC()
+			if items[place].ID != id {
+				settle()
+			}
+			for items[place].ID < id {
+				place++
+			}
+			if items[place].ID == id {
+				older = append(older, r)
+			}
+			return nil
+		})
+	settle()
+	return err
+}
+
+// addPlaces puts the vectors to the items of a page.
+func (d deal) addPlaces(agent, after, last string, items []memory.KeptItem) error {
+	place := 0
+	return d.each("SELECT id, space, v FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space", []any{agent, after, last},
+		func(scan func(...any) error) error {
+			var id string
+			var v memory.KeptVector
+			if err := scan(&id, &v.Space, &v.V); err != nil {
+				return err
+			}
+			for items[place].ID < id {
+				place++
+			}
+			if items[place].ID == id {
+				items[place].Vectors = append(items[place].Vectors, v)
+			}
+			return nil
+		})
+}
