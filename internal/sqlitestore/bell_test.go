@@ -202,6 +202,27 @@ func TestTheSocketOfAKilledProcessIsRemoved(t *testing.T) {
 	require.ErrorIs(t, s.Ring(t.Context(), ringOf(8)), sqlitestore.ErrClosed)
 }
 
+func TestWhoLeavesTakesTheSocketsOfTheDeadAlong(t *testing.T) {
+	t.Parallel()
+	onUnix(t)
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s, other := open(t, path), open(t, path)
+	heard := eavesdrop(t, other)
+	child, said := neighbour(t, path)
+	kill(t, child)
+	for range said { // its last words
+	}
+	require.Len(t, sockets(t, path), 2)
+	eavesdrop(t, s)
+	require.NoError(t, s.Close())
+	require.Len(t, sockets(t, path), 1, "the living keep theirs")
+	require.Empty(t, heard)
+	_, garbled := other.Misrung()
+	require.Zero(t, garbled)
+	require.NoError(t, other.Close())
+	require.NoDirExists(t, belfry(t, path))
+}
+
 func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	t.Parallel()
 	onUnix(t)

@@ -133,17 +133,38 @@ func (p *post) deliver(rings []presence.Ring) {
 	if len(rings) == 0 || checkBelfry(p.folder) != nil {
 		return // nobody listens, or nobody we know
 	}
-	names, err := os.ReadDir(p.folder)
+	datagrams := encodeRings(rings)
+	for _, path := range p.others() {
+		p.tell(path, datagrams)
+	}
+}
+
+// others are the sockets of other processes, dead ones among them.
+func (p *post) others() []string {
+	entries, err := os.ReadDir(p.folder)
 	if err != nil {
-		return
+		return nil
 	}
 	p.mu.Lock()
 	own := p.name
 	p.mu.Unlock()
-	datagrams := encodeRings(rings)
-	for _, entry := range names {
+	var paths []string
+	for _, entry := range entries {
 		if name := entry.Name(); name != own && entry.Type()&fs.ModeSocket != 0 && socketName.MatchString(name) {
-			p.tell(filepath.Join(p.folder, name), datagrams)
+			paths = append(paths, filepath.Join(p.folder, name))
+		}
+	}
+	return paths
+}
+
+// sweep removes the sockets that killed processes left, without a word to the living.
+func (p *post) sweep() {
+	for _, path := range p.others() {
+		conn, err := net.Dial("unixgram", path)
+		if err == nil {
+			_ = conn.Close()
+		} else if errors.Is(err, unix.ECONNREFUSED) {
+			_ = os.Remove(path)
 		}
 	}
 }
@@ -188,7 +209,7 @@ func crowded(err error) bool {
 	return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ENOBUFS)
 }
 
-// close sends what waits, and removes this process's socket, and the folder with the last of them.
+// close sends what waits, and removes this process's socket, those that nobody answers, and the folder with the last of them.
 func (p *post) close() error {
 	close(p.end)
 	p.mu.Lock()
@@ -203,7 +224,8 @@ func (p *post) close() error {
 		}
 	}
 	p.served.Wait()
-	if in != nil {
+	if checkBelfry(p.folder) == nil {
+		p.sweep()
 		_ = os.Remove(p.folder) // unless others still listen
 	}
 	return errors.Join(err, unix.Close(p.out))
