@@ -38,7 +38,7 @@ func belfry(file string) string {
 			return folder
 		}
 	}
-	return filepath.Join("/tmp", away)
+	return filepath.Join("/", "tmp", away) // every Unix has it
 }
 
 // prepareBelfry makes the folder. What is there already must be a folder that no other user can put sockets into.

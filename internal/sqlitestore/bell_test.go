@@ -320,7 +320,7 @@ func TestAFileFarDownRingsThroughTheTemporaryFolder(t *testing.T) {
 	s := open(t, path)
 	heard := eavesdrop(t, s)
 	require.Len(t, sockets(t, path), 1)
-	require.Contains(t, []string{filepath.Clean(os.TempDir()), "/tmp"}, filepath.Dir(belfry(t, path)))
+	require.NotContains(t, belfry(t, path), "deep")
 	link := filepath.Join(t.TempDir(), "short.db")
 	require.NoError(t, os.Symlink(path, link))
 	passer, err := sqlitestore.Open(t.Context(), link)
