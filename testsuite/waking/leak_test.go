@@ -1,0 +1,253 @@
+package waking_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// mark begins every word of the memories of this test. The scripted provider speaks in words of its prompts, so that it is in
+// its answers too, and in what is left of them.
+const mark = "quorv"
+
+// quoting is a provider that answers some calls with an error that quotes all it was sent, as real ones do.
+func quoting(t *testing.T, behind string, deeds ...string) string {
+	t.Helper()
+	to, err := url.Parse(strings.TrimSuffix(behind, "/v1"))
+	require.NoError(t, err)
+	honest := httputil.NewSingleHostReverseProxy(to)
+	honest.FlushInterval = -1
+	honest.ErrorLog = log.New(io.Discard, "", 0)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, _ := chaos.ReadKey(r.Header.Get("Idempotency-Key"))
+		for _, name := range deeds {
+			if c.Attempt == 1 && string(c.Phase)+"/"+c.Deed == name {
+				body, _ := io.ReadAll(r.Body)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusInternalServerError)
+				_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": "cannot answer: " + string(body), "type": "server_error"}})
+				return
+			}
+		}
+		honest.ServeHTTP(w, r)
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+// remember gives an agent memories of marked words and nothing else.
+func (r *room) remember(handle string) dream.Agent {
+	r.t.Helper()
+	agent := dream.Agent{ID: "id-" + handle, Handle: handle, Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	require.NoError(r.t, r.company.Store.PutAgent(r.ctx, agent))
+	dice := rand.New(rand.NewPCG(seed, 0))
+	word := func() string {
+		text := mark
+		for range 3 {
+			text += string("aeiou"[dice.IntN(5)]) + string("lmnrst"[dice.IntN(6)])
+		}
+		return text
+	}
+	var items []dream.Item
+	for i := range 40 {
+		words := make([]string, 14)
+		for j := range words {
+			words[j] = word()
+		}
+		items = append(items, &dream.Episode{
+			Head: dream.Head{
+				ID: fmt.Sprintf("%s/m%02d", handle, i), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(i+1) * time.Hour),
+				State: dream.Live, Taint: dream.FromHuman,
+			},
+			Content: strings.Join(words, " ") + ".", Salience: .5, Surprise: .5,
+		})
+	}
+	_, err := r.company.Store.Commit(r.ctx, memory.Write{Agent: agent.ID, Cause: "test", Add: items})
+	require.NoError(r.t, err)
+	return agent
+}
+
+// heard collects what a client can read.
+type heard struct {
+	t   *testing.T
+	all map[string][]byte
+}
+
+func (h *heard) take(where string, what any) {
+	h.t.Helper()
+	body, err := json.Marshal(what)
+	require.NoError(h.t, err)
+	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = body
+}
+
+func (h *heard) fails(where string, err error) {
+	h.t.Helper()
+	require.Error(h.t, err, where)
+	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = []byte(err.Error())
+}
+
+// TestNothingThatWasDreamtReachesWhoeverKnocks wakes a dream in three ways and reads everything that can be read of it:
+// the answer to the knock, who holds the agent awake, its life, its progress, events, errors, the logs of the workers, and
+// all that Temporal keeps. The marked words are in the memories, in every prompt and in every answer.
+func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
+	t.Parallel()
+	long := func(p *stage.Play) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
+	r := furnish(t, furniture{own: true, workers: -1, edit: long, plan: func(a provider.Arrival) provider.Fault {
+		if strings.Contains(a.Key, "/rem/branch-2#1") {
+			return provider.BadChunk
+		}
+		if strings.Contains(a.Key, "/rem/weigh#") {
+			return provider.BadJSON
+		}
+		return provider.None
+	}})
+	r.company.Play.Provider = quoting(t, r.till.URL, "onset/1/judge-1", "nrem/backward", "integration/consolidate")
+	var err error
+	r.crew, err = chaos.Muster(r.company.Play, 1)
+	require.NoError(t, err)
+	t.Cleanup(r.crew.End)
+	agent := r.remember("leaky")
+	id, h := first(agent), &heard{t: t, all: map[string][]byte{}}
+
+	for i, k := range []struct {
+		touch
+		starter.Knock
+	}{
+		{touch{dream.Onset, "2/partial-1", provider.HangMiddle}, guest("guest")},
+		{touch{dream.NREM, "forward", provider.HangMiddle}, starter.Knock{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"}},
+		{touch{dream.Return, "surface", provider.HangMiddle}, starter.Knock{Client: "somebody", Cause: presence.Operator}},
+	} {
+		moment := r.await(k.fault, id, k.phase, k.deed)
+		if i == 0 {
+			r.begin(agent)
+		} else {
+			r.leave(agent)
+			h.take("begun", r.resume(agent))
+		}
+		r.come(moment)
+		r.spoken(string(k.phase)+"/"+k.deed, 20)
+		r.listen(h, agent, id)
+		woken := r.visit(agent, k.Knock)
+		h.take("woken", woken)
+		h.take("recorded", r.recorded(woken))
+		_, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+		h.fails("begin", err)
+		_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
+		h.fails("resume", err)
+		r.listen(h, agent, id)
+	}
+	r.leave(agent)
+	r.resume(agent)
+	h.take("result", r.ends(id, dream.Completed))
+	woken := r.knock(agent)
+	require.NotEmpty(t, woken.Digest, "the night left something that its guest may hear of")
+	h.take("woken", woken)
+	r.recorded(woken)
+	r.listen(h, agent, id)
+	require.Len(t, r.wakes(agent), 3)
+
+	said, partials := r.marked(agent)
+	require.Positive(t, said, "the journal holds what was dreamt")
+	require.Positive(t, partials, "and what was cut off")
+	require.NoError(t, r.crew.Dismiss(0))
+	for _, words := range r.crew.Said() {
+		require.Contains(t, words, "a call failed", "the provider's errors were met")
+		h.all["the log of a worker"] = []byte(words)
+	}
+	r.server.Stop()
+	files, err := filepath.Glob(r.server.DB + "*")
+	require.NoError(t, err)
+	for _, name := range files {
+		body, err := os.ReadFile(name)
+		require.NoError(t, err)
+		h.all["Temporal's "+filepath.Base(name)] = body
+	}
+	require.True(t, bytes.Contains(h.all["Temporal's "+filepath.Base(r.server.DB)], []byte(id)), "the control: what is in the histories is found")
+	for where, body := range h.all {
+		if at := bytes.Index(bytes.ToLower(body), []byte(mark)); at >= 0 {
+			t.Errorf("%s tells what was dreamt: %q", where, body[max(0, at-200):min(len(body), at+100)])
+		}
+	}
+}
+
+// listen reads what may be asked of an agent and a dream at any time.
+func (r *room) listen(h *heard, agent dream.Agent, id string) {
+	r.t.Helper()
+	standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+	require.NoError(r.t, err)
+	h.take("standing", standing)
+	h.take("life", r.life(agent))
+	progress, err := r.company.Starter.Progress(r.ctx, id)
+	require.NoError(r.t, err)
+	h.take("progress", progress)
+	for _, workflow := range []string{id, workflows.AgentID(agent.Handle)} {
+		value, err := r.company.Client.QueryWorkflowWithOptions(r.ctx, &client.QueryWorkflowWithOptionsRequest{WorkflowID: workflow, QueryType: "__temporal_workflow_metadata"})
+		require.NoError(r.t, err)
+		var metadata sdkpb.WorkflowMetadata
+		require.NoError(r.t, value.QueryResult.Get(&metadata))
+		require.NotEmpty(r.t, metadata.GetCurrentDetails())
+		h.take("details of "+workflow, metadata.String())
+		described, err := r.company.Client.DescribeWorkflowExecution(r.ctx, workflow, "")
+		require.NoError(r.t, err)
+		h.take("description of "+workflow, described.String())
+	}
+	events, err := r.company.Store.Events(r.ctx, agent.ID, 0, 0)
+	require.NoError(r.t, err)
+	h.take("events", events)
+}
+
+// spoken waits until a call of a deed has said so many tokens.
+func (r *room) spoken(deed string, tokens int64) {
+	r.t.Helper()
+	r.until(func() bool {
+		for _, call := range r.till.Till.Calls() {
+			if call.Completion >= tokens && strings.Contains(call.Key, "/"+deed+"#") {
+				return true
+			}
+		}
+		return false
+	}, "%s never says %d tokens", deed, tokens)
+}
+
+// marked counts journal entries with the mark: of insights, and of what was cut off.
+func (r *room) marked(agent dream.Agent) (insights, partials int) {
+	r.t.Helper()
+	items, err := r.company.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
+	require.NoError(r.t, err)
+	for _, j := range memory.As[*dream.Journal](items) {
+		switch marked := strings.Contains(strings.ToLower(j.Content), mark); {
+		case marked && j.Interrupted:
+			partials++
+		case marked:
+			insights++
+		}
+	}
+	return insights, partials
+}
