@@ -103,6 +103,7 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	a.state = Life{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings}
 	if r.Carried != nil {
 		a.state = *r.Carried
+		a.missing = a.state.Greeted < a.state.Epoch
 	}
 	a.ended = workflow.GetSignalChannel(ctx, SignalEnded)
 	a.active = workflow.GetSignalChannel(ctx, SignalActive)
@@ -144,13 +145,21 @@ func (a *life) run(ctx workflow.Context) error {
 		if a.due(workflow.Now(ctx)) {
 			a.dreamByItself(ctx)
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && workflow.AllHandlersFinished(ctx) {
-			a.drain(ctx)
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && a.through(ctx) {
 			next := a.request
 			next.Settings, next.Carried = a.state.Settings, &a.state
 			return workflow.NewContinueAsNewError(ctx, AgentType, next)
 		}
 	}
+}
+
+// through takes in what has come, and says whether the run may end. Taking in may have to wait, and more may come meanwhile:
+// whatever is unread when a run ends is lost.
+func (a *life) through(ctx workflow.Context) bool {
+	for a.called() && ctx.Err() == nil {
+		a.catchUp(ctx)
+	}
+	return ctx.Err() == nil && workflow.AllHandlersFinished(ctx)
 }
 
 // wait sleeps until something happens: a signal, an update, the end of the dream, or the next time to look.

@@ -60,6 +60,9 @@ func tuning(o options) dynamicconfig.StaticClient {
 
 		dynamicconfig.WorkflowTimeSkippingEnabled.Key(): o.timeSkip,
 	}
+	if o.timeSkip { // the second run that goes on as new takes itself for a second too young, waits, and skips months of that wait
+		config[dynamicconfig.WorkflowIdReuseMinimalInterval.Key()] = time.Duration(0)
+	}
 	if o.suggest > 0 {
 		config[dynamicconfig.HistoryCountSuggestContinueAsNew.Key()] = o.suggest
 	}

@@ -1,0 +1,48 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+)
+
+// TestWhatComesWhileALifeTakesInItsLastSignalsIsNotLost has a wake come after a run has read its signals, and settings while that
+// wake waits for the store: they are unread when the run could go on as new.
+func TestWhatComesWhileALifeTakesInItsLastSignalsIsNotLost(t *testing.T) {
+	t.Parallel()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	var epoch int64
+	env.RegisterActivityWithOptions(func(_ context.Context, r activities.GreetRequest) (activities.GreetResult, error) {
+		if r.Epoch == 1 {
+			env.SignalWorkflow(SignalWake, Wake{})
+		}
+		return activities.GreetResult{}, nil
+	}, activity.RegisterOptions{Name: "Bed.Greet"})
+	env.RegisterActivityWithOptions(func(_ context.Context, r activities.RouseRequest) (activities.Wake, error) {
+		if epoch++; epoch == 2 {
+			env.SignalWorkflow(SignalSettings, Settings{MinGap: 7 * time.Hour})
+		}
+		r.Wake.Epoch = epoch
+		return r.Wake, nil
+	}, activity.RegisterOptions{Name: "Bed.Rouse"})
+	env.RegisterDelayedCallback(func() {
+		env.SetContinueAsNewSuggested(true)
+		env.SignalWorkflow(SignalWake, Wake{})
+	}, time.Minute)
+	env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{MinGap: time.Hour}})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, env.GetWorkflowError(), &again)
+	var next AgentRequest
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &next))
+	require.EqualValues(t, 2, next.Carried.Epoch)
+	require.Equal(t, 7*time.Hour, next.Carried.Settings.MinGap)
+}
