@@ -26,10 +26,36 @@ type Movable interface {
 	Export(ctx context.Context) iter.Seq2[Record, error]
 	// Import fills an empty store (ErrOccupied) with what another has told, in one step: when records end with an error, when
 	// the process dies, or when the filled store would tell anything else than it was given (ErrAltered), it stays empty.
-	Import(ctx context.Context, records iter.Seq2[Record, error]) error
+	Import(ctx context.Context, records iter.Seq2[Record, error]) (Tally, error)
 	// Listeners counts the other processes that listen to the store's bell: workers and servers that use it. A process that
 	// only reads, or that was told not to listen, is not seen.
 	Listeners(ctx context.Context) (int, error)
+}
+
+// Tally counts the records of an archive, by kind, and sums them up.
+type Tally struct {
+	Feeds      int `json:"feeds"`
+	Agents     int `json:"agents"`
+	Lives      int `json:"lives"`
+	Leases     int `json:"leases"`
+	Slots      int `json:"slots"`
+	Affects    int `json:"affects"`
+	Items      int `json:"items"`
+	Revisions  int `json:"revisions"`
+	Vectors    int `json:"vectors"`
+	Events     int `json:"events"`
+	Notes      int `json:"notes"`
+	Attempts   int `json:"attempts"`
+	Accounts   int `json:"accounts"`
+	Answers    int `json:"answers"`
+	Allowances int `json:"allowances"`
+	// SHA256 is of every byte before the seal. It finds accidents: whoever alters an archive on purpose can write a new one.
+	SHA256 string `json:"sha256"`
+}
+
+// Records is how many there are of all kinds.
+func (t Tally) Records() int {
+	return t.Feeds + t.Agents + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
 }
 
 // Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what is

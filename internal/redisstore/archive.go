@@ -37,30 +37,30 @@ var (
 // Import fills the keys under a mark that keeps everybody out, reads them again, and takes the mark away when they say the
 // same. Each part needs the mark that the part before has left: it is done once, and never for an import that has lost the keys to
 // another. When anything fails the keys are emptied; when the process dies they stay marked until the next Import.
-func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) error {
-	return wrap(s.importAll(ctx, records), "import into ", s.name)
+func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) (memory.Tally, error) {
+	given, err := s.importAll(ctx, records)
+	if err != nil {
+		return memory.Tally{}, fmt.Errorf("import into %s: %w", s.name, err)
+	}
+	return given, nil
 }
 
-func (s *Store) importAll(ctx context.Context, records iter.Seq2[memory.Record, error]) error {
+func (s *Store) importAll(ctx context.Context, records iter.Seq2[memory.Record, error]) (memory.Tally, error) {
 	f := &filling{Store: s, ctx: ctx, token: importing + " " + rand.Text()}
 	if err := s.vacate(ctx, f); err != nil {
-		return err
+		return memory.Tally{}, err
 	}
-	err := f.fill(records)
+	given, err := f.fill(records)
 	if err == nil {
 		err = f.mark(strconv.Itoa(schema))
 	}
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, errLost) { // what is lost is another import's
+		return given, err
 	}
-	if errors.Is(err, errLost) {
-		return err // the keys are another import's
+	if clearing := s.empty(context.WithoutCancel(ctx), f); clearing != nil {
+		err = errors.Join(err, fmt.Errorf("and the keys could not be emptied; they stay unusable until the next import: %w", clearing))
 	}
-	bare := context.WithoutCancel(ctx)
-	if clearing := s.empty(bare, f); clearing != nil {
-		return errors.Join(err, fmt.Errorf("and the keys could not be emptied; they stay unusable until the next import: %w", clearing))
-	}
-	return err
+	return given, err
 }
 
 // errLost says that another import has taken the keys.

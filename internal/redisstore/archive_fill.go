@@ -59,8 +59,7 @@ type crated struct {
 	Spaces []string `json:"spaces,omitempty"`
 }
 
-func (f *filling) fill(records iter.Seq2[memory.Record, error]) error {
-	var given archive.Tally
+func (f *filling) fill(records iter.Seq2[memory.Record, error]) (given memory.Tally, err error) {
 	for r, err := range archive.Through(records, &given) {
 		if err == nil {
 			err = f.ctx.Err()
@@ -69,13 +68,13 @@ func (f *filling) fill(records iter.Seq2[memory.Record, error]) error {
 			err = f.keep(r)
 		}
 		if err != nil {
-			return err
+			return given, err
 		}
 	}
 	if err := f.flush(); err != nil {
-		return err
+		return given, err
 	}
-	return f.same(f.ctx, given)
+	return given, f.same(f.ctx, given)
 }
 
 // do adds a command to the step.
@@ -195,6 +194,9 @@ func (f *filling) agent(k memory.KeptAgent) error {
 }
 
 func (f *filling) lives(k memory.KeptLife) error {
+	if err := f.unload(); err != nil { // what waits is of the life before
+		return err
+	}
 	f.life, f.tide = k, 0
 	words := []any{"HSET", f.key(k.Agent, lifePart), "pulse", 1}
 	set := func(name string, value any) { words = append(words, name, value) }

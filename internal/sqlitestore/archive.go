@@ -50,7 +50,8 @@ const roomToFill = 256 << 10
 
 // Import fills the file in one transaction, reads it again inside of it, and commits only what says the same. Other writers
 // of the file wait meanwhile, as long as they do.
-func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) error {
+func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) (memory.Tally, error) {
+	var given memory.Tally
 	err := s.writing(ctx, false, func(l *line) error {
 		set := func(kib int) error {
 			_, err := l.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA cache_size = -"+strconv.Itoa(kib))
@@ -59,7 +60,11 @@ func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, err
 		if err := set(roomToFill); err != nil {
 			return err
 		}
-		err := l.within(ctx, "BEGIN IMMEDIATE", func() error { return deal{l, context.WithoutCancel(ctx)}.fill(ctx, records) })
+		err := l.within(ctx, "BEGIN IMMEDIATE", func() error {
+			var err error
+			given, err = deal{l, context.WithoutCancel(ctx)}.fill(ctx, records)
+			return err
+		})
 		return errors.Join(err, set(usualRoom))
 	})
 	if err == nil {
@@ -68,17 +73,19 @@ func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, err
 	if errors.Is(err, errHeld) { // somebody reads; the log goes with its next use
 		err = nil
 	}
-	return wrap(s.explain(err), "import into "+s.name)
+	if err != nil {
+		return memory.Tally{}, fmt.Errorf("import into %s: %w", s.name, s.explain(err))
+	}
+	return given, nil
 }
 
 // usualRoom is the cache of the writing connection in KiB, as addresses sets it.
 const usualRoom = 16384
 
-func (d deal) fill(ctx context.Context, records iter.Seq2[memory.Record, error]) error {
+func (d deal) fill(ctx context.Context, records iter.Seq2[memory.Record, error]) (given memory.Tally, err error) {
 	if err := d.vacant(); err != nil {
-		return err
+		return given, err
 	}
-	var given archive.Tally
 	f := filling{deal: d}
 	for r, err := range archive.Through(records, &given) {
 		if err == nil {
@@ -88,7 +95,7 @@ func (d deal) fill(ctx context.Context, records iter.Seq2[memory.Record, error])
 			err = f.keep(r)
 		}
 		if err != nil {
-			return err
+			return given, err
 		}
 	}
 	kept, err := archive.Count(func(yield func(memory.Record, error) bool) {
@@ -105,7 +112,7 @@ func (d deal) fill(ctx context.Context, records iter.Seq2[memory.Record, error])
 	if err == nil && kept != given {
 		err = fmt.Errorf("%w: given %+v, kept %+v", memory.ErrAltered, given, kept)
 	}
-	return err
+	return given, err
 }
 
 // vacant refuses a file that keeps anything.

@@ -11,33 +11,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Tally counts the records of an archive, by kind, and sums them up.
-type Tally struct {
-	Feeds      int `json:"feeds"`
-	Agents     int `json:"agents"`
-	Lives      int `json:"lives"`
-	Leases     int `json:"leases"`
-	Slots      int `json:"slots"`
-	Affects    int `json:"affects"`
-	Items      int `json:"items"`
-	Revisions  int `json:"revisions"`
-	Vectors    int `json:"vectors"`
-	Events     int `json:"events"`
-	Notes      int `json:"notes"`
-	Attempts   int `json:"attempts"`
-	Accounts   int `json:"accounts"`
-	Answers    int `json:"answers"`
-	Allowances int `json:"allowances"`
-	// SHA256 is of every byte before the seal. It finds accidents: whoever alters an archive on purpose can write a new one.
-	SHA256 string `json:"sha256"`
-}
+// Tally counts what passed.
+type Tally = memory.Tally
 
-// Records is how many there are of all kinds.
-func (t Tally) Records() int {
-	return t.Feeds + t.Agents + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
-}
-
-func (t *Tally) count(r memory.Record) {
+func count(t *Tally, r memory.Record) {
 	switch {
 	case r.Feed != nil:
 		t.Feeds++
@@ -130,7 +107,7 @@ func (s *scroll) add(r memory.Record) ([]byte, error) {
 		return nil, err
 	}
 	s.hash.Write(s.line.Bytes())
-	s.tally.count(r)
+	count(&s.tally, r)
 	return s.line.Bytes(), nil
 }
 

@@ -3,6 +3,7 @@ package memorytest
 import (
 	"bytes"
 	"iter"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -67,10 +68,23 @@ func written(t *testing.T, records iter.Seq2[memory.Record, error]) string {
 	return b.String()
 }
 
+func fill(t *testing.T, s ArchiveStore, records iter.Seq2[memory.Record, error]) {
+	t.Helper()
+	_, err := s.Import(t.Context(), records)
+	require.NoError(t, err)
+}
+
+func refused(t *testing.T, s ArchiveStore, records iter.Seq2[memory.Record, error]) error {
+	t.Helper()
+	_, err := s.Import(t.Context(), records)
+	require.Error(t, err)
+	return err
+}
+
 func filled(t *testing.T, open func(*testing.T) ArchiveStore, records []memory.Record) ArchiveStore {
 	t.Helper()
 	s := open(t)
-	require.NoError(t, s.Import(t.Context(), Told(records)))
+	fill(t, s, Told(records))
 	return s
 }
 
@@ -80,10 +94,10 @@ func everythingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 		one := filled(t, from, made)
 		require.Equal(t, written(t, Told(made)), written(t, one.Export(t.Context())), "seed %d", seed)
 		other := to(t)
-		require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+		fill(t, other, one.Export(t.Context()))
 		require.Equal(t, written(t, Told(made)), written(t, other.Export(t.Context())), "seed %d", seed)
 		back := from(t)
-		require.NoError(t, back.Import(t.Context(), archive.Read(bytes.NewBufferString(written(t, other.Export(t.Context()))))))
+		fill(t, back, archive.Read(bytes.NewBufferString(written(t, other.Export(t.Context())))))
 		require.Equal(t, written(t, Told(made)), written(t, back.Export(t.Context())), "seed %d", seed)
 	}
 }
@@ -92,7 +106,7 @@ func everythingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 func movedAnswers(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one := filled(t, from, Deployment(11, usual))
 	other := to(t)
-	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+	fill(t, other, one.Export(t.Context()))
 	sameNames(t, one, other)
 	for n := range usual.Agents {
 		sameMind(t, agentID(n), one, other)
@@ -118,6 +132,10 @@ func sameAnswer(t *testing.T, one, other ArchiveStore, ask func(ArchiveStore) (a
 	require.NoError(t, err)
 	got, err := ask(other)
 	require.NoError(t, err)
+	if list := reflect.ValueOf(want); list.Kind() == reflect.Slice && list.Len() == 0 {
+		require.Empty(t, got)
+		return
+	}
 	require.Equal(t, want, got)
 }
 
@@ -163,7 +181,7 @@ func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one := from(t)
 	live(t, one)
 	other := to(t)
-	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+	fill(t, other, one.Export(t.Context()))
 	require.Equal(t, written(t, one.Export(t.Context())), written(t, other.Export(t.Context())))
 	undone, err := one.Undo(t.Context(), echo, "d1")
 	require.NoError(t, err)
@@ -209,9 +227,9 @@ func live(t *testing.T, s ArchiveStore) {
 
 func nothingMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one, other := from(t), to(t)
-	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())))
+	fill(t, other, one.Export(t.Context()))
 	require.Empty(t, Collect(t, other.Export(t.Context())))
-	require.NoError(t, other.Import(t.Context(), one.Export(t.Context())), "it still is empty")
+	fill(t, other, one.Export(t.Context()))
 }
 
 func occupiedRefuses(t *testing.T, _, to func(*testing.T) ArchiveStore) {
@@ -226,12 +244,12 @@ func occupiedRefuses(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("e", "x")}})
 			return err
 		},
-		"everything": func(s ArchiveStore) error { return s.Import(t.Context(), Told(made)) },
+		"everything": func(s ArchiveStore) error { _, err := s.Import(t.Context(), Told(made)); return err },
 	} {
 		s := to(t)
 		require.NoError(t, begin(s), name)
 		before := written(t, s.Export(t.Context()))
-		require.ErrorIs(t, s.Import(t.Context(), Told(made)), memory.ErrOccupied, name)
+		require.ErrorIs(t, refused(t, s, Told(made)), memory.ErrOccupied, name)
 		require.Equal(t, before, written(t, s.Export(t.Context())), name)
 	}
 }
@@ -240,10 +258,10 @@ func cutLeavesNothing(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	made := Deployment(4, usual)
 	s := to(t)
 	for _, n := range []int{0, 1, 5, len(made) / 2, len(made) - 1, len(made)} {
-		require.ErrorIs(t, s.Import(t.Context(), CutAfter(n, made)), ErrCut)
+		require.ErrorIs(t, refused(t, s, CutAfter(n, made)), ErrCut)
 		require.Empty(t, Collect(t, s.Export(t.Context())))
 	}
-	require.NoError(t, s.Import(t.Context(), Told(made)))
+	fill(t, s, Told(made))
 	require.Equal(t, written(t, Told(made)), written(t, s.Export(t.Context())))
 }
 
@@ -279,7 +297,7 @@ func lieRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 		made := Deployment(5, usual)
 		at := slices.IndexFunc(made, func(r memory.Record) bool { return lie(&r) })
 		lie(&made[at])
-		require.Error(t, s.Import(t.Context(), Told(made)), name)
+		_ = refused(t, s, Told(made))
 		require.Empty(t, Collect(t, s.Export(t.Context())), name)
 	}
 }
@@ -296,7 +314,7 @@ func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	one := to(t)
 	live(t, one)
 	s := to(t)
-	require.NoError(t, s.Import(t.Context(), one.Export(t.Context())))
+	fill(t, s, one.Export(t.Context()))
 	f := memory.Fence{Dream: "d1", Run: "run-d1"}
 	r := commit(t, s, memory.Write{
 		Fence: f, Add: []dream.Item{episode("e3", "three")}, Change: []dream.Item{semantic("s1", "tides and glass")},
