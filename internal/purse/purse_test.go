@@ -356,3 +356,20 @@ func TestVectorsArePaidForLikeWords(t *testing.T) {
 	require.True(t, over)
 	require.Empty(t, b.model.asked)
 }
+
+func TestARowIsNeverOlderThanItsStepWasAskedFor(t *testing.T) {
+	t.Parallel()
+	for asked, at := range map[time.Time]time.Time{
+		time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC): time.Date(2027, 3, 28, 1, 0, 0, 0, time.UTC),
+		{}: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC),
+	} {
+		b := open(t, turn{answer: said(15, 3, 3, inference.ByProvider)})
+		c := charge()
+		c.Asked = asked
+		_, err := b.Generate(context.Background(), c, request("p/model"), func(string) bool { return true })
+		require.NoError(t, err)
+		row := b.rows()[0]
+		require.True(t, row.At.Equal(at), row.At)
+		require.True(t, row.Ended.Equal(at), row.Ended)
+	}
+}

@@ -1,0 +1,57 @@
+package activities_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime has a dream refused months ahead of the clock, and another end there.
+func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	ahead := night.AddDate(0, 5, 0)
+	lie := func(id string) activities.LieDownResult {
+		h.running[id] = true
+		lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: h.order(id), Workflow: id, Run: "run of " + id, Now: ahead})
+		require.NoError(t, err)
+		return lain
+	}
+	require.Empty(t, lie("dream/echo/0001").Refused)
+	require.Equal(t, dream.Canceled, lie("dream/echo/0002").Refused, "the first one dreams")
+	require.Equal(t, ahead, h.night("dream/echo/0002").Ended)
+	later := ahead.Add(time.Minute)
+	s := activities.Sitting{Agent: h.agent.ID, Dream: "dream/echo/0001", Run: "run of dream/echo/0001", Now: later}
+	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{Sitting: s, Ending: activities.Ending{Outcome: dream.Empty}})
+	require.NoError(t, err)
+	require.Equal(t, later, h.night("dream/echo/0001").Ended)
+	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)
+	require.NoError(t, err)
+	at := map[string]time.Time{}
+	for _, e := range events {
+		at[e.Dream+" "+e.Type] = e.At
+	}
+	ended := event.DreamEnded{}.EventType()
+	require.Equal(t, map[string]time.Time{
+		"dream/echo/0001 " + event.DreamStarted{}.EventType(): ahead, "dream/echo/0001 " + ended: later, "dream/echo/0002 " + ended: ahead,
+	}, at)
+}
+
+func TestHoursOpenWithTheJitterUnlessTheyCloseAgainByThen(t *testing.T) {
+	t.Parallel()
+	h := build(t) // it is 08:00 in Tokyo
+	plan := func(windows string, jitter time.Duration) time.Time {
+		planned, err := h.bed.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: night, Windows: []string{windows}, Jitter: jitter})
+		require.NoError(t, err)
+		require.Contains(t, planned.Reason, "quiet hours until Tue 22:00")
+		return planned.NotBefore
+	}
+	opens := time.Date(2026, 10, 20, 13, 0, 0, 0, time.UTC)
+	require.True(t, plan("22:00-23:00", 17*time.Minute).Equal(opens.Add(17*time.Minute)))
+	require.True(t, plan("22:00-22:10", 17*time.Minute).Equal(opens))
+}
