@@ -1,0 +1,151 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// Wake asks an agent, or one dream, to wake up. Whoever raised the epoch names it; with the zero Wake, which a person may
+// send with any tool, the epoch is raised where it arrives.
+type Wake struct {
+	Epoch   int64          `json:"epoch,omitempty"`
+	Cause   presence.Cause `json:"cause,omitempty"`   // operator when empty; alarm for a signal of that name
+	Client  string         `json:"client,omitempty"`  // who came
+	At      time.Time      `json:"at,omitzero"`       // when the visit was received
+	Raised  time.Time      `json:"raised,omitzero"`   // when its epoch was durable
+	Trigger string         `json:"trigger,omitempty"` // of an alarm: "feed/rule"
+	Hold    time.Duration  `json:"hold,omitempty"`    // how long an agent that nobody visits stays awake for it; 0: a minute
+}
+
+// alarmed begins the name of the client that an alarm comes as.
+const alarmed = "alarm/"
+
+// held is how long an agent stays awake for a wake that does not say.
+const held = time.Minute
+
+// visit is the wake as a visit, for one that came without an epoch.
+func (w Wake) visit(agent string, now time.Time) presence.Visit {
+	v := presence.Visit{Agent: agent, Client: w.Client, Cause: w.Cause, Now: now, For: w.Hold}
+	if v.Cause == "" {
+		v.Cause = presence.Operator
+	}
+	if v.For <= 0 {
+		v.For = held
+	}
+	if v.Client == "" {
+		v.Client = "signal"
+	}
+	if v.Cause == presence.Alarm && w.Trigger != "" {
+		v.Client = alarmed + w.Trigger
+	}
+	return v
+}
+
+// RouseRequest asks to raise an agent's epoch for a wake that nobody raised it for.
+type RouseRequest struct {
+	Agent string    `json:"agent"`
+	Wake  Wake      `json:"wake"`
+	Now   time.Time `json:"now"`
+
+	Lock time.Duration `json:"lock,omitempty"` // the wake lock (W7)
+}
+
+// Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than ours. It
+// answers the wake with the epoch that holds now.
+func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (Wake, error) {
+	now := b.now(Sitting{Now: r.Now})
+	visit := r.Wake.visit(r.Agent, now)
+	visit.Lock = r.Lock
+	arrival, err := b.Presence.Arrive(ctx, visit)
+	if err != nil {
+		return r.Wake, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
+	}
+	w := r.Wake
+	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Sitting{Now: r.Now})
+	if arrival.Raised {
+		b.ring(ctx, r.Agent, w)
+	}
+	return w, nil
+}
+
+// ring tells every process; what it does not reach, the fence and the workflow do.
+func (b *Bed) ring(ctx context.Context, agent string, w Wake) {
+	if b.Bell != nil {
+		_ = b.Bell.Ring(ctx, presence.Ring{Agent: agent, Epoch: w.Epoch, Cause: w.Cause, At: w.At, Raised: w.Raised})
+	}
+}
+
+// GreetRequest notes that an agent's life has recorded a wake, or that nobody holds the agent awake any more.
+type GreetRequest struct {
+	Agent string    `json:"agent"`
+	Epoch int64     `json:"epoch"`
+	Cause string    `json:"cause,omitempty"`
+	Dream string    `json:"dream,omitempty"`
+	Now   time.Time `json:"now"`
+
+	Asleep bool `json:"asleep,omitempty"` // the wake left it asleep: there is nothing to announce
+}
+
+// GreetResult tells of a wake whose epoch nobody has raised.
+type GreetResult struct {
+	Forged bool  `json:"forged,omitempty"`
+	Epoch  int64 `json:"epoch,omitempty"` // the agent's newest, when the one that was told is above it
+}
+
+// Greet announces that the agent is awake and notes that its life knows. Of a forged epoch it notes the newest that is true.
+func (b *Bed) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
+	newest, err := b.Presence.Epoch(ctx, r.Agent)
+	if err != nil {
+		return GreetResult{}, tell(fmt.Errorf("ask for the epoch of %s: %w", r.Agent, err))
+	}
+	var result GreetResult
+	if r.Epoch > newest {
+		r.Epoch, result = newest, GreetResult{Forged: true, Epoch: newest}
+	}
+	if !r.Asleep {
+		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Sitting{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
+		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}}); err != nil {
+			return result, tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
+		}
+	}
+	return result, tell(b.Presence.Told(ctx, r.Agent, r.Epoch))
+}
+
+// LookRequest asks who holds an agent awake.
+type LookRequest struct {
+	Agent string    `json:"agent"`
+	Now   time.Time `json:"now"`
+}
+
+// LookResult tells until when an agent stays awake.
+type LookResult struct {
+	Until time.Time     `json:"until,omitzero"` // not after now: it is free to sleep
+	Epoch int64         `json:"epoch"`
+	Last  Wake          `json:"last"` // the newest wake
+	Seen  time.Time     `json:"seen,omitzero"`
+	Hold  time.Duration `json:"hold,omitempty"`
+}
+
+// Look asks who holds an agent awake; when nobody does, it announces that the agent sleeps.
+func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
+	now := b.now(Sitting{Now: r.Now})
+	standing, err := b.Presence.Standing(ctx, r.Agent, now)
+	if err != nil {
+		return LookResult{}, tell(fmt.Errorf("ask who is connected to %s: %w", r.Agent, err))
+	}
+	result := LookResult{Until: standing.Until(), Epoch: standing.Epoch, Seen: standing.Seen}
+	if last := standing.Last; last != nil {
+		result.Last = Wake{Epoch: last.Epoch, Cause: last.Cause, Client: last.Client, At: last.At}
+	}
+	if standing.Awake(now) || standing.Epoch == 0 {
+		return result, nil
+	}
+	e := event.New(fmt.Sprintf("asleep/%d", standing.Epoch), r.Agent, "", now, event.AgentAsleep{Epoch: standing.Epoch})
+	_, err = b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "sleep", Events: []event.Event{e}})
+	return result, tell(err)
+}
