@@ -42,6 +42,7 @@ const (
 	tellFor   = 10 * time.Second
 	tellAgain = 100 * time.Millisecond
 	tellSlow  = 2 * time.Second
+	strangers = 4096 // wakes that wait, above which no unknown name is taken in
 )
 
 // begin makes the recorder ready; the caller holds the lock.
@@ -66,7 +67,7 @@ func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 		}
 		return
 	}
-	if w.Epoch > 0 && w.Epoch <= r.told[key].epoch || s.Client == nil {
+	if w.Epoch > 0 && w.Epoch <= r.told[key].epoch || s.Client == nil || agent.ID == "" && len(r.agents) >= strangers {
 		return
 	}
 	r.agents[key] = &untold{wake: w, done: make(chan struct{})}
@@ -87,6 +88,10 @@ func (r *recorder) tell(s *Starter, agent dream.Agent) {
 	for {
 		w := r.current(keyOf(agent))
 		awoken, err := r.attempt(s, agent, w)
+		if agent.ID == "" && errors.Is(err, memory.ErrNotFound) { // nobody of that name
+			r.drop(keyOf(agent))
+			return
+		}
 		if err == nil {
 			if r.settle(keyOf(agent), w, awoken) {
 				return
@@ -114,6 +119,13 @@ func (r *recorder) attempt(s *Starter, agent dream.Agent, w workflows.Wake) (wor
 	}
 	ctx, cancel := context.WithTimeout(r.open, tellFor)
 	defer cancel()
+	if agent.ID == "" { // the store was away when somebody knocked
+		known, err := s.Memory.Agent(ctx, agent.Handle)
+		if err != nil {
+			return workflows.Awoken{}, err
+		}
+		agent = known
+	}
 	return s.sendWake(ctx, agent, w)
 }
 
@@ -132,12 +144,20 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	if epoch >= r.told[agent].epoch {
 		r.told[agent] = outcome{epoch, awoken}
 	}
-	if waiting.wake.Epoch > epoch {
+	if waiting.wake != w && (waiting.wake.Epoch == 0 || waiting.wake.Epoch > epoch) { // one that came meanwhile
 		return false
 	}
 	delete(r.agents, agent)
 	close(waiting.done)
 	return true
+}
+
+// drop forgets a wake that nobody can be told of.
+func (r *recorder) drop(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.agents[key].done)
+	delete(r.agents, key)
 }
 
 // wait returns when the wake of an epoch, or of a newer one, is recorded by this process.
@@ -147,7 +167,7 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 		r.begin()
 		told, waiting := r.told[agent], r.agents[agent]
 		r.mu.Unlock()
-		if told.epoch >= epoch && epoch > 0 {
+		if told.epoch >= epoch && (epoch > 0 || waiting == nil && told.epoch > 0) { // a wake without one is over with what is told
 			return told.awoken, nil
 		}
 		if waiting == nil {

@@ -35,8 +35,12 @@ type Woken struct {
 	agent dream.Agent
 }
 
-// storeWithin bounds how long a knock waits for the store: the caller is answered within a second whatever is broken (W3).
-const storeWithin = 600 * time.Millisecond
+// The caller is answered within a second whatever is broken (W3): a knock waits so long for the store, and so long for a
+// bell that other processes hear; this one's deeds are stopped before.
+const (
+	storeWithin = 600 * time.Millisecond
+	ringWithin  = 200 * time.Millisecond
+)
 
 // Wake wakes an agent and returns as soon as the caller may go on: the raised epoch is durable, and the affect and digest
 // that the client will see are fixed. The bell has been rung by then; the agent's workflow records the wake in the
@@ -100,6 +104,8 @@ func (s *Starter) ring(ctx context.Context, r presence.Ring) error {
 	if s.Bell == nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, ringWithin)
+	defer cancel()
 	return s.Bell.Ring(ctx, r)
 }
 
@@ -119,8 +125,9 @@ func (s *Starter) holds(k Knock) time.Duration {
 // blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the epoch
 // when the store is back. Of an agent that this process never met only the handle is known.
 func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began time.Time, cause error) (Woken, error) {
-	const all = 1 << 62 // above every epoch: nothing durable rests on a ring
-	_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: all, Cause: k.Cause, At: began, Raised: s.Now()})
+	if agent.ID != "" {
+		_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: k.Cause, At: began, Raised: s.Now()})
+	}
 	s.recording.add(s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
 	w := Woken{ // nobody knows how the agent feels
 		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
@@ -142,9 +149,6 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	}
 	if w.Epoch > 0 {
 		o.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
-	}
-	if agent.ID == "" {
-		return awoken, s.Client.SignalWorkflow(ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, w)
 	}
 	handle, err := s.Client.UpdateWorkflow(ctx, o) // most agents have a life, and starting one costs two steps of the server
 	var gone *serviceerror.NotFound

@@ -37,6 +37,7 @@ type Life struct {
 	Broken    *Broken   `json:"broken,omitempty"`     // the interrupted dream that may go on
 	NotBefore time.Time `json:"not_before,omitzero"`  // quiet hours last until then
 	Greeted   int64     `json:"greeted,omitempty"`    // the newest epoch that was announced
+	Unraised  *Wake     `json:"unraised,omitempty"`   // a wake whose epoch could not be raised yet
 	Wakes     int       `json:"wakes,omitempty"`      // wakes that were recorded
 	Alarms    int       `json:"alarms,omitempty"`     // of them by an alarm
 	LastWoken *Begun    `json:"last_woken,omitempty"` // the dream that the newest wake interrupted
@@ -93,6 +94,8 @@ type life struct {
 	missing bool            // a wake came that is not settled yet
 	changed bool            // an update changed the state: look again at what to wait for
 	dream   workflow.Future // of a dream begun in this run; nil after continue-as-new
+
+	sent []workflow.Future // what dreams were told, on its way
 }
 
 func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
@@ -156,8 +159,10 @@ func (a *life) run(ctx workflow.Context) error {
 // through takes in what has come, and says whether the run may end. Taking in may have to wait, and more may come meanwhile:
 // whatever is unread when a run ends is lost.
 func (a *life) through(ctx workflow.Context) bool {
+	a.arrived(ctx)
 	for a.called() && ctx.Err() == nil {
 		a.catchUp(ctx)
+		a.arrived(ctx)
 	}
 	return ctx.Err() == nil && workflow.AllHandlersFinished(ctx)
 }
@@ -197,6 +202,9 @@ func (a *life) called() bool {
 func (a *life) next(now time.Time) (time.Duration, bool) {
 	switch a.state.State {
 	case Dreaming:
+		if a.state.Unraised != nil {
+			return raiseAgain, true
+		}
 		return look, true
 	case Waking:
 		return max(time.Millisecond, a.state.Since.Add(hard).Sub(now)), true
@@ -204,6 +212,9 @@ func (a *life) next(now time.Time) (time.Duration, bool) {
 		return max(time.Second, a.state.Until.Sub(now)), true
 	}
 	at, ok := a.dueAt(now)
+	if a.state.Unraised != nil { // the store was away
+		return raiseAgain, true
+	}
 	return max(time.Second, at.Sub(now)), ok
 }
 
@@ -330,7 +341,7 @@ func (a *life) over(ctx workflow.Context, ended Ended) {
 func (a *life) lookAtDream(ctx workflow.Context) {
 	held := *a.state.Dream
 	var running bool
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is it still dreaming"), "Bed.Running",
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "is it still dreaming"), "Bed.Running",
 		activities.RunningRequest{Workflow: held.Workflow, Run: held.Run}).Get(ctx, &running)
 	if err == nil && !running {
 		a.over(ctx, Ended{Dream: held.Dream})

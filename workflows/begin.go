@@ -19,11 +19,12 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 	if a.state.State != Sleeping {
 		return Begun{}, a.heldAwake()
 	}
-	if broken := a.state.Broken; broken != nil {
-		a.state.Broken = nil
-		a.letGo(ctx, *broken, "another dream was begun")
+	broken := a.state.Broken
+	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, nil, true
+	a.dream = nil // whatever it was, it is not this one
+	if broken != nil {
+		a.send(ctx, broken.Begun, SignalLetGo, "another dream was begun")
 	}
-	a.state.State, a.state.Dream, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, true
 	order.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            order.Dream,
@@ -47,11 +48,20 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 	return Begun{Dream: order.Dream, Workflow: order.Dream, Run: execution.RunID}, nil
 }
 
-// letGo ends an interrupted dream for good. One that has ended meanwhile needs no telling.
-func (a *life) letGo(ctx workflow.Context, b Broken, why string) {
-	if err := workflow.SignalExternalWorkflow(ctx, b.Workflow, b.Run, SignalLetGo, why).Get(ctx, nil); err != nil {
-		workflow.GetLogger(ctx).Info("an interrupted dream was gone already", "dream", b.Dream, "error", err)
+// send tells a dream something and does not wait for it to arrive; the run does not end before it has. One that has ended
+// meanwhile needs no telling.
+func (a *life) send(ctx workflow.Context, to Begun, signal string, arg any) {
+	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, to.Run, signal, arg))
+}
+
+// arrived waits until everything that was sent has arrived, or is known not to.
+func (a *life) arrived(ctx workflow.Context) {
+	for _, f := range a.sent {
+		if err := f.Get(ctx, nil); err != nil {
+			workflow.GetLogger(ctx).Info("a dream that was to be told something has ended", "error", err)
+		}
 	}
+	a.sent = nil
 }
 
 // mayResume refuses to go on with a dream that does not wait, or while the agent is not asleep.
@@ -106,7 +116,7 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 	if b := a.state.Broken; b != nil && b.Until.After(request.Now) {
 		request.Resume = &activities.Sitting{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
 	if plan.Active.After(a.state.LastActive) {
 		a.state.LastActive = plan.Active
 	}

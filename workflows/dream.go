@@ -106,6 +106,8 @@ func (n *night) run(ctx workflow.Context) (Result, error) {
 
 func (n *night) lieDown(ctx workflow.Context, number int) (activities.LieDownResult, error) {
 	info := workflow.GetInfo(ctx)
+	n.sitting.lying = true
+	defer func() { n.sitting.lying = false }()
 	var lain activities.LieDownResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
 		Order: n.order, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,

@@ -32,6 +32,9 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, activities.Mark{
 		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.order.Knobs.InductionHeat),
 	})
+	if errors.Is(err, errAlarmed) { // as it opened
+		return p.leaveOnset(ctx)
+	}
 	if err != nil {
 		return err
 	}

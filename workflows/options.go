@@ -48,3 +48,16 @@ func quickWrite(ctx workflow.Context, summary string) workflow.Context {
 		},
 	})
 }
+
+// shortly is the shape of a deed of an agent's life: it must not keep the life from hearing a wake while the store is away,
+// so it is given up soon, and asked for again when the life looks next.
+func shortly(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: 5 * time.Second,
+		StartToCloseTimeout:    4 * time.Second,
+		Summary:                summary,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: time.Second, NonRetryableErrorTypes: finally,
+		},
+	})
+}

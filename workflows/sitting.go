@@ -28,12 +28,17 @@ type sitting struct {
 	cut    workflow.CancelFunc // ends it
 	wake   *Wake               // what asked the sitting to stop, when the workflow heard of it
 	over   bool                // it was woken and booked; nobody dreams
+	lying  bool                // it is about to begin
 }
 
 // sit begins a sitting.
 func (n *night) sit(ctx workflow.Context, number int, epoch int64) {
-	n.sitting.number, n.sitting.Epoch, n.sitting.wake, n.sitting.over = number, epoch, nil, false
+	n.sitting.number, n.sitting.Epoch, n.sitting.over = number, epoch, false
 	n.sitting.calls, n.sitting.cut = workflow.WithCancel(ctx)
+	early := n.sitting.wake // it came while the dream lay down
+	if n.sitting.wake = nil; early != nil {
+		n.woken(*early)
+	}
 }
 
 // seat is the sitting as deeds are asked with.
@@ -64,22 +69,39 @@ func (n *night) hear(ctx workflow.Context) {
 	})
 }
 
-// woken stops the sitting, unless the wake is one that it has outlived already.
-func (n *night) woken(w Wake) {
-	if n.sitting.over || n.sitting.wake != nil || n.sitting.cut == nil || w.Epoch > 0 && w.Epoch <= n.sitting.Epoch {
-		return
+// woken stops the sitting, or the one that is about to begin. It is false for a wake that the sitting has outlived, and for
+// one of a dream that waits: nobody dreams then.
+func (n *night) woken(w Wake) bool {
+	switch {
+	case n.sitting.lying || n.sitting.cut == nil:
+		if n.sitting.wake == nil || w.Epoch > n.sitting.wake.Epoch {
+			n.sitting.wake = &w
+		}
+		return true
+	case n.sitting.over || w.Epoch > 0 && w.Epoch <= n.sitting.Epoch:
+		return false
+	case n.sitting.wake == nil:
+		n.sitting.wake = &w
+		n.sitting.cut()
 	}
-	n.sitting.wake = &w
-	n.sitting.cut()
+	return true
 }
 
-// asked answers an Update of that name: it returns when the sitting is booked.
+// asked answers an Update of that name: it returns when the sitting is booked, or at once when there is nothing to stop.
 func (n *night) asked(ctx workflow.Context, w Wake) (Awoken, error) {
-	n.woken(w)
-	if err := workflow.Await(ctx, func() bool { return n.sitting.over || n.state.Outcome != dream.Dreaming }); err != nil {
-		return Awoken{}, err
+	if n.woken(w) {
+		err := workflow.Await(ctx, func() bool {
+			return !n.sitting.lying && n.sitting.cut != nil && (n.sitting.over || n.sitting.wake == nil) || n.state.Outcome != dream.Dreaming
+		})
+		if err != nil {
+			return Awoken{}, err
+		}
 	}
-	return Awoken{Epoch: n.state.Epoch, State: Awake, Dream: n.order.Dream, Until: n.state.Until}, nil
+	awoken := Awoken{Epoch: max(n.state.Epoch, n.sitting.Epoch), State: Awake, Dream: n.order.Dream, Until: n.state.Until}
+	if n.state.Outcome == dream.Dreaming {
+		awoken.State = Dreaming
+	}
+	return awoken, nil
 }
 
 // ask is a paid deed to be asked for.
@@ -225,7 +247,7 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "book the sitting"), "Bed.Pause", request).Get(ctx, &paused); err != nil {
 		return err
 	}
-	n.sitting.over = true
+	n.sitting.over, n.sitting.wake = true, nil
 	stood := screen.Break{Phase: n.state.Phase, Open: true}
 	for _, t := range paused.Tallies {
 		if t.Phase == stood.Phase {
@@ -285,6 +307,7 @@ func (n *night) resume(ctx workflow.Context, until time.Time) error {
 		case err != nil:
 			return err
 		case lain.Awake:
+			n.sitting.wake = nil
 			n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
 		case lain.Refused != dream.Dreaming:
 			return &verdict{dream.Interrupted, lain.Reason}

@@ -60,9 +60,15 @@ func (a *life) drainWakes(ctx workflow.Context) {
 	}
 }
 
+// raiseAgain is how long a life waits before it tries again to raise an epoch, when the store was away.
+const raiseAgain = 5 * time.Second
+
 func (a *life) told(ctx workflow.Context, w Wake) {
 	if err := a.wake(ctx, w); err != nil {
-		workflow.GetLogger(ctx).Warn("a wake could not be carried out", "error", err)
+		workflow.GetLogger(ctx).Warn("a wake could not be carried out yet", "error", err)
+		if w.Epoch == 0 {
+			a.state.Unraised = &w
+		}
 	}
 }
 
@@ -77,11 +83,12 @@ func (a *life) wake(ctx workflow.Context, w Wake) error {
 	}
 	if w.Epoch == 0 {
 		request := activities.RouseRequest{Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx), Lock: a.state.Settings.WakeLock}
-		if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx, &w); err != nil {
+		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx, &w); err != nil {
 			return err
 		}
 	}
 	if w.Epoch <= a.state.Epoch {
+		a.missing = a.missing || a.state.Greeted < a.state.Epoch // whoever tells again is told that it is recorded
 		return nil
 	}
 	a.record(ctx, w)
@@ -117,7 +124,7 @@ func (a *life) record(ctx workflow.Context, w Wake) {
 	}
 	woken := *a.state.Dream
 	a.state.LastWoken = &woken
-	workflow.SignalExternalWorkflow(ctx, woken.Workflow, woken.Run, SignalWake, w) // its answer is the end of the sitting
+	a.send(ctx, woken, SignalWake, w) // its answer is the end of the sitting
 }
 
 // visits is how long a visit counts that does not say.
@@ -156,6 +163,10 @@ func (a *life) settle(ctx workflow.Context, rang bool) {
 		a.ready(ctx)
 	}
 	a.missing = false
+	if w := a.state.Unraised; w != nil && rang {
+		a.state.Unraised = nil
+		a.told(ctx, *w)
+	}
 	if a.state.State != Waking && a.state.Greeted < a.state.Epoch {
 		a.greet(ctx, now)
 	}
@@ -175,8 +186,9 @@ func (a *life) greet(ctx workflow.Context, now time.Time) {
 		request.Dream = a.state.LastWoken.Dream
 	}
 	var greeted activities.GreetResult
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, &greeted); err != nil {
-		workflow.GetLogger(ctx).Warn("the wake could not be announced", "error", err)
+	if err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, &greeted); err != nil {
+		workflow.GetLogger(ctx).Warn("the wake could not be announced; whoever finds it untold tells again", "error", err)
+		return
 	}
 	a.state.Greeted = request.Epoch
 	if greeted.Forged { // otherwise every true wake below it would count as known
@@ -193,7 +205,7 @@ func (a *life) lookAround(ctx workflow.Context, now time.Time) {
 		a.lookAtDream(ctx)
 	}
 	var found activities.LookResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "who is connected"), "Bed.Look", activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "who is connected"), "Bed.Look", activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
 	if err != nil {
 		a.state.Until = now.Add(a.visits())
 		return

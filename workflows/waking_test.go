@@ -23,6 +23,7 @@ type town struct {
 	greeted []int64
 	lookups int
 	deaf    bool // dreams do not answer a wake
+	gives   bool // they end when they are let go
 }
 
 func newTown(t *testing.T) *town {
@@ -83,7 +84,9 @@ func (w *town) dream(ctx workflow.Context, order activities.Order) (Result, erro
 		}
 		left -= workflow.Now(ctx).Sub(began)
 		tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
-		if ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 }); err != nil || !ok {
+		lets := workflow.GetSignalChannel(ctx, SignalLetGo)
+		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
+		if err != nil || !ok || words.Len() == 0 {
 			tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Interrupted})
 			return Result{Dream: order.Dream, Outcome: dream.Interrupted}, err
 		}

@@ -106,6 +106,9 @@ type Store interface {
 	Untold(ctx context.Context) (map[string]Wake, error)
 }
 
+// EveryEpoch is above every epoch: a ring of it stops whatever runs. Nothing durable rests on a ring.
+const EveryEpoch int64 = 1 << 62
+
 // Ring tells every process to stop the deeds of an agent that began under an epoch before this one.
 type Ring struct {
 	Agent  string    `json:"agent"`

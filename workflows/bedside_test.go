@@ -1,0 +1,215 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// bedside is a dream of the core tier whose deeds succeed at once.
+type bedside struct {
+	env    *testsuite.TestWorkflowEnvironment
+	pauses []activities.PauseRequest
+	risen  []activities.RiseRequest
+	closed []activities.Mark
+	lies   int
+	lie    func()
+	mark   func(activities.MarkRequest) error
+	cause  presence.Cause
+}
+
+func newBedside(t *testing.T) *bedside {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	b := &bedside{env: suite.NewTestWorkflowEnvironment()}
+	b.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
+	b.env.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
+	deed := func(name string, do any) {
+		b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+	}
+	deed("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
+		if b.lies++; b.lie != nil {
+			b.lie()
+		}
+		return activities.LieDownResult{Remaining: 1 << 40, Epoch: int64(b.lies - 1)}, nil
+	})
+	deed("Bed.Pause", func(_ context.Context, r activities.PauseRequest) (activities.PauseResult, error) {
+		b.pauses = append(b.pauses, r)
+		w := r.Wake
+		w.Epoch, w.Cause = r.Epoch+1, b.cause
+		return activities.PauseResult{Wake: w, Until: b.env.Now().Add(time.Hour)}, nil
+	})
+	deed("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
+		b.risen = append(b.risen, r)
+		return activities.RiseResult{}, nil
+	})
+	deed("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+		if b.mark != nil {
+			if err := b.mark(r); err != nil {
+				return nil, err
+			}
+		}
+		for _, m := range r.Marks {
+			if m.Name == "close" {
+				b.closed = append(b.closed, m)
+			}
+		}
+		return make([]dream.Tally, len(r.Marks)), nil
+	})
+	deed("Onset.Gather", func(context.Context, activities.GatherRequest) (activities.GatherResult, error) {
+		return activities.GatherResult{Shown: 3, Selected: 3}, nil
+	})
+	deed("Onset.Induce", func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+	})
+	step := func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+		return activities.StepResult{}, nil
+	}
+	deed("Onset.Place", step)
+	deed("Onset.Capture", step)
+	deed("Awakening.Surface", step)
+	deed("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
+		return activities.SettleResult{}, nil
+	})
+	return b
+}
+
+// wokenOnce makes the first opening of the onset find its sitting woken.
+func (b *bedside) wokenOnce() {
+	once := true
+	b.mark = func(r activities.MarkRequest) error {
+		if m := r.Marks[len(r.Marks)-1]; once && m.Name == "open" && m.Phase == dream.Onset {
+			once = false
+			return temporal.NewNonRetryableApplicationError("woken", activities.FailWoken, nil)
+		}
+		return nil
+	}
+}
+
+func (b *bedside) dream(t *testing.T) activities.Ending {
+	t.Helper()
+	o := anOrder("dream/echo/0001")
+	o.ResumeTTL = time.Hour
+	b.env.ExecuteWorkflow(Dream, o)
+	require.True(t, b.env.IsWorkflowCompleted())
+	require.Len(t, b.risen, 1)
+	return b.risen[0].Ending
+}
+
+// A signal of any Temporal client names no epoch, so no fence stops the dream for it: it must not be lost.
+func TestAPlainWakeThatComesWhileTheDreamLiesDownStopsIt(t *testing.T) {
+	t.Parallel()
+	b := newBedside(t)
+	b.lie = func() {
+		if b.lies < 3 {
+			b.env.SignalWorkflow(SignalWake, nil)
+		}
+	}
+	for i := range 2 {
+		b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, time.Duration(i+1)*10*time.Minute)
+	}
+	require.Equal(t, dream.Completed, b.dream(t).Outcome)
+	require.Len(t, b.pauses, 2, "the first lying down, and that of the next sitting")
+	require.Equal(t, 3, b.lies)
+}
+
+// H19: an alarm ends the onset, however young it is, and the dream goes on after it.
+func TestAnAlarmAsTheOnsetOpensEndsTheOnsetOnly(t *testing.T) {
+	t.Parallel()
+	b := newBedside(t)
+	b.cause = presence.Alarm
+	b.wokenOnce()
+	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 10*time.Minute)
+	ending := b.dream(t)
+	require.NotEqual(t, dream.Aborted, ending.Outcome, ending.Reason)
+	require.NotEmpty(t, b.closed)
+	require.Equal(t, dream.Onset, b.closed[0].Phase)
+	require.True(t, b.closed[0].Alarm)
+}
+
+func TestAWakeThatTheSittingHasOutlivedIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBedside(t)
+	b.cause = presence.Knock
+	b.wokenOnce()
+	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 30*time.Second)
+	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(3 * time.Hour)
+	var answered time.Time
+	var told Awoken
+	sent := b.env.Now().Add(time.Minute)
+	b.env.RegisterDelayedCallback(func() {
+		b.env.UpdateWorkflow(UpdateWake, "", &testsuite.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { require.NoError(t, err) },
+			OnComplete: func(result any, err error) {
+				require.NoError(t, err)
+				answered, told = b.env.Now(), result.(Awoken)
+			},
+		}, Wake{Epoch: 1})
+	}, time.Minute)
+	b.dream(t)
+	require.WithinDuration(t, sent, answered, time.Second)
+	require.Equal(t, Dreaming, told.State)
+	require.Len(t, b.pauses, 1)
+}
+
+// Two people ask while a dream waits: one dream begins, the other asker is refused, and a knock in between is no dream's.
+func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	var first, second error
+	w.at(10*time.Minute, func() {
+		w.ask(anOrder("dream/echo/0002"), func(r, f error) { first = orElse(r, f) })
+		w.ask(anOrder("dream/echo/0003"), func(r, f error) { second = orElse(r, f) })
+	})
+	var l Life
+	w.at(11*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
+	require.NoError(t, first)
+	require.ErrorContains(t, second, "already dreaming")
+	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0002"}, w.dreamt)
+	require.Equal(t, Dreaming, l.State)
+	require.Equal(t, "dream/echo/0002", l.Dream.Dream)
+}
+
+// The dream that gives way may close before the new one has a run: its end is its own.
+func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.gives = true
+	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
+	var l Life
+	w.at(11*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
+	require.Equal(t, Dreaming, l.State)
+	require.Equal(t, "dream/echo/0002", l.Dream.Dream)
+}
+
+// A life whose store is away hears a wake all the same, within seconds.
+func TestALifeThatCannotPlanHearsAWake(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(activities.PlanResult{}, context.DeadlineExceeded)
+	w.at(31*time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now().Add(time.Hour)
+		w.env.SignalWorkflow(SignalWake, Wake{Epoch: 1, Cause: presence.Knock})
+	})
+	var l Life
+	w.at(32*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Hour})
+	require.Equal(t, Awake, l.State)
+}
