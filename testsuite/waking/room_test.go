@@ -142,14 +142,21 @@ func (r *room) knock(agent dream.Agent) starter.Woken {
 
 func (r *room) visit(agent dream.Agent, k starter.Knock) starter.Woken {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.ctx, answered)
-	defer cancel()
 	k.Agent = agent.Handle
-	woken, err := r.company.Starter.Wake(ctx, k)
-	require.NoError(r.t, err)
-	require.NoError(r.t, ctx.Err(), "the caller was not answered within %s", answered)
-	require.Empty(r.t, woken.Degraded)
-	return woken
+	for range 10 {
+		ctx, cancel := context.WithTimeout(r.ctx, answered)
+		woken, err := r.company.Starter.Wake(ctx, k)
+		late := ctx.Err()
+		cancel()
+		require.NoError(r.t, err)
+		require.NoError(r.t, late, "the caller was not answered within %s", answered)
+		if woken.Degraded == "" {
+			return woken
+		}
+		r.t.Log("on a busy machine:", woken.Degraded) // and in time
+	}
+	require.FailNow(r.t, "the store never answers")
+	return starter.Woken{}
 }
 
 // recorded waits until the agent's life knows.

@@ -1,0 +1,314 @@
+package waking
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// After is what is done with an interrupted dream.
+type After string
+
+// What is done.
+const (
+	Resumed   After = "resumed"
+	Replaced  After = "let go for another dream"
+	Cancelled After = "cancelled"
+	Abandoned After = "terminated and abandoned"
+)
+
+var afters = []After{Resumed, Resumed, Resumed, Resumed, Resumed, Resumed, Resumed, Replaced, Cancelled, Abandoned}
+
+// lane is one agent, whose dreams follow one another.
+type lane struct {
+	*disturbance
+	dice   *rand.Rand
+	agent  dream.Agent
+	awake  []stretch
+	dreams int
+	left   string        // the interrupted dream that the next one lets go
+	over   chan struct{} // closed when the workflow of the dream has ended
+}
+
+// stretch is a time in which the agent was held awake: from when a knock had been answered until its lock was over.
+type stretch struct{ from, to time.Time }
+
+// hire makes the lane's agent, with money for as many dreams as there are.
+func (l *lane) hire(ctx context.Context, i int) error {
+	var err error
+	if l.agent, err = l.company.Hire(ctx, i%2, fmt.Sprintf("woken-%d", i)); err != nil {
+		return err
+	}
+	l.agent.Caps = dream.Caps{Dream: 1 << 40, Day: 1 << 45, Month: 1 << 50}
+	return l.company.Store.PutAgent(ctx, l.agent)
+}
+
+func (l *lane) run(ctx context.Context) error {
+	for !l.enough() {
+		if err := l.dream(ctx); err != nil {
+			return err
+		}
+	}
+	if l.left != "" {
+		if err := l.company.Starter.Cancel(ctx, l.left); err != nil {
+			return err
+		}
+		if _, err := l.company.Result(ctx, l.left); err != nil {
+			return err
+		}
+	}
+	return l.undisturbed(ctx)
+}
+
+// dream begins one dream and wakes it a few times, until it ends or is left.
+func (l *lane) dream(ctx context.Context) error {
+	n, budget := l.dice.Uint64()>>1, l.agent.Caps.Dream
+	w := starter.Wish{Agent: l.agent.Handle, Tier: dream.Hardened, Seed: &n, Budget: &budget, AsOf: stage.Night.AddDate(0, 0, l.dreams%10)}
+	if l.dice.IntN(6) == 0 {
+		w.Tier = dream.Core
+	}
+	l.dreams++
+	begun, err := l.begin(ctx, w)
+	if err != nil {
+		return err
+	}
+	l.left = ""
+	l.note(func(t *Tally) { t.Dreams++ })
+	id, over := begun.Dream, make(chan struct{})
+	l.over = over
+	go func() {
+		defer close(over)
+		_, _ = l.company.Result(ctx, id) // a terminated one has none
+	}()
+	for range 1 + l.dice.IntN(6) {
+		if !l.moment(ctx, id) {
+			break
+		}
+		left, err := l.disturb(ctx, id)
+		if left || err != nil {
+			return err
+		}
+	}
+	select {
+	case <-l.over:
+		return l.asleep(ctx)
+	case <-time.After(patience):
+		return l.explain(ctx, id, errors.New("it does not end"))
+	}
+}
+
+// begin asks until a worker answers: all of them may have been killed.
+func (l *lane) begin(ctx context.Context, w starter.Wish) (workflows.Begun, error) {
+	for {
+		begun, err := l.company.Starter.Begin(ctx, w)
+		if !errors.Is(err, starter.ErrUnreachable) || ctx.Err() != nil {
+			return begun, err
+		}
+	}
+}
+
+// moment waits for a random one: a few calls on, and then some tokens; false when the dream ended before.
+func (l *lane) moment(ctx context.Context, id string) bool {
+	if !l.counted.reach(ctx, id, l.counted.of(id)+l.dice.IntN(7), l.over) {
+		return false
+	}
+	tokens, tick := l.till.Till.Streamed()+int64(l.dice.IntN(80)), time.NewTicker(2*time.Millisecond)
+	defer tick.Stop()
+	for range 100 { // nothing may be streaming just now
+		if l.till.Till.Streamed() >= tokens {
+			return true
+		}
+		select {
+		case <-tick.C:
+		case <-l.over:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// disturb wakes the agent and does something with the dream; true when it does not go on.
+func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
+	way := draw(l.dice, ways)
+	before, err := l.company.Starter.Life(ctx, l.agent.Handle)
+	if err != nil {
+		return true, err
+	}
+	err = way.wake(ctx, l.company, l.agent, id)
+	blind := errors.Is(err, errBlind)
+	if err != nil && !blind {
+		if way == ByDreamSignal && l.gone(id) {
+			return true, l.asleep(ctx) // it ended before the signal came
+		}
+		return true, fmt.Errorf("%s at %s: %w", way, id, err)
+	}
+	l.note(func(t *Tally) { t.Ways[way]++ })
+	from := time.Now()
+	if blind {
+		l.note(func(t *Tally) { t.Blind++ })
+	}
+	if blind || way == ByUpdate || way == BySignal || way == ByDreamSignal {
+		from = time.Time{} // nobody was told when its epoch was raised
+	}
+	interrupted, err := l.settled(ctx, id, before.Wakes)
+	if err != nil {
+		return true, err
+	}
+	if !interrupted {
+		l.note(func(t *Tally) { t.Missed++ })
+		return true, l.leave(ctx, from)
+	}
+	after := draw(l.dice, afters)
+	l.note(func(t *Tally) { t.After[after]++ })
+	return after != Resumed, l.follow(ctx, id, after, from)
+}
+
+// patience bounds each wait of a lane: a killed worker costs some seconds.
+const patience = 90 * time.Second
+
+// settled waits until the agent is awake and its dream put down, or has ended. The agent had been woken so often before.
+func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		life, err := l.company.Starter.Life(ctx, l.agent.Handle)
+		if err == nil && life.Wakes > wakes && life.State == workflows.Awake && life.Dream == nil {
+			return life.Broken != nil && life.Broken.Dream == id, nil
+		}
+		select {
+		case <-tick.C:
+		case <-l.over:
+			return false, nil
+		case <-ctx.Done():
+			return false, l.explain(context.WithoutCancel(ctx), id, errors.Join(errors.New("it is not put down"), err))
+		}
+	}
+}
+
+func (l *lane) gone(string) bool {
+	select {
+	case <-l.over:
+		return true
+	case <-time.After(5 * time.Second): // Temporal's answer about its end may come after the refusal of the signal
+		return false
+	}
+}
+
+// follow does what is done with an interrupted dream.
+func (l *lane) follow(ctx context.Context, id string, after After, from time.Time) error {
+	switch after {
+	case Cancelled:
+		if err := l.company.Starter.Cancel(ctx, id); err != nil {
+			return err
+		}
+	case Abandoned:
+		if err := l.company.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
+			return err
+		}
+		if err := workers.Abandon(ctx, l.company.Ports, l.company.Starter.Lives(), l.agent.ID, id); err != nil {
+			return err
+		}
+	case Replaced:
+		l.left = id
+	case Resumed:
+	}
+	if err := l.leave(ctx, from); err != nil || after != Resumed {
+		return err
+	}
+	for {
+		_, err := l.company.Starter.Resume(ctx, l.agent.Handle)
+		if errors.Is(err, starter.ErrDreaming) { // an answer that came too late, or never, was yes
+			err = nil
+		}
+		if err != nil && !errors.Is(err, starter.ErrUnreachable) {
+			return l.explain(ctx, id, err)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// explain adds what is known of the agent and its dream to an error.
+func (l *lane) explain(ctx context.Context, id string, err error) error {
+	life, lifeErr := l.company.Starter.Life(ctx, l.agent.Handle)
+	night, nightErr := memory.One[*dream.Night](ctx, l.company.Store, l.agent.ID, id)
+	events, eventsErr := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
+	said, _ := json.Marshal(map[string]any{"life": life, "night": night, "last": events[max(0, len(events)-6):]})
+	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, said), lifeErr, nightErr, eventsErr)
+}
+
+// leave ends whatever holds the agent awake, and waits until it sleeps. Nothing may have been dreamt meanwhile.
+func (l *lane) leave(ctx context.Context, from time.Time) error {
+	to := time.Now()
+	if l.dice.IntN(2) == 0 {
+		for _, name := range []string{"guest", "another", "alarm/feed", "operator", "signal"} {
+			if err := l.company.Starter.Leave(ctx, l.agent.Handle, name); err != nil {
+				return err
+			}
+		}
+		to = to.Add(lock)
+	} else if err := l.company.Starter.Sleep(ctx, l.agent.Handle); err != nil {
+		return err
+	}
+	if !from.IsZero() {
+		l.awake = append(l.awake, stretch{from, to})
+	}
+	return l.asleep(ctx)
+}
+
+// asleep waits until the agent's life says so.
+func (l *lane) asleep(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		life, err := l.company.Starter.Life(ctx, l.agent.Handle)
+		if err == nil && life.State == workflows.Sleeping {
+			tick.Stop()
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			id := workflows.DreamID(l.agent.Handle, int64(l.dreams))
+			return l.explain(context.WithoutCancel(ctx), id, errors.Join(errors.New("it does not fall asleep"), err))
+		}
+	}
+}
+
+// undisturbed checks that no sitting began while the agent was held awake.
+func (l *lane) undisturbed(ctx context.Context) error {
+	events, err := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, e := range events {
+		if e.Type != (event.DreamStarted{}).EventType() && e.Type != (event.DreamResumed{}).EventType() {
+			continue
+		}
+		for _, s := range l.awake {
+			if e.At.After(s.from) && e.At.Before(s.to) {
+				said, _ := json.Marshal(e)
+				faults = append(faults, fmt.Errorf("held awake from %s to %s, and then: %s", s.from, s.to, said))
+			}
+		}
+	}
+	l.note(func(t *Tally) { t.Windows += len(l.awake) })
+	return errors.Join(faults...)
+}

@@ -1,0 +1,111 @@
+package waking_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+)
+
+// TestAnInterruptedDreamIsTheSameDream proves decision 2 for the knock: same seed, memory and model, woken in a phase and
+// resumed, makes the same items at the same prices as a night that nobody disturbed. What differs is times, the entry of the
+// wake, and what the call that was cut had cost.
+func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
+	t.Parallel()
+	undisturbed := nightOf(t)
+	require.Contains(t, undisturbed, "nrem")
+	for name, at := range map[string][]touch{
+		"before the first cycle": {{dream.Onset, "induction", provider.HangMiddle}},
+		"in a cycle":             {{dream.Onset, "1/partial-2", provider.HangMiddle}},
+		"between cycles":         {{dream.Onset, "2/partial-3", provider.HangMiddle}},
+		"in replay":              {{dream.NREM, "forward", provider.HangMiddle}},
+		"in imagination":         {{dream.REM, "branch-2", provider.HangMiddle}},
+		"in every phase": {
+			{dream.Onset, "1/judge-3", provider.HangMiddle},
+			{dream.NREM, "backward", provider.HangMiddle},
+			{dream.REM, "weigh", provider.HangMiddle},
+			{dream.Integration, "consolidate", provider.HangMiddle},
+			{dream.Return, "surface", provider.HangMiddle},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, undisturbed, nightOf(t, at...))
+		})
+	}
+}
+
+// nightOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but times.
+func nightOf(t *testing.T, at ...touch) string {
+	t.Helper()
+	r := furnish(t, furniture{})
+	agent, err := r.company.Hire(r.ctx, 1, "same")
+	require.NoError(t, err)
+	id := first(agent)
+	for i, touch := range at {
+		moment := r.await(touch.fault, id, touch.phase, touch.deed)
+		if i == 0 {
+			r.begin(agent)
+		} else {
+			r.leave(agent)
+			r.resume(agent)
+		}
+		r.come(moment)
+		r.recorded(r.knock(agent))
+	}
+	if len(at) == 0 {
+		r.begin(agent)
+	} else {
+		r.leave(agent)
+		r.resume(agent)
+	}
+	r.ends(id, dream.Completed)
+	r.sound(len(at))
+	return r.tell(agent, id)
+}
+
+// tell lays out what a night left behind, without what the clock decided and without its wakes.
+func (r *room) tell(agent dream.Agent, id string) string {
+	r.t.Helper()
+	items, err := r.company.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Dream: id, Order: memory.HighestScore})
+	require.NoError(r.t, err)
+	var kept []dream.Item
+	for _, item := range items {
+		switch it := item.(type) {
+		case *dream.Journal:
+			if it.Interrupted {
+				continue
+			}
+		case *dream.Night:
+			it.Run, it.At, it.Ended, it.Spent, it.Sittings = "", time.Time{}, time.Time{}, 0, 0
+			it.Revision = 0
+			for i := range it.Phases {
+				tally := &it.Phases[i]
+				tally.Started, tally.Ended = time.Time{}, time.Time{}
+				tally.Spent, tally.Calls, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0
+			}
+		}
+		kept = append(kept, item)
+	}
+	body, err := json.MarshalIndent(kept, "", " ")
+	require.NoError(r.t, err)
+	affect, err := r.company.Store.Affect(r.ctx, agent.ID)
+	require.NoError(r.t, err)
+	rows, err := r.company.Store.Ledger().Rows(r.ctx, purse.Query{Dream: id, States: []purse.State{purse.Settled}})
+	require.NoError(r.t, err)
+	lines := make([]string, 0, len(rows))
+	for _, row := range rows {
+		lines = append(lines, fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
+	}
+	sort.Strings(lines)
+	return fmt.Sprintf("%s\n%+v\n%s", body, affect.PAD, strings.Join(lines, "\n"))
+}

@@ -1,0 +1,87 @@
+package waking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// answered is how soon whoever knocks must have an answer (W3).
+const answered = time.Second
+
+// Way is how an agent is woken.
+type Way string
+
+// The ways: through the starter, and as other Temporal clients may.
+const (
+	ByKnock       Way = "knock"
+	ByTwo         Way = "two at once"
+	ByAlarm       Way = "alarm"
+	ByOperator    Way = "operator"
+	BySignal      Way = "signal to the life"
+	ByDreamSignal Way = "signal to the dream"
+	ByUpdate      Way = "update of the life"
+)
+
+// ways with their weights.
+var ways = []Way{ByKnock, ByKnock, ByKnock, ByKnock, ByKnock, ByKnock, ByTwo, ByTwo, ByAlarm, ByAlarm, ByOperator, BySignal, ByDreamSignal, ByUpdate}
+
+func draw[T any](dice *rand.Rand, from []T) T { return from[dice.IntN(len(from))] }
+
+// errBlind says that the store was too slow for whoever knocked: he was answered, and the epoch is raised later.
+var errBlind = errors.New("the store did not answer in time")
+
+// wake wakes the agent in one way. Whoever comes through the starter must be answered in time.
+func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id string) error {
+	life := workflows.AgentID(agent.Handle)
+	switch w {
+	case BySignal:
+		return c.Client.SignalWorkflow(ctx, life, "", workflows.SignalWake, nil)
+	case ByDreamSignal:
+		return c.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, nil)
+	case ByUpdate:
+		_, err := c.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: life, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageAccepted,
+		})
+		return err
+	case ByTwo:
+		other := make(chan error, 1)
+		go func() { other <- knock(ctx, c, starter.Knock{Agent: agent.ID, Client: "another"}) }()
+		err := knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "guest"})
+		if fault := <-other; err == nil {
+			err = fault
+		}
+		return err
+	case ByAlarm:
+		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"})
+	case ByOperator:
+		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "operator", Cause: presence.Operator})
+	case ByKnock:
+	}
+	return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "guest"})
+}
+
+func knock(ctx context.Context, c *stage.Company, k starter.Knock) error {
+	ctx, cancel := context.WithTimeout(ctx, answered)
+	defer cancel()
+	woken, err := c.Starter.Wake(ctx, k)
+	switch {
+	case err != nil:
+		return fmt.Errorf("knock of %s: %w", k.Client, err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("knock of %s was not answered within %s", k.Client, answered)
+	case woken.Degraded != "":
+		return errBlind
+	}
+	return nil
+}
