@@ -1,0 +1,97 @@
+package histories_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/histories"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/week"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// TestRecordALifeThatGoesOnAsNewUnderSignals records two runs of a life on a server that suggests continue-as-new early: one
+// that was carried over while its agent dreamt, and ended by going on as new itself under signals; and the one after it.
+func TestRecordALifeThatGoesOnAsNewUnderSignals(t *testing.T) {
+	t.Parallel()
+	s := newEarlyScene(t, 60).work()
+	agent := s.hire("recorded-storm")
+	life := workflows.AgentID(agent.Handle)
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	first, err := week.First(s.ctx, s.company.Client, life)
+	require.NoError(t, err)
+	storm := func() {
+		for range 40 {
+			require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalActive, time.Now()))
+		}
+	}
+	storm() // over the first limit, in the midst of the dream
+	_, err = s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	require.NoError(t, err)
+	require.NoError(t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
+	require.Eventually(t, func() bool {
+		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)
+		return err == nil
+	}, time.Minute, 5*time.Millisecond)
+	for range 2 {
+		storm()
+		alarm := workflows.Wake{Cause: presence.Alarm, Trigger: "feed/rule"}
+		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalAlarm, alarm))
+		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalSleep, nil))
+		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalSettings, s.company.Play.Settings))
+	}
+	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
+	result, err := s.company.Result(s.ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Contains(t, []dream.Outcome{dream.Canceled, dream.Completed}, result.Outcome)
+	var runs []week.Run
+	require.Eventually(t, func() bool {
+		runs, err = week.Runs(s.ctx, s.company.Client, life, first)
+		return err == nil && len(runs) > 2
+	}, time.Minute, 20*time.Millisecond)
+	require.True(t, runs[1].Continued)
+	s.saveRun(life, runs[1].ID, "agent-continued-under-signals")
+	s.saveRun(life, runs[2].ID, "agent-carried-over")
+}
+
+// newEarlyScene plays on a server of its own that suggests continue-as-new after so many events.
+func newEarlyScene(t *testing.T, events int) *scene {
+	t.Helper()
+	folder := recording(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	server := temporal.Start(t, temporal.InMemory(), temporal.WithContinueAfter(events))
+	till, err := provider.Start(provider.Options{Seed: 40, Each: 10 * time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(till.Close)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Knobs: dream.DefaultKnobs(), Model: "script", Provider: till.URL,
+	}
+	resting(&play)
+	company, err := stage.Open(ctx, play, server.Dial(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, company.Close()) })
+	return &scene{t: t, ctx: ctx, folder: folder, company: company, till: till}
+}
+
+func (s *scene) saveRun(workflow, run, name string) {
+	file := filepath.Join(s.folder, name+".json.gz")
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		s.t.Logf("%s exists; a recorded history is never written over", file)
+		return
+	}
+	require.NoError(s.t, histories.Save(s.ctx, s.company.Client, workflow, run, s.folder, name))
+}

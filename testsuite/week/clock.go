@@ -1,0 +1,121 @@
+// Package week lets many agents live seven days in minutes, on a real server that skips the time in which nothing happens, and
+// checks every night of them.
+package week
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+)
+
+// most is how often a workflow may skip between two orders to: the server's own bound of 200 is for workflows that went wild.
+const most = 1_000_000
+
+// Clock is the time of one agent's life, which the server lets run ahead of the wall when it is told to, and nobody else's.
+// Its dreams begin at the time of the life and go on in step with the wall: the server skips nothing of a life whose dream
+// has not closed.
+type Clock struct {
+	client    client.Client
+	namespace string
+	workflow  string
+
+	ahead atomic.Int64 // of the wall, when the server was last asked
+	leaps int
+}
+
+// NewClock is the clock of a workflow that has begun.
+func NewClock(c client.Client, namespace, workflow string) *Clock {
+	return &Clock{client: c, namespace: namespace, workflow: workflow}
+}
+
+// Now is the time by what the server said last; exact while nothing is skipped.
+func (k *Clock) Now() time.Time { return time.Now().UTC().Add(time.Duration(k.ahead.Load())) }
+
+// Read asks the server for the time of the workflow.
+func (k *Clock) Read(ctx context.Context) (time.Time, error) {
+	d, err := k.client.DescribeWorkflowExecution(ctx, k.workflow, "")
+	if err != nil {
+		return time.Time{}, fmt.Errorf("ask what time it is in %s: %w", k.workflow, err)
+	}
+	if told := d.GetWorkflowExtendedInfo().GetTimeSkippingInfo().GetCurrentTime(); told != nil {
+		k.ahead.Store(int64(time.Until(told.AsTime())))
+	}
+	return k.Now(), nil
+}
+
+// Forward lets the workflow skip until its time is to, and returns when it stands there, going in step with the wall again.
+func (k *Clock) Forward(ctx context.Context, to time.Time) error {
+	asked := false
+	for {
+		now, err := k.Read(ctx)
+		if err != nil || !now.Before(to) {
+			return err
+		}
+		if !asked {
+			if err := k.leap(ctx, to.Sub(now)); err != nil {
+				return err
+			}
+		}
+		arrived, err := k.arrive(ctx)
+		if err != nil {
+			return err
+		}
+		asked = arrived != enumspb.FAST_FORWARD_POLLING_RESULT_FAST_FORWARD_FAILED
+	}
+}
+
+// Run lets the workflow skip whatever it waits for, from now on.
+func (k *Clock) Run(ctx context.Context) error {
+	return configure(ctx, k.client, k.namespace, k.workflow, &commonpb.TimeSkippingConfig{
+		Enabled: true, DisablePropagation: true, MaxSessionSkipCount: most,
+	})
+}
+
+func (k *Clock) name() string { return fmt.Sprintf("leap-%d", k.leaps) }
+
+func (k *Clock) leap(ctx context.Context, far time.Duration) error {
+	k.leaps++
+	return configure(ctx, k.client, k.namespace, k.workflow, &commonpb.TimeSkippingConfig{
+		Enabled: true, DisablePropagation: true, MaxSessionSkipCount: most,
+		FastForwardConfig: &commonpb.FastForwardConfig{Id: k.name(), Duration: durationpb.New(far)},
+	})
+}
+
+// arrive waits for the leap to end, or for a second.
+func (k *Clock) arrive(ctx context.Context) (enumspb.FastForwardPollingResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	polled, err := k.client.WorkflowService().PollWorkflowExecutionTimeSkipping(ctx, &workflowservice.PollWorkflowExecutionTimeSkippingRequest{
+		Namespace: k.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: k.workflow}, FastForwardId: k.name(),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("wait for %s to skip: %w", k.workflow, err)
+	}
+	return polled.GetFastForwardPollingResult(), nil
+}
+
+// Spend lets another workflow, such as a dream that waits to be resumed, skip whatever it waits for.
+func Spend(ctx context.Context, c client.Client, namespace, workflow string) error {
+	return configure(ctx, c, namespace, workflow, &commonpb.TimeSkippingConfig{Enabled: true, MaxSessionSkipCount: most})
+}
+
+func configure(ctx context.Context, c client.Client, namespace, workflow string, config *commonpb.TimeSkippingConfig) error {
+	_, err := c.WorkflowService().UpdateWorkflowExecutionOptions(ctx, &workflowservice.UpdateWorkflowExecutionOptionsRequest{
+		Namespace: namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflow},
+		WorkflowExecutionOptions: &workflowpb.WorkflowExecutionOptions{TimeSkippingConfig: config},
+		UpdateMask:               &fieldmaskpb.FieldMask{Paths: []string{"time_skipping_config"}},
+	})
+	if err != nil {
+		return fmt.Errorf("let %s skip time: %w", workflow, err)
+	}
+	return nil
+}

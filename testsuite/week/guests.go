@@ -1,0 +1,231 @@
+package week
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// guests come to one agent.
+type guests struct {
+	house     *House
+	sleeper   *Sleeper
+	clock     *Clock
+	door      *starter.Starter
+	namespace string
+
+	mu    sync.Mutex
+	lived *Lived
+}
+
+// days lets the time of the agent pass, from visit to visit, and ends its dreaming.
+func (g *guests) days(ctx context.Context) error {
+	for _, step := range g.steps() {
+		if err := g.clock.Forward(ctx, step.at); err != nil {
+			return err
+		}
+		if err := g.undisturbed(ctx); err != nil {
+			return err
+		}
+		if err := step.do(ctx); err != nil {
+			return err
+		}
+	}
+	if err := g.clock.Forward(ctx, g.sleeper.End); err != nil {
+		return err
+	}
+	g.lived.End = g.clock.Now()
+	return g.rest(ctx)
+}
+
+// rest ends the dreaming by itself, and waits for the last dream.
+func (g *guests) rest(ctx context.Context) error {
+	asleep := g.sleeper.Agent
+	asleep.Auto = false
+	if err := g.door.Live(ctx, asleep); err != nil {
+		return err
+	}
+	if err := g.undisturbed(ctx); err != nil {
+		return err
+	}
+	return g.until(ctx, "its life sleeps", func(l workflows.Life) bool {
+		g.lived.Life = l
+		return l.Dream == nil && !l.Settings.Auto && l.State == workflows.Sleeping
+	})
+}
+
+// step is something that a guest does.
+type step struct {
+	at time.Time
+	do func(context.Context) error
+}
+
+// steps are the comings and goings in order.
+func (g *guests) steps() []step {
+	var all []step
+	for _, v := range g.sleeper.Visits {
+		all = append(all, step{v.At, func(ctx context.Context) error { return g.come(ctx, v) }})
+		if v.Stays > 0 {
+			all = append(all, step{v.At.Add(v.Stays), func(ctx context.Context) error { return g.leave(ctx, v.Who) }})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b step) int { return a.at.Compare(b.at) })
+	return all
+}
+
+func (g *guests) come(ctx context.Context, v Visit) error {
+	woken, err := g.knock(ctx, starter.Knock{Agent: g.sleeper.Agent.Handle, Client: v.Who, Cause: v.Cause, For: v.For, Trigger: trigger(v.Cause)})
+	if err == nil && woken.Dream != "" && woken.Raised {
+		err = Spend(ctx, g.door.Client, g.namespace, woken.Dream) // it had begun in this very moment; it may not go on
+	}
+	return err
+}
+
+func trigger(c presence.Cause) string {
+	if c == presence.Alarm {
+		return "feed/rule"
+	}
+	return ""
+}
+
+// knock wakes the agent and waits until its life knows.
+func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, error) {
+	came := g.clock.Now()
+	woken, err := g.door.Wake(ctx, k)
+	if err != nil {
+		return woken, err
+	}
+	if woken.Degraded != "" {
+		return woken, fmt.Errorf("a knock was degraded: %s", woken.Degraded)
+	}
+	g.note(Held{Who: k.Client, From: came, To: g.clock.Now().Add(k.For)}, woken.Raised, woken.Raised || k.Cause == presence.Knock)
+	if !woken.Raised {
+		return woken, nil
+	}
+	_, err = g.door.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
+	return woken, err
+}
+
+func (g *guests) leave(ctx context.Context, who string) error {
+	if err := g.door.Leave(ctx, g.sleeper.Agent.Handle, who); err != nil {
+		return err
+	}
+	now := g.clock.Now()
+	g.gone(who, now)
+	g.note(Held{Who: who, From: now, To: now.Add(g.door.Options.Settings.WakeLock)}, false, true)
+	return nil
+}
+
+// gone ends the lease of a client; when it was the last, whatever was left of others that had gone before ends too.
+func (g *guests) gone(who string, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	others := false
+	for i, h := range g.lived.Held {
+		if h.Who == who {
+			g.lived.Held[i].left = true
+		}
+		others = others || h.Who != who && !h.left && h.To.After(now)
+	}
+	for i, h := range g.lived.Held {
+		if !others && h.To.After(now) {
+			g.lived.Held[i].To = now
+		}
+	}
+}
+
+// note adds a lease. An alarm that finds another one's hold wakes nobody: no idleness begins anew.
+func (g *guests) note(lease Held, raised, active bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lived.Held = append(g.lived.Held, lease)
+	if active {
+		g.lived.Actives = append(g.lived.Actives, lease.From)
+	}
+	if raised {
+		g.lived.Wakes++
+	}
+}
+
+// undisturbed waits until no dream of the agent is under way, or waits to be resumed.
+func (g *guests) undisturbed(ctx context.Context) error {
+	return g.until(ctx, "no dream is under way", func(l workflows.Life) bool { return l.Dream == nil && l.Broken == nil && l.State != workflows.Waking })
+}
+
+// often is how often a life is asked.
+const often = 50 * time.Millisecond
+
+func (g *guests) until(ctx context.Context, what string, so func(workflows.Life) bool) error {
+	tick := time.NewTicker(often)
+	defer tick.Stop()
+	for {
+		life, err := g.door.Life(ctx, g.sleeper.Agent.Handle)
+		var new *serviceerror.WorkflowNotReady // it goes on as new at this moment
+		if err != nil && !errors.As(err, &new) {
+			return err
+		}
+		if err == nil && so(life) {
+			_, err = g.clock.Read(ctx)
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait until %s: %w; it is %s", what, context.Cause(ctx), life.State)
+		}
+	}
+}
+
+// knockAll comes in the midst of dreams, in order.
+func (g *guests) knockAll(ctx context.Context) error {
+	for _, k := range g.sleeper.Knocks {
+		select {
+		case dream := <-k.met:
+			if err := g.midst(ctx, k, dream); err != nil {
+				return fmt.Errorf("a knock in the midst of %s, %s: %w", dream, k.Manner, err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// midst knocks while a call of the dream hangs.
+func (g *guests) midst(ctx context.Context, k *Knock, dream string) error {
+	if _, err := g.clock.Read(ctx); err != nil {
+		return err
+	}
+	knock := starter.Knock{Agent: g.sleeper.Agent.Handle, Client: "visitor", Cause: presence.Knock, For: time.Minute}
+	switch k.Manner {
+	case ForLong:
+		knock.For = 8 * TTL
+	case AsAlarm:
+		knock.Cause, knock.Client, knock.Trigger, knock.For = presence.Alarm, "alarm/feed", "feed/rule", time.Second
+	case Briefly:
+	}
+	woken, err := g.knock(ctx, knock)
+	if err != nil {
+		return err
+	}
+	if woken.Dream != dream {
+		return fmt.Errorf("it woke %q", woken.Dream)
+	}
+	switch k.Manner {
+	case Briefly:
+		return g.leave(ctx, knock.Client)
+	case ForLong: // the dream's own clock runs to the end of its time; its agent stays awake longer than that
+		return Spend(ctx, g.door.Client, g.namespace, dream)
+	case AsAlarm:
+	}
+	return nil
+}

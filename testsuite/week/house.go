@@ -1,0 +1,179 @@
+package week
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// House is a deployment whose agents dream by themselves at a provider that costs money.
+type House struct {
+	Company *stage.Company
+	Till    *provider.Server
+	Ledger  purse.Ledger
+	slots   *slots
+
+	mu     sync.Mutex
+	knocks map[string][]*Knock // by handle
+}
+
+// TTL is how long an interrupted dream may go on.
+const TTL = time.Hour
+
+// Build opens a deployment around a connected client; the caller closes it.
+func Build(ctx context.Context, play stage.Play, c client.Client) (*House, error) {
+	h := &House{knocks: map[string][]*Knock{}}
+	till, err := provider.Start(provider.Options{Seed: 1, Plan: h.plan})
+	if err != nil {
+		return nil, err
+	}
+	h.Till = till
+	play.Provider, play.Model, play.Knobs, play.Forgets, play.ResumeTTL = till.URL, "script", knobs(), true, TTL
+	if h.Company, err = stage.Open(ctx, play, c); err != nil {
+		till.Close()
+		return nil, err
+	}
+	h.Ledger, h.slots = h.Company.Ports.Purse.Ledger, watch(h.Company.Store)
+	h.Company.Ports.Memory, h.Company.Ports.Bell = h.slots, h.Company.Store
+	h.Company.Starter.Bell, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store, h.Ledger, true
+	return h, nil
+}
+
+// knobs make a night of about twenty calls.
+func knobs() dream.Knobs {
+	k := dream.DefaultKnobs()
+	k.Cycles, k.Partials, k.Branches, k.Keep, k.ReplayEpisodes = 1, 3, 2, 1, 3
+	return k
+}
+
+// Work starts a worker; the caller stops it.
+func (h *House) Work() (worker.Worker, error) { return h.Company.Work() }
+
+// Close ends store and provider.
+func (h *House) Close() error {
+	h.Till.Close()
+	return h.Company.Close()
+}
+
+// plan lets a call hang in its middle when somebody is to knock there, and tells whoever is to.
+func (h *House) plan(a provider.Arrival) provider.Fault {
+	handle := workflows.HandleOf(dreamOf(a.Key))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, k := range h.knocks[handle] {
+		if dreamOf(a.Key) == workflows.DreamID(handle, int64(k.Dream)) && strings.Contains(a.Key, k.At) {
+			h.knocks[handle] = append(h.knocks[handle][:i:i], h.knocks[handle][i+1:]...)
+			k.met <- dreamOf(a.Key)
+			return provider.HangMiddle
+		}
+	}
+	return provider.None
+}
+
+// dreamOf reads the dream out of a call's key: "dream/s001/0002/onset/1/partial-1#1".
+func dreamOf(key string) string {
+	parts := strings.SplitN(key, "/", 4)
+	if len(parts) < 4 {
+		return ""
+	}
+	return strings.Join(parts[:3], "/")
+}
+
+// remembered is how many memories an agent brings with it.
+const remembered = 60
+
+// Hire puts an agent into the store with a past that ends the day before its week begins.
+func (h *House) Hire(ctx context.Context, s *Sleeper) error {
+	if err := h.Company.Store.PutAgent(ctx, s.Agent); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.knocks[s.Agent.Handle] = append([]*Knock(nil), s.Knocks...)
+	h.mu.Unlock()
+	past, err := shift(sample.Lives()[1].Memories, s.Start.Add(-24*time.Hour))
+	if err != nil {
+		return err
+	}
+	file := importer.File{Name: "past.jsonl", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(past)), nil }}
+	report, err := importer.Import(ctx, h.Company.Store, s.Agent, []importer.File{file}, importer.Options{
+		Format: importer.JSONL, Strict: true, Now: s.Start, Embed: embed,
+	})
+	if err == nil && report.Added == 0 {
+		err = fmt.Errorf("the past of %s came in empty", s.Agent.Handle)
+	}
+	return err
+}
+
+// shift keeps the newest memories and moves them so that the last one was lived at end.
+func shift(lines []byte, end time.Time) ([]byte, error) {
+	all := bytes.Split(bytes.TrimSpace(lines), []byte("\n"))
+	all = all[max(0, len(all)-remembered):]
+	items := make([]map[string]any, len(all))
+	times := make([]time.Time, len(all))
+	for i, line := range all {
+		if err := json.Unmarshal(line, &items[i]); err != nil {
+			return nil, fmt.Errorf("read a sample memory: %w", err)
+		}
+		at, err := time.Parse(time.RFC3339, fmt.Sprint(items[i]["at"]))
+		if err != nil {
+			return nil, fmt.Errorf("read a sample memory: %w", err)
+		}
+		times[i] = at
+	}
+	by := end.Sub(times[len(times)-1])
+	var out bytes.Buffer
+	for i, item := range items {
+		item["at"] = times[i].Add(by).UTC().Format(time.RFC3339)
+		line, err := json.Marshal(item)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(append(line, '\n'))
+	}
+	return out.Bytes(), nil
+}
+
+// embed places memories without a purse: it is the test's own setting-up, and leaves no trace at the till.
+func embed(_ context.Context, texts []string) ([][]float32, string, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = provider.Vector(text, 64)
+	}
+	return vectors, "scripted/vectors/64", nil
+}
+
+// concierge is a starter that goes by the clock of one agent, as a client does that lives in its time.
+func (h *House) concierge(s *Sleeper, k *Clock) *starter.Starter {
+	from := h.Company.Starter
+	options := from.Options
+	options.Settings = s.settings()
+	return &starter.Starter{
+		Client: from.Client, Memory: from.Memory, Catalog: from.Catalog, Now: k.Now, Presence: from.Presence, Bell: from.Bell,
+		Ledger: from.Ledger, Feeds: from.Feeds, Options: options,
+	}
+}
+
+// settings are short where an agent and its dream go in step with the wall.
+func (s *Sleeper) settings() workflows.Settings {
+	return workflows.Settings{
+		IdleTimeout: s.Hours.Idle, MinGap: s.Hours.Gap, Jitter: s.Hours.Jitter, Windows: s.Hours.Windows, Quiet: s.Hours.Quiet,
+		ClientTimeout: time.Minute, WakeLock: 100 * time.Millisecond, AlarmHold: time.Second, ResumeAfter: 500 * time.Millisecond,
+	}
+}

@@ -1,0 +1,102 @@
+package week
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+)
+
+// A dream may begin so much before and after it is due: it is due by the time of its life, and what lies between is the work of
+// two busy cores.
+const (
+	early = 2 * time.Second
+	late  = 3 * time.Minute
+)
+
+// expected is when the next dream of an agent is due, by plain reckoning: after it has been idle and the gap has passed, the
+// draw of its jitter later, when nobody holds it awake and its hours are open, and again the draw after they open.
+func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) time.Time {
+	draw := circadian.Jitter(s.Agent.ID, begun, s.Hours.Jitter) // which draw is its own affair; that it is this one is not
+	due := from
+	if !last.IsZero() {
+		due = latest(due, last.Add(s.Hours.Gap+draw))
+	}
+	for {
+		was := due
+		for _, a := range l.Actives {
+			if idle := a.Add(s.Hours.Idle + draw); !a.After(due) && idle.After(due) {
+				due = idle
+			}
+		}
+		for _, h := range l.Held {
+			if !h.From.After(due) && h.To.After(due) {
+				due = h.To
+			}
+		}
+		if !s.Hours.open(due, s.Zone) {
+			due = s.Hours.opens(due, s.Zone)
+			if s.Hours.open(due.Add(draw), s.Zone) {
+				due = due.Add(draw)
+			}
+		}
+		if due.Equal(was) {
+			return due
+		}
+	}
+}
+
+// Timely checks that every dream began when it was due, inside the hours, and that none that was due is missing.
+func (s *Sleeper) Timely(l *Lived, nights []Night) error {
+	slices.SortFunc(l.Actives, func(a, b time.Time) int { return a.Compare(b) })
+	last := time.Time{}
+	for i, n := range nights {
+		due := s.expected(l, s.Start, last, i)
+		begin, waits := n.Begin(), due
+		if !s.Hours.open(due.Add(late), s.Zone) { // when the hours close before it has begun, it waits until they open
+			waits = s.expected(l, due.Add(late), last, i)
+		}
+		if !within(begin, due) && !within(begin, waits) {
+			return fmt.Errorf("%s began at %s, and was due at %s", n.ID, s.local(begin), s.local(due))
+		}
+		for _, sitting := range n.Sittings {
+			if !s.Hours.open(sitting.From, s.Zone) {
+				return fmt.Errorf("%s lay down at %s, outside its hours", n.ID, s.local(sitting.From))
+			}
+		}
+		last = n.End()
+	}
+	if due := s.expected(l, s.Start, last, len(nights)); due.Before(l.End.Add(-late)) {
+		return fmt.Errorf("a dream was due at %s and never began; the last of %d ended at %s", s.local(due), len(nights), s.local(last))
+	}
+	return nil
+}
+
+// Nights counts the stretches of open hours that a dream began in, and those of the whole time.
+func (s *Sleeper) Nights(nights []Night) (dreamt, all int) {
+	for at := s.Hours.opens(s.Start, s.Zone); at.Before(s.End); at = s.Hours.opens(at, s.Zone) {
+		from := at
+		for s.Hours.open(at, s.Zone) && at.Before(s.End) {
+			at = at.Add(time.Minute)
+		}
+		all++
+		if slices.ContainsFunc(nights, func(n Night) bool { return !n.Begin().Before(from) && n.Begin().Before(at) }) {
+			dreamt++
+		}
+	}
+	return dreamt, all
+}
+
+func within(at, due time.Time) bool { return !at.Before(due.Add(-early)) && !at.After(due.Add(late)) }
+
+func (s *Sleeper) local(at time.Time) string {
+	return at.In(s.Zone).Format("Mon 2006-01-02 15:04:05 MST")
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

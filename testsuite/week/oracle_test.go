@@ -1,0 +1,125 @@
+package week
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// autumn is before every zone's changes of the winter and spring that follow.
+var autumn = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
+// perfect is a life of seven days as it should be.
+func perfect(t *testing.T, zone string, hours Hours) (*Sleeper, *Lived, []Night) {
+	t.Helper()
+	s, err := sleeper("s", zone, hours, 7, autumn)
+	require.NoError(t, err)
+	l := &Lived{End: s.End}
+	var nights []Night
+	for last := (time.Time{}); ; {
+		due := s.expected(l, s.Start, last, len(nights))
+		if due.After(s.End) {
+			return s, l, nights
+		}
+		last = due.Add(4 * time.Second)
+		n := &dream.Night{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
+		nights = append(nights, Night{Night: n, Sittings: []Sitting{{From: due, To: last}}})
+	}
+}
+
+func TestTheOracleAcceptsALifeAsItShouldBeAndNoOther(t *testing.T) {
+	t.Parallel()
+	for _, zone := range Zones {
+		for _, hours := range Kinds {
+			s, l, nights := perfect(t, zone, hours)
+			require.NoError(t, s.Timely(l, nights))
+			require.GreaterOrEqual(t, len(nights), 6)
+			for name, spoil := range map[string]func([]Night) []Night{
+				"the last is missing": func(n []Night) []Night { return n[:len(n)-1] },
+				"one is missing":      func(n []Night) []Night { return append(n[:2:2], n[3:]...) },
+				"one is too late":     func(n []Night) []Night { n[2].Sittings = later(n[2], 2*late); return n },
+				"one is too early":    func(n []Night) []Night { n[2].Sittings = later(n[2], -2*early); return n },
+			} {
+				_, _, spoilt := perfect(t, zone, hours)
+				require.Error(t, s.Timely(l, spoil(spoilt)), "%s, %s: %s", zone, hours.Name, name)
+			}
+		}
+	}
+}
+
+func later(n Night, by time.Duration) []Sitting {
+	return []Sitting{{From: n.Sittings[0].From.Add(by), To: n.Sittings[0].To.Add(by)}}
+}
+
+func TestTheNightWithoutTheHourHasNoDreamInIt(t *testing.T) {
+	t.Parallel()
+	s, _, nights := perfect(t, "Europe/Berlin", Kinds[4])
+	require.Equal(t, "sliver", s.Hours.Name)
+	require.Equal(t, time.Hour, s.TurnBy)
+	var days []string
+	for _, n := range nights {
+		days = append(days, n.Begin().In(s.Zone).Format("Mon 02.01."))
+	}
+	require.Equal(t, []string{"Thu 25.03.", "Fri 26.03.", "Sat 27.03.", "Mon 29.03.", "Tue 30.03.", "Wed 31.03."}, days)
+}
+
+func TestTheLawOfHoursSaysWhatTheClockOnTheWallSays(t *testing.T) {
+	t.Parallel()
+	for _, name := range Zones {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		turn, _ := Turn(zone, autumn)
+		for _, hours := range Kinds {
+			windows, err := circadian.ParseHours(hours.Windows)
+			require.NoError(t, err)
+			quiet, err := circadian.ParseHours(hours.Quiet)
+			require.NoError(t, err)
+			for at := turn.AddDate(0, 0, -4); at.Before(turn.AddDate(0, 0, 4)); at = at.Add(5 * time.Minute) {
+				open, _ := circadian.Open(at, zone, windows, quiet)
+				require.Equal(t, hours.open(at, zone), open, "%s at %s", hours.Name, at.In(zone))
+			}
+		}
+	}
+}
+
+func TestWhatIsNoStoryIsFound(t *testing.T) {
+	t.Parallel()
+	record := func(id string) *dream.Night {
+		return &dream.Night{Head: dream.Head{ID: id}, Run: "run", Outcome: dream.Completed}
+	}
+	tell := func(payloads ...any) []event.Event {
+		var told []event.Event
+		for i := 0; i < len(payloads); i += 2 {
+			e := event.New(fmt.Sprint(i), "a", payloads[i].(string), autumn.Add(time.Duration(i)*time.Minute), payloads[i+1].(event.Payload))
+			e.Seq = int64(len(told) + 1)
+			told = append(told, e)
+		}
+		return told
+	}
+	started, ended := event.DreamStarted{}, event.DreamEnded{Outcome: dream.Completed}
+	woken, resumed := event.DreamInterrupted{}, event.DreamResumed{}
+	two := []*dream.Night{record("one"), record("two")}
+	nights, err := Story(two, tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
+	require.NoError(t, err)
+	require.Len(t, nights[0].Sittings, 2)
+	for name, told := range map[string][]event.Event{
+		"two at once":              tell("one", started, "two", started, "one", ended, "two", ended),
+		"one without an end":       tell("one", started, "one", ended, "two", started),
+		"one ends twice":           tell("one", started, "one", ended, "one", ended, "two", started, "two", ended),
+		"one is never begun":       tell("one", started, "one", ended, "two", ended),
+		"one goes on meanwhile":    tell("one", started, "one", woken, "two", started, "one", resumed, "one", ended, "two", ended),
+		"another one is woken":     tell("one", started, "two", woken, "one", ended, "two", started, "two", ended),
+		"it ends another way":      tell("one", started, "one", event.DreamEnded{Outcome: dream.Aborted}, "two", started, "two", ended),
+		"nothing is told of one":   tell("two", started, "two", ended),
+		"the last one never ended": tell("one", started, "one", ended, "two", started, "two", woken),
+	} {
+		_, err := Story(two, told)
+		require.Error(t, err, name)
+	}
+}

@@ -1,0 +1,94 @@
+package week_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/testsuite/week"
+)
+
+// report sums up a week.
+type report struct {
+	agents, nights, resumed, journal, events int
+	wakes, alarms, dreamt, windows           int
+	forward, back                            int // agents whose clock was put forward, and back
+	outcomes                                 map[dream.Outcome]int
+	zones                                    map[string]int
+	till, ledger                             budget.Micros
+	rows, days, fewest                       int
+	runs, continued, longest, largest        int
+	dreamEvents, dreamBytes                  int
+	again, leased                            int // agents that dreamt after their last lease, of those that had any
+	untimely                                 []string
+}
+
+func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent week.Spent, journal, events int) {
+	r.agents++
+	r.nights += len(nights)
+	r.zones[a.Zone.String()]++
+	switch {
+	case a.TurnBy > 0:
+		r.forward++
+	case a.TurnBy < 0:
+		r.back++
+	}
+	dreamt, all := a.Nights(nights)
+	r.dreamt, r.windows = r.dreamt+dreamt, r.windows+all
+	for _, n := range nights {
+		r.outcomes[n.Outcome]++
+		r.resumed += max(0, len(n.Sittings)-1)
+	}
+	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.Life.Alarms
+	r.journal, r.events = r.journal+journal, r.events+events
+	r.till, r.ledger, r.rows, r.days = r.till+spent.Till, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
+	if a.Hours.Name == "nights" && len(a.Visits) == 0 && (r.fewest == 0 || len(spent.Days) < r.fewest) {
+		r.fewest = len(spent.Days)
+	}
+	if len(l.Held) > 0 {
+		r.leased++
+	}
+	if n := len(l.Held); n > 0 && len(nights) > 0 && nights[len(nights)-1].End().After(slices.MaxFunc(l.Held, func(a, b week.Held) int { return a.To.Compare(b.To) }).To) {
+		r.again++
+	}
+}
+
+func (r *report) run(run week.Run) {
+	r.runs++
+	if run.Continued {
+		r.continued++
+	}
+	r.longest, r.largest = max(r.longest, run.Events), max(r.largest, run.Bytes)
+}
+
+func (r *report) dream(run week.Run) {
+	r.dreamEvents, r.dreamBytes = max(r.dreamEvents, run.Events), max(r.dreamBytes, run.Bytes)
+}
+
+// need checks that what the proof is about has happened at all.
+func (r *report) need(t *testing.T, agents, days int) {
+	t.Helper()
+	require.Empty(t, r.untimely, "a dream that did not begin when it was due")
+	require.Equal(t, agents, r.agents)
+	require.NotZero(t, r.forward, "nobody's clock was put forward")
+	require.NotZero(t, r.back, "nobody's clock was put back")
+	require.NotZero(t, r.resumed, "no dream went on")
+	require.NotZero(t, r.outcomes[dream.Interrupted], "no dream ended because nobody resumed it")
+	require.NotZero(t, r.alarms)
+	require.Equal(t, days, r.fewest, "agents who sleep at night paid on so many days at least")
+}
+
+func (r *report) print(t *testing.T) {
+	t.Helper()
+	n := float64(r.nights)
+	t.Logf("\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d sittings resumed, %d wakes, %d of them alarms",
+		r.nights, r.dreamt, r.windows, r.outcomes, r.resumed, r.wakes, r.alarms)
+	t.Logf("\n    clocks put forward for %d agents, back for %d; zones %v; %d of %d visited agents had time to dream after their last lease, and did", r.forward, r.back, r.zones, r.again, r.leased)
+	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.till, r.ledger, r.rows, r.days)
+	t.Logf("\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",
+		r.runs, r.continued, r.longest, r.largest, r.dreamEvents, r.dreamBytes)
+	t.Logf("\n    a night adds %.2f journal entries and %.1f events", float64(r.journal)/n, float64(r.events)/n)
+}

@@ -1,0 +1,126 @@
+package week_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/week"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal sends wakes of rising epochs, settings and updates all at once while the life
+// goes on as new again and again. Every epoch must be counted, once.
+func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
+	t.Parallel()
+	const suggested = 60
+	storm := 400
+	if full {
+		storm = 4000
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
+	defer cancel()
+	cast, err := week.Hermits(1, time.Now().UTC())
+	require.NoError(t, err)
+	s := newSetting(t, ctx, temporal.WithContinueAfter(suggested))
+	agent := cast[0].Agent
+	agent.Auto = false
+	require.NoError(t, s.Hire(ctx, cast[0]))
+	door := s.Company.Starter
+	require.NoError(t, door.Live(ctx, agent))
+	life := workflows.AgentID(agent.Handle)
+	first, err := week.First(ctx, s.client, life)
+	require.NoError(t, err)
+
+	senders := []func() error{
+		func() error { // epochs 1, 2, 3, … as visits raise them, each told twice: the second time changes nothing
+			for range storm {
+				wake, err := s.raise(ctx, agent.ID)
+				for range 2 {
+					err = errors.Join(err, s.client.SignalWorkflow(ctx, life, "", workflows.SignalWake, wake))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		func() error { // the last settings hold
+			for i := range storm / 4 {
+				if err := s.client.SignalWorkflow(ctx, life, "", workflows.SignalSettings, workflows.Settings{MinGap: time.Duration(i+1) * time.Hour}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		func() error { // a run ends only when every update has its answer
+			for i := range storm / 8 {
+				if err := s.ask(ctx, life, fmt.Sprintf("stale-%d", i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	faults := make(chan error, len(senders))
+	for _, send := range senders {
+		go func() { faults <- send() }()
+	}
+	for range senders {
+		require.NoError(t, <-faults)
+	}
+	var lived workflows.Life
+	require.Eventually(t, func() bool {
+		var err error
+		lived, err = door.Life(ctx, agent.Handle)
+		return err == nil && lived.Epoch == int64(storm) && lived.Settings.MinGap == time.Duration(storm/4)*time.Hour
+	}, time.Minute, 50*time.Millisecond, "the last of each arrives")
+	require.Equal(t, storm, lived.Wakes)
+	runs, err := week.Runs(ctx, s.client, life, first)
+	require.NoError(t, err)
+	longest := 0
+	for _, run := range runs {
+		longest = max(longest, run.Events)
+	}
+	require.Greater(t, len(runs), storm/suggested)
+	t.Logf("\n    %d wakes sent twice, %d settings and %d updates into one life: %d runs, the longest of %d events; %d wakes counted",
+		storm, storm/4, storm/8, len(runs), longest, lived.Wakes)
+}
+
+// raise wakes an agent in the store alone, and lets it sleep again.
+func (s *setting) raise(ctx context.Context, agent string) (workflows.Wake, error) {
+	visit := presence.Visit{Agent: agent, Client: "storm", Cause: presence.Operator, Now: time.Now().UTC(), For: time.Minute}
+	arrived, err := s.Company.Store.Arrive(ctx, visit)
+	if err != nil {
+		return workflows.Wake{}, err
+	}
+	_, err = s.Company.Store.Dismiss(ctx, agent, visit.Now)
+	return workflows.Wake{Epoch: arrived.Epoch, Cause: arrived.Cause, Client: arrived.Client, At: arrived.At}, err
+}
+
+// ask sends an update until it is answered, as our starter does: one that meets a run in the moment of its going on as new is
+// turned away by the server.
+func (s *setting) ask(ctx context.Context, life, id string) error {
+	for {
+		handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: life, UpdateID: id, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageCompleted,
+			Args: []any{workflows.Wake{Epoch: 1, Cause: presence.Operator}},
+		})
+		var awoken workflows.Awoken
+		if err == nil {
+			err = handle.Get(ctx, &awoken)
+		}
+		var away *serviceerror.WorkflowNotReady
+		if !errors.As(err, &away) {
+			return err
+		}
+	}
+}

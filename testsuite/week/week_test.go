@@ -1,0 +1,200 @@
+package week_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/week"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// full is set by make prove; otherwise the proofs run in a reduced form.
+var full = os.Getenv("PROVE") == "full"
+
+const (
+	seed = 42
+	// limit is after how many events Temporal asks a run to go on as new.
+	limit = 4096
+	// slack is what a run may grow beyond that: what it does between two looks, and a dream that it begins.
+	slack = 60
+	// atOnce is how many agents live at a time.
+	atOnce = 32
+)
+
+// setting is a deployment on servers of its own.
+type setting struct {
+	*week.House
+	server *temporal.Server
+	client client.Client
+	store  string
+}
+
+func newSetting(t *testing.T, ctx context.Context, more ...temporal.Option) *setting {
+	t.Helper()
+	server := temporal.Start(t, append(more, temporal.WithTimeSkipping())...)
+	s := &setting{server: server, client: server.Dial(t), store: filepath.Join(t.TempDir(), "memory.db")}
+	var err error
+	s.House, err = week.Build(ctx, stage.Play{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue}, s.client)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	w, err := s.Work()
+	require.NoError(t, err)
+	t.Cleanup(w.Stop)
+	return s
+}
+
+func (s *setting) sizes(t *testing.T, ctx context.Context) (store, server week.Size) {
+	t.Helper()
+	store, err := week.Measure(ctx, s.store)
+	require.NoError(t, err)
+	server, err = week.Measure(ctx, s.server.DB)
+	require.NoError(t, err)
+	return store, server
+}
+
+func TestAWeekOfNights(t *testing.T) {
+	t.Parallel()
+	agents, days, patience := 12, 2, 5*time.Minute
+	if full {
+		agents, days, patience = 200, 7, 2*time.Hour
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cast, err := week.Cast(seed, agents, days, time.Now().UTC())
+	require.NoError(t, err)
+	s := newSetting(t, ctx)
+	for _, sleeper := range cast {
+		require.NoError(t, s.Hire(ctx, sleeper))
+	}
+	storeBefore, serverBefore := s.sizes(t, ctx)
+	began := time.Now()
+	lives := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) {
+		return s.Live(ctx, sleeper, s.server.Namespace)
+	})
+	took := time.Since(began)
+
+	r := &report{outcomes: map[dream.Outcome]int{}, zones: map[string]int{}}
+	calls := s.ByAgent()
+	require.Empty(t, calls[""], "a call of no dream")
+	for i, sleeper := range cast {
+		s.audit(t, ctx, sleeper, lives[i], calls[sleeper.Agent.Handle], limit, r)
+	}
+	require.Empty(t, s.Till.Till.Failed())
+	require.Empty(t, s.Till.Till.Repeated(), "a call was paid for twice")
+	s.nothingLeft(t, ctx)
+	r.need(t, agents, days)
+
+	storeAfter, serverAfter := s.sizes(t, ctx)
+	t.Logf("\n    seed %d: %d agents, %d days each, %s of the wall", seed, agents, days, took.Round(time.Second))
+	r.print(t)
+	perNight := func(after, before int64) float64 { return float64(after-before) / float64(r.nights) / 1024 }
+	t.Logf("\n    our store: %.1f MB, %.1f KiB a night more than before; Temporal's: %.1f MB, %.1f KiB a night",
+		float64(storeAfter.Pages)/1e6, perNight(storeAfter.Pages, storeBefore.Pages), float64(serverAfter.Pages)/1e6, perNight(serverAfter.Pages, serverBefore.Pages))
+	t.Logf("\n    rows a night in our store: %s", strings.Join(storeAfter.Growth(storeBefore, r.nights), ", "))
+	t.Logf("\n    the store drops notes, answers, leases and slots by itself, and nothing else: all of the above stays until it is forgotten by name")
+	t.Logf("\n    rows a night in Temporal's, which drops closed dreams after its retention: %s", strings.Join(serverAfter.Growth(serverBefore, r.nights), ", "))
+}
+
+// each lets everybody live, some at a time.
+func (s *setting) each(t *testing.T, cast []*week.Sleeper, live func(*week.Sleeper) (*week.Lived, error)) []*week.Lived {
+	t.Helper()
+	lives, faults := make([]*week.Lived, len(cast)), make([]error, len(cast))
+	var all sync.WaitGroup
+	room := make(chan struct{}, atOnce)
+	for i, sleeper := range cast {
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			lives[i], faults[i] = live(sleeper)
+		})
+	}
+	all.Wait()
+	for i, err := range faults {
+		require.NoError(t, err, cast[i].Agent.Handle)
+	}
+	return lives
+}
+
+// audit checks what one agent lived.
+func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *week.Lived, calls []provider.Call, limit int, r *report) {
+	t.Helper()
+	who := fmt.Sprintf("%s, %s in %s", a.Agent.Handle, a.Hours.Name, a.Zone)
+	nights, err := s.Diary(ctx, a.Agent.ID)
+	require.NoError(t, err, who)
+	if err := a.Timely(l, nights); err != nil {
+		r.untimely = append(r.untimely, who+": "+err.Error())
+		retell(t, a, l, nights)
+	}
+	spent, err := s.Money(ctx, a, nights, calls)
+	require.NoError(t, err, who)
+	require.Equal(t, len(nights), l.Life.Dreams, "%s: dreams begun and dreams on record", who)
+	standing, err := s.Company.Store.Standing(ctx, a.Agent.ID, l.End)
+	require.NoError(t, err)
+	require.Equal(t, standing.Epoch, l.Life.Epoch, "%s: its life knows the newest wake", who)
+	require.Equal(t, standing.Epoch, standing.Told, "%s: and the store that it does", who)
+	require.Equal(t, l.Wakes, l.Life.Wakes, "%s: every wake was counted once", who)
+	require.EqualValues(t, l.Wakes, standing.Epoch, who)
+	s.histories(t, ctx, a, nights, limit, r)
+	journal, err := s.Company.Store.Count(ctx, memory.Query{Agent: a.Agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
+	require.NoError(t, err)
+	events, err := s.Company.Store.Events(ctx, a.Agent.ID, 0, 0)
+	require.NoError(t, err)
+	r.add(a, l, nights, spent, journal, len(events))
+}
+
+// histories holds every run of a life, and of its dreams, to its limit.
+func (s *setting) histories(t *testing.T, ctx context.Context, a *week.Sleeper, nights []week.Night, limit int, r *report) {
+	t.Helper()
+	life := workflows.AgentID(a.Agent.Handle)
+	first, err := week.First(ctx, s.client, life)
+	require.NoError(t, err)
+	runs, err := week.Runs(ctx, s.client, life, first)
+	require.NoError(t, err)
+	for _, run := range runs {
+		require.LessOrEqual(t, run.Events, limit+slack, "run %s of %s", run.ID, life)
+		r.run(run)
+	}
+	for _, n := range nights {
+		runs, err := week.Runs(ctx, s.client, n.ID, n.Run)
+		require.NoError(t, err)
+		if n.Refused {
+			continue
+		}
+		require.Len(t, runs, 1)
+		require.LessOrEqual(t, runs[0].Events, 400, n.ID)
+		require.LessOrEqual(t, runs[0].Bytes, 64<<10, n.ID)
+		r.dream(runs[0])
+	}
+}
+
+// nothingLeft checks that no slot is held, no reservation open and no wake untold.
+func (s *setting) nothingLeft(t *testing.T, ctx context.Context) {
+	t.Helper()
+	held, err := s.Company.Store.Slots(ctx)
+	require.NoError(t, err)
+	require.Empty(t, held)
+	open, err := s.Ledger.OpenDreams(ctx)
+	require.NoError(t, err)
+	require.Empty(t, open)
+	untold, err := s.Company.Store.Untold(ctx)
+	require.NoError(t, err)
+	require.Empty(t, untold)
+	taken, refused, faults := s.Slots()
+	require.Empty(t, faults)
+	require.Zero(t, refused, "two dreams of one agent met")
+	require.NotZero(t, taken)
+}
