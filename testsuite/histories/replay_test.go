@@ -19,7 +19,7 @@ import (
 var recorded = []string{
 	"dream-completed-hardened", "dream-completed-core", "dream-completed-free", "dream-onset-skipped", "dream-empty",
 	"dream-exhausted", "dream-aborted", "dream-canceled", "dream-canceled-slot", "dream-worker-stopped",
-	"agent-two-dreams", "agent-by-itself",
+	"agent-two-dreams", "agent-by-itself", "agent-continued-under-signals",
 }
 
 func files(t *testing.T) []string {
