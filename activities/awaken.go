@@ -38,7 +38,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	}
 	c := call{
 		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "surface", role: dream.Integrator, heat: r.Heat,
-		text: prompt.Surface(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
+		text: prompt.Surface(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
 	}
 	var answer surfaced
 	done := Done{}
@@ -119,7 +119,8 @@ type SettleResult struct {
 	Delta  float64  `json:"delta"`
 }
 
-// Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14).
+// Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14). Of a
+// dream that was resumed that is the mood it lay down in the last time, and what a knock has applied is not applied again.
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
 	order, err := a.order(ctx, r.Sitting)
 	if err != nil {
@@ -129,11 +130,14 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	dreamt, err := a.tone(ctx, r.Agent, r.Kept, night.Before)
+	kept, err := a.Memory.Get(ctx, r.Agent, r.Kept...)
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	after := night.Before.Toward(dreamt, order.Knobs.MoodShift)
+	after, err := a.left(ctx, order, memory.As[*dream.Fragment](kept), night)
+	if err != nil {
+		return SettleResult{}, tell(err)
+	}
 	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
 	night.After, night.Insights, night.Selected, night.Shown = after, r.Insights, r.Selected, r.Shown
 	return result, tell(a.write(ctx, r.Sitting, memory.Write{

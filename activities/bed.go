@@ -222,8 +222,9 @@ func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.
 	return taken, err
 }
 
-// refuse closes the record of a dream that never began. It is written without a fence: the slot is another's. The record
-// of a dream that has begun is its own sitting's, whoever was started under the same id.
+// refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
+// without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
+// under the same id.
 func (b *Bed) refuse(ctx context.Context, o Order, s Sitting, outcome dream.Outcome, reason string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
@@ -236,7 +237,7 @@ func (b *Bed) refuse(ctx context.Context, o Order, s Sitting, outcome dream.Outc
 			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
 		}
 		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night}, Events: events})
-		err = errors.Join(err, b.Memory.DropNotes(ctx, o.Agent, o.Dream))
+		err = errors.Join(err, b.Purse.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
 	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 }
@@ -336,15 +337,15 @@ func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (b
 	}
 	zone, err := time.LoadLocation(agent.Zone)
 	if err != nil {
-		return true, fmt.Errorf("zone %q of %s: %w", agent.Zone, agent.Handle, err)
+		return true, fmt.Errorf("zone %q of %s: %w: %w", agent.Zone, agent.Handle, ErrSettings, err)
 	}
 	windows, err := circadian.ParseHours(r.Windows)
 	if err != nil {
-		return true, fmt.Errorf("dream windows: %w", err)
+		return true, fmt.Errorf("dream windows: %w: %w", ErrSettings, err)
 	}
 	quiet, err := circadian.ParseHours(r.Quiet)
 	if err != nil {
-		return true, fmt.Errorf("quiet hours: %w", err)
+		return true, fmt.Errorf("quiet hours: %w: %w", ErrSettings, err)
 	}
 	open, next := circadian.Open(r.Now, zone, windows, quiet)
 	if !open {

@@ -92,6 +92,7 @@ type call struct {
 	step   string        // unique in the phase: "2/partial-1"
 	role   dream.Role
 	text   prompt.Text
+	behind []string // ids of the items that the text shows
 	heat   float64
 	minP   bool
 	seed   int64

@@ -18,9 +18,15 @@ const (
 	FailMissing  = "Missing"         // something the deed needs does not exist: never again
 	FailStopping = "WorkerStopping"  // the worker shuts down: try elsewhere
 	FailWoken    = "Woken"           // the agent was woken: the sitting is over
+	FailSettings = "Settings"        // a zone or hours that cannot be read: not until somebody changes them
 )
 
-var errStopping = errors.New("the worker is stopping")
+var (
+	errStopping = errors.New("the worker is stopping")
+
+	// ErrSettings marks a setting of an agent that cannot be read: trying again does not help.
+	ErrSettings = errors.New("this setting cannot be read")
+)
 
 // tell turns a deed's error into what Temporal should know: the type, whether to try again, and the provider's own delay.
 func tell(err error) error {
@@ -46,6 +52,8 @@ func tell(err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), FailWoken, nil)
 	case errors.Is(err, memory.ErrNotFound), errors.Is(err, memory.ErrSpace):
 		return temporal.NewNonRetryableApplicationError(err.Error(), FailMissing, nil)
+	case errors.Is(err, ErrSettings):
+		return temporal.NewNonRetryableApplicationError(err.Error(), FailSettings, nil)
 	case errors.Is(err, errStopping):
 		return temporal.NewApplicationError(err.Error(), FailStopping)
 	}

@@ -116,12 +116,12 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 }
 
 // sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be measured.
-func (o *Onset) sameSpace(ctx context.Context, order Order) error {
-	space, err := o.Memory.Space(ctx, order.Agent)
+func (p Ports) sameSpace(ctx context.Context, order Order) error {
+	space, err := p.Memory.Space(ctx, order.Agent)
 	if err != nil || space == "" {
 		return err
 	}
-	spec, err := o.Catalog.Lookup(order.Models[dream.Embedder])
+	spec, err := p.Catalog.Lookup(order.Models[dream.Embedder])
 	if err != nil {
 		return err
 	}

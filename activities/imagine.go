@@ -65,7 +65,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 	}
 	c := call{
 		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("branch-%d", r.Turn), role: dream.Imaginer, heat: r.Heat, minP: true,
-		text: prompt.Imagine(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.REM, 0, r.Turn),
+		text: prompt.Imagine(view), behind: sources, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.REM, 0, r.Turn),
 	}
 	var answer scenario
 	_, done, err := m.askFor(ctx, c, &answer)
@@ -197,6 +197,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, im
 		return Done{}, err
 	}
 	lines := prompt.Lines("s", texts...)
+	c.behind = idsOf(imagined)
 	c.text = prompt.Weigh(prompt.Weighing{Self: self, Lines: lines})
 	var answer scores
 	_, done, err := m.askFor(ctx, c, &answer)

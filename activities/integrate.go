@@ -56,7 +56,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	}
 	c := call{
 		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "consolidate", role: dream.Integrator, heat: r.Heat,
-		text: prompt.Consolidate(view), tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Integration, 0, 0),
+		text: prompt.Consolidate(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Integration, 0, 0),
 	}
 	var answer hypotheses
 	_, done, err := g.askFor(ctx, c, &answer)

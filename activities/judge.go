@@ -126,6 +126,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fra
 		return measured, "", Done{}, err
 	}
 	c.heat = r.Heat
+	c.behind = append([]string{}, f.Sources...)
 	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
 	var said judgement
 	_, done, err := o.askFor(ctx, c, &said)

@@ -97,7 +97,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		return StepResult{}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "induction", role: dream.Generator, text: prompt.Induce(text),
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
 		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
@@ -120,11 +120,12 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 
 // Partial makes one partial completion and lets it be halted (S4, Phase 2). Its text waits in the ledger for the judge.
 func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, text, _, err := o.prepare(ctx, r)
+	order, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	c := o.partialCall(order, r, text)
+	c.behind = behind
 	_, done, err := o.ask(ctx, c)
 	return StepResult{Done: done}, tell(err)
 }

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
@@ -103,9 +105,6 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, result *PauseResult) (
 	if standing.Last != nil {
 		last = *standing.Last
 	}
-	if last.Dream != r.Dream { // of a later wake than the one that stopped this sitting
-		last.Delta = 0
-	}
 	w := &result.Wake
 	w.Epoch = last.Epoch
 	if w.Cause == "" {
@@ -143,6 +142,15 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	if last.Dream == r.Dream {
 		night.After = last.Affect
 	}
+	moved, known, err := b.shifted(ctx, r, night, last)
+	if err != nil {
+		return err
+	}
+	if moved {
+		if night.Felt, err = b.felt(ctx, r, o, night, last.Affect); err != nil {
+			return err
+		}
+	}
 	result.Spent, result.Tallies = night.Spent, night.Phases
 
 	times := r.times(result.Wake, now)
@@ -150,7 +158,10 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 		Cause: string(result.Wake.Cause), Epoch: result.Wake.Epoch, Sitting: r.Number, Phase: r.Phase, Cycle: r.Cycle,
 		Light: r.Light, Forced: r.Forced, Receipt: milliseconds(times.Receipt), Stop: milliseconds(times.Stop),
 		Preserve: milliseconds(times.Preserve), Switch: milliseconds(times.Switch), Partials: j.partials, Significance: j.significance,
-		Delta: last.Delta, Until: result.Until.UTC(),
+		Until: result.Until.UTC(), DeltaUnknown: !known,
+	}
+	if known && moved {
+		told.Delta = last.Delta
 	}
 	w := memory.Write{Late: true, Change: []dream.Item{night}}
 	if j.entry != nil {
@@ -164,6 +175,40 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	}
 	w.Events = append(w.Events, b.event(r.Sitting, deed, told))
 	return b.write(ctx, r.Sitting, w)
+}
+
+// shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
+// much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
+func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, last presence.Wake) (moved, known bool, err error) {
+	if last.Epoch == r.Epoch+1 {
+		return last.Dream == r.Dream && last.Delta > 0, true, nil
+	}
+	affect, err := b.Memory.Affect(ctx, r.Agent)
+	if err != nil {
+		return false, false, fmt.Errorf("ask how %s feels: %w", r.Agent, err)
+	}
+	return affect.Cause == r.Dream && affect.PAD != night.Before, false, nil
+}
+
+// felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
+// lucid capture after the last cycle, whose fragments the mood goes by, there is none.
+func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, mood mood.PAD) (int, error) {
+	if r.Phase != dream.Onset {
+		return max(night.Felt, r.Cycle+1), nil
+	}
+	kept, err := b.kept(ctx, r.Sitting)
+	if err != nil {
+		return 0, err
+	}
+	whole, err := b.left(ctx, o, kept, night)
+	if err != nil {
+		return 0, err
+	}
+	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
+	if within && whole == mood {
+		return max(night.Felt, r.Cycle+1), nil
+	}
+	return max(night.Felt, r.Cycle), nil
 }
 
 // becauseOf says what woke a dream, as its record tells it.

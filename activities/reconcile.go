@@ -116,7 +116,7 @@ func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
 }
 
 // closeOpen closes the nights that have no outcome and hold no slot: their beginning broke off before they lay down, or
-// their end before it was written.
+// their end before it was written. Nights that were undone are looked at too: undoing a dream does not end it.
 func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
 	agents, err := b.Memory.Agents(ctx)
 	if err != nil {
@@ -125,12 +125,15 @@ func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int,
 	closed := 0
 	var faults []error
 	for _, agent := range agents {
-		open, err := b.Memory.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Dreaming), string(dream.Interrupted)}})
+		open, err := b.Memory.Find(ctx, memory.Query{
+			Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived},
+			Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+		})
 		if err != nil {
 			return closed, err
 		}
 		for _, night := range memory.As[*dream.Night](open) {
-			if slots[agent.ID].Dream == night.ID || night.Outcome == dream.Interrupted && !night.Resumable() {
+			if slots[agent.ID].Dream == night.ID {
 				continue
 			}
 			done, err := b.closeNight(ctx, night)

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// goOn lies down again for a later sitting of an interrupted dream.
+// goOn lies down again for a later sitting of an interrupted dream. The mood it begins from is read anew: what the agent
+// lived through since is not taken back when the dream settles.
 func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *dream.Night) (LieDownResult, error) {
 	left, err := b.remaining(ctx, r.Order)
 	if err != nil {
@@ -21,11 +22,22 @@ func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *drea
 	if night.Outcome == dream.Dreaming && night.Sittings >= r.Sitting {
 		return result, nil
 	}
-	if !r.Order.Free && left <= 0 {
-		result.Refused, result.Reason = dream.Interrupted, "nothing is left of its budget to go on with"
+	if result.Reason, err = b.stale(ctx, r.Order, night); err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	if result.Reason == "" && !r.Order.Free && left <= 0 {
+		result.Reason = "nothing is left of its budget to go on with"
+	}
+	if result.Reason != "" {
+		result.Refused = dream.Interrupted
 		return result, tell(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
 	}
+	affect, err := b.Memory.Affect(ctx, s.Agent)
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
 	night.Outcome, night.Reason, night.Ended, night.Until, night.Sittings = dream.Dreaming, "", time.Time{}, time.Time{}, r.Sitting
+	night.Before, night.After = affect.PAD, affect.PAD
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
 		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Sitting, s.Run), event.DreamResumed{Sitting: r.Sitting, Phase: r.Phase, Left: left})},
@@ -35,4 +47,22 @@ func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *drea
 		return result, tell(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
 	}
 	return result, tell(err)
+}
+
+// stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing any
+// more, because its agent's memory has moved to another embedder. Empty when it may.
+func (b *Bed) stale(ctx context.Context, o Order, night *dream.Night) (string, error) {
+	switch {
+	case night.Outcome == dream.Dreaming:
+		return "its last sitting was never booked", nil
+	case !night.Resumable():
+		return fmt.Sprintf("it has ended %s: %s", night.Outcome, night.Reason), nil
+	case night.State != dream.Live:
+		return "it was undone while it waited", nil
+	}
+	err := b.sameSpace(ctx, o)
+	if errors.Is(err, memory.ErrSpace) {
+		return err.Error(), nil
+	}
+	return "", err
 }

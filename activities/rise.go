@@ -139,7 +139,8 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if err != nil {
 		return RiseResult{}, err
 	}
-	if night.Outcome == dream.Dreaming || night.Resumable() || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
+	ends := night.Outcome == dream.Dreaming || night.Resumable()
+	if ends || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
 		night.Outcome, night.Reason, night.Ended, night.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
 	}
 	judged, err := b.weigh(ctx, s, max(1, night.Sittings), b.now(s))
@@ -159,7 +160,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	}
 	if alarm, err := b.nothingAgain(ctx, night); err != nil {
 		return RiseResult{}, err
-	} else if alarm.Nights >= emptyAlarm {
+	} else if ends && alarm.Nights >= emptyAlarm { // one that had ended has said so
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
 		night.Reason = fmt.Sprintf("%s, %d nights in a row now", night.Reason, alarm.Nights)
 	}

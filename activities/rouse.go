@@ -189,9 +189,9 @@ func wokenBy(ctx context.Context) (*Woken, bool) {
 // Seated is what every request of a deed of a sitting answers.
 type Seated interface{ Seat() Sitting }
 
-// Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and a write that the store
-// refused because the sitting was woken is the end of the deed and not its failure. Deeds inside a workflow task are left
-// alone: the store refuses what they write.
+// Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and whatever a ring broke off
+// (a call, a read) or the store refused because the sitting was woken is the end of the deed and not its failure. Deeds
+// inside a workflow task are left alone: the store refuses what they write.
 func (r *Rouser) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
 	seated, ok := request.(Seated)
 	if !ok || !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
@@ -206,6 +206,9 @@ func (r *Rouser) Rouse(ctx context.Context, request any, do func(context.Context
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == FailWoken {
 		return StepResult{Done: Done{End: EndWoken, Reason: "woken before it was written down"}}, nil
+	}
+	if _, woken := wokenBy(ctx); woken && err != nil {
+		return StepResult{Done: Done{End: EndWoken, Reason: "woken in between"}}, nil
 	}
 	return result, err
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
@@ -29,6 +31,7 @@ type snapshot struct {
 	Stopped time.Time   `json:"stopped"`
 	Turn    string      `json:"turn"` // which of how many
 	Epoch   int64       `json:"epoch"`
+	Behind  []string    `json:"behind,omitempty"` // ids of the items that the prompt shows
 }
 
 // Cut tells how a call was interrupted; it holds no text.
@@ -54,7 +57,7 @@ func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, bega
 	body, err := json.Marshal(snapshot{
 		Step: c.key(), Phase: c.phase, Tokens: paid.Visible, Calls: max(1, paid.Attempt), Partial: paid.Text,
 		Drawn: journal.Drawn(paid.Text, strings.Split(c.text.User(), "\n")), Affect: c.tone, Began: began, Stopped: how.Stopped,
-		Turn: c.step, Epoch: s.Epoch,
+		Turn: c.step, Epoch: s.Epoch, Behind: distinct(c.behind),
 	})
 	if err == nil {
 		how.Snapshot = memory.LateNote + fmt.Sprint(s.Epoch) + "/" + string(c.phase) + "/" + c.step
@@ -105,13 +108,47 @@ func (p Ports) weigh(ctx context.Context, s Sitting, number int, now time.Time) 
 	if j.significance < journal.Threshold || text == "" {
 		return j, nil
 	}
+	sources, err := p.takenUp(ctx, s.Agent, text, best.Behind)
+	if err != nil {
+		return j, err
+	}
 	j.entry = &dream.Journal{
 		Head: dream.Head{
 			ID: fmt.Sprintf("%s/wake/%d", s.Dream, number), Agent: s.Agent, Kind: dream.KindJournal, At: now.UTC(), State: dream.Live,
-			Taint: dream.FromDream, Dream: s.Dream, Phase: best.Phase,
+			Taint: dream.FromDream, Dream: s.Dream, Phase: best.Phase, Sources: sources,
 		},
 		Content: text, Significance: j.significance, Affect: best.Affect, Duration: best.Stopped.Sub(best.Began), Interrupted: true,
 		Topics: journal.Topics(text, 3),
 	}
 	return j, nil
+}
+
+// takenUp are the items whose words a text takes up, of those that its prompt showed and that still exist.
+func (p Ports) takenUp(ctx context.Context, agent, text string, shown []string) ([]string, error) {
+	items, err := p.Memory.Get(ctx, agent, shown...)
+	if err != nil {
+		return nil, fmt.Errorf("read the memories behind what was said: %w", err)
+	}
+	var ids []string
+	for _, item := range items {
+		lines := []string{item.Text()}
+		for _, piece := range hypnagogia.Decompose(item) {
+			lines = append(lines, piece.Text)
+		}
+		if journal.Drawn(text, lines) > 0 {
+			ids = append(ids, item.Header().ID)
+		}
+	}
+	return ids, nil
+}
+
+// distinct leaves out what was named before.
+func distinct(ids []string) []string {
+	var once []string
+	for _, id := range ids {
+		if !slices.Contains(once, id) {
+			once = append(once, id)
+		}
+	}
+	return once
 }

@@ -45,6 +45,16 @@ func (p Ports) waking(ctx context.Context, o Order, s Sitting) (*memory.Waking, 
 	if err != nil {
 		return nil, err
 	}
+	items, err := p.kept(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	after, err := p.left(ctx, o, items, night)
+	return &memory.Waking{Mood: &after}, err
+}
+
+// kept are the fragments that a dream has kept so far.
+func (p Ports) kept(ctx context.Context, s Sitting) ([]*dream.Fragment, error) {
 	items, err := p.Memory.Find(ctx, memory.Query{
 		Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{dream.KindFragment},
 		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},
@@ -52,23 +62,25 @@ func (p Ports) waking(ctx context.Context, o Order, s Sitting) (*memory.Waking, 
 	if err != nil {
 		return nil, fmt.Errorf("find what %s has kept: %w", s.Dream, err)
 	}
-	dreamt, err := p.tone(ctx, s.Agent, idsOf(items), night.Before)
-	if err != nil {
-		return nil, err
-	}
-	after := night.Before.Toward(dreamt, o.Knobs.MoodShift)
-	return &memory.Waking{Mood: &after}, nil
+	return memory.As[*dream.Fragment](items), nil
 }
 
-// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood.
-func (p Ports) tone(ctx context.Context, agent string, fragments []string, waking mood.PAD) (mood.PAD, error) {
-	items, err := p.Memory.Get(ctx, agent, fragments...)
-	if err != nil {
-		return waking, err
-	}
+// left is the mood that a dream leaves: the waking one, moved a part of the way toward the tone of what was kept.
+func (p Ports) left(ctx context.Context, o Order, kept []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
+	dreamt, err := p.tone(ctx, night.Agent, kept, night)
+	return night.Before.Toward(dreamt, o.Knobs.MoodShift), err
+}
+
+// tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood. Fragments
+// that a knock has made the agent feel are left out: their shift is applied once (Z14).
+func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
+	waking := night.Before
 	var sum mood.PAD
 	n := 0.0
-	for _, f := range memory.As[*dream.Fragment](items) {
+	for _, f := range fragments {
+		if f.Cycle < night.Felt {
+			continue
+		}
 		sources, err := p.Memory.Get(ctx, agent, f.Sources...)
 		if err != nil {
 			return waking, err

@@ -49,7 +49,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	d := draft{agent: agent, theme: w.Theme, specs: map[dream.Role]inference.Spec{}}
 	zone, err := time.LoadLocation(agent.Zone)
 	if err != nil {
-		return draft{}, fmt.Errorf("agent %s: zone %q is not an IANA time zone: %w", agent.Handle, agent.Zone, err)
+		return draft{}, fmt.Errorf("agent %s: zone %q is not an IANA time zone: %w: %w", agent.Handle, agent.Zone, activities.ErrSettings, err)
 	}
 	asOf := w.AsOf
 	if asOf.IsZero() {

@@ -25,7 +25,7 @@ func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a drea
 	}
 	if err := h.Store.PutAgent(cmd.Context(), a); err != nil {
 		if errors.Is(err, memory.ErrDreamt) {
-			return exit(Usage, "agent %s keeps its name: it has dreamt, and its dreams and what they cost are named by it", name)
+			return exit(Usage, "agent %s keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it", name)
 		}
 		return fmt.Errorf("agent %s was not %s: %w", name, did, err)
 	}

@@ -73,7 +73,7 @@ func (app *App) standing(ctx context.Context, h *House, a dream.Agent) (presence
 
 // resumable finds the interrupted dream of an agent that may still go on; nil when there is none.
 func (app *App) resumable(ctx context.Context, h *House, a dream.Agent) (*dream.Night, error) {
-	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Interrupted)}})
+	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{dream.NightWaits}})
 	if err != nil {
 		return nil, err
 	}

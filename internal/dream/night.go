@@ -46,7 +46,7 @@ type Night struct {
 	Budget   budget.Micros `json:"budget"`
 	Spent    budget.Micros `json:"spent"`
 	Phases   []Tally       `json:"phases,omitempty"`
-	Before   mood.PAD      `json:"mood_before"`
+	Before   mood.PAD      `json:"mood_before"` // when its newest sitting lay down
 	After    mood.PAD      `json:"mood_after"`
 	Insights []string      `json:"insights,omitempty"` // ids of what was surfaced on return
 	Selected int           `json:"selected"`           // memory pieces that fitted the choice
@@ -55,13 +55,22 @@ type Night struct {
 	Models   []string      `json:"models,omitempty"`
 	Sittings int           `json:"sittings,omitempty"` // how often it lay down
 	Until    time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
+	Felt     int           `json:"felt,omitempty"`     // a knock has made the agent feel the fragments of the Dali cycles before this one (Z14)
 }
 
 // Resumable says whether the dream was interrupted and may go on.
 func (n *Night) Resumable() bool { return n.Outcome == Interrupted && !n.Until.IsZero() }
 
+// NightWaits is the status of a night that was interrupted and may go on; that of every other is its outcome.
+const NightWaits = "waiting"
+
 // Marks of a night.
-func (n *Night) Marks() Marks { return Marks{Status: string(n.Outcome)} }
+func (n *Night) Marks() Marks {
+	if n.Resumable() {
+		return Marks{Status: NightWaits}
+	}
+	return Marks{Status: string(n.Outcome)}
+}
 
 // Text of a night.
 func (n *Night) Text() string { return n.Theme }

@@ -210,6 +210,8 @@ type DreamInterrupted struct {
 	Journal      string      `json:"journal,omitempty"` // the entry made of it; empty when it was erased
 	Delta        float64     `json:"pad_delta"`         // the mood shift of a return of zero length (Z14)
 	Until        time.Time   `json:"resumable_until"`
+
+	DeltaUnknown bool `json:"pad_delta_unknown,omitempty"` // another wake came before this was booked, and hides how far this one moved the mood
 }
 
 // DreamResumed opens a later sitting of an interrupted dream.

@@ -15,13 +15,13 @@ import (
 // The failures that callers branch on. Stores wrap them with what was tried.
 var (
 	ErrNotFound = errors.New("not found")
-	ErrTaken    = errors.New("taken")       // handle or dreaming slot held by somebody else
-	ErrFenced   = errors.New("fenced")      // the writer no longer holds the agent's dreaming slot
-	ErrSpace    = errors.New("other space") // vectors of two embedders may not be mixed
-	ErrDreamt   = errors.New("has dreamt")  // dreams and ledger are named by the handle, which stays from the first dream on
-	ErrStale    = errors.New("stale")       // the item has changed since it was read; read it again
-	ErrWoken    = errors.New("woken")       // the agent's epoch has risen since the writer's sitting began
-	ErrAwake    = errors.New("awake")       // somebody holds the agent awake: no dream may begin
+	ErrTaken    = errors.New("taken")                   // handle or dreaming slot held by somebody else
+	ErrFenced   = errors.New("fenced")                  // the writer no longer holds the agent's dreaming slot
+	ErrSpace    = errors.New("other space")             // vectors of two embedders may not be mixed
+	ErrDreamt   = errors.New("has dreamt or was woken") // dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
+	ErrStale    = errors.New("stale")                   // the item has changed since it was read; read it again
+	ErrWoken    = errors.New("woken")                   // the agent's epoch has risen since the writer's sitting began
+	ErrAwake    = errors.New("awake")                   // somebody holds the agent awake: no dream may begin
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
@@ -123,7 +123,8 @@ type Undone struct {
 // Answers are complete copies: changing one changes nothing remembered.
 type Store interface {
 	// PutAgent creates an agent or replaces the one with the same id. ErrTaken when another agent has the handle, ErrDreamt
-	// when the agent would get another handle than the one it has dreamt under.
+	// when the agent would get another handle than the one it has dreamt or was woken under: its life would stay behind under
+	// the old one, and go to whoever is given that next.
 	PutAgent(ctx context.Context, a dream.Agent) error
 	// Agent finds by id or handle. ErrNotFound.
 	Agent(ctx context.Context, idOrHandle string) (dream.Agent, error)
@@ -189,7 +190,8 @@ type Store interface {
 	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too.
 	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
 	// Forget erases items for good, revisions and vectors too, and scrubs them from sources (Z16). It answers how many. A store
-	// that keeps the ledger as well drops what the ledger kept of them: the answers of the dreams that made or changed them.
+	// that keeps the ledger as well drops what the ledger kept of them: the answers of the dreams that made or changed them, and of
+	// those whose notes name them as a JSON text, because their prompts showed them. Of these the late notes go too.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 
 	// Forgettings counts how often something of the agent was forgotten: what was read before the last time may be gone.

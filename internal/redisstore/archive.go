@@ -165,7 +165,12 @@ const keysAtOnce = 1000
 
 // scan goes through the keys that begin with the prefix; some may come twice.
 func (s *Store) scan(ctx context.Context, see func(keys []string) error) error {
-	pattern := literal.Replace(s.set.prefix) + "*"
+	return s.scanFrom(ctx, s.set.prefix, see)
+}
+
+// scanFrom sees the names of the keys that begin with start.
+func (s *Store) scanFrom(ctx context.Context, start string, see func(keys []string) error) error {
+	pattern := literal.Replace(start) + "*"
 	for cursor := uint64(0); ; {
 		var keys []string
 		err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {

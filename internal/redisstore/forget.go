@@ -1,8 +1,10 @@
 package redisstore
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
@@ -27,7 +30,7 @@ const (
 )
 
 // Forget erases items, their revisions and vectors, takes their ids out of what was made from them, and drops the answers
-// that dreams made or changed them from, in one step. Then it has the server rewrite its append-only file, which goes on
+// that dreams made or changed them from or showed them for, in one step. Then it has the server rewrite its append-only file, which goes on
 // after Forget has returned: only when that is done is the text nowhere on the server's disk.
 // Replicas, backups and the server's own slow log are beyond it.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
@@ -60,6 +63,8 @@ type erasePlan struct {
 	Pulse  int64    `json:"pulse"`
 	Gone   []string `json:"gone"`
 	Dreams []string `json:"dreams,omitempty"` // whose answers go too
+	Shown  []string `json:"shown,omitempty"`  // dreams whose prompts showed them: their late notes go too
+	Late   string   `json:"late"`             // what the keys of these begin with
 	Put    []put    `json:"put,omitempty"`
 
 	gone  map[string]bool
@@ -67,11 +72,14 @@ type erasePlan struct {
 }
 
 func (s *Store) erase(ctx context.Context, agent string, ids []string) (erased int, torn bool, err error) {
-	p := erasePlan{Token: rand.Text(), Agent: agent, gone: map[string]bool{}}
+	p := erasePlan{Token: rand.Text(), Agent: agent, Late: memory.LateNote, gone: map[string]bool{}}
 	if p.Pulse, err = s.counter(ctx, agent, "pulse"); err != nil {
 		return 0, false, err
 	}
 	if err := s.condemn(ctx, &p, ids); err != nil || len(p.Gone) == 0 {
+		return 0, false, err
+	}
+	if err := s.betray(ctx, &p); err != nil {
 		return 0, false, err
 	}
 	if err := s.scrub(ctx, &p); err != nil {
@@ -103,6 +111,43 @@ func (s *Store) condemn(ctx context.Context, p *erasePlan, ids []string) error {
 	}
 	p.Dreams = slices.DeleteFunc(distinct(causes), func(cause string) bool { return cause == "" })
 	return nil
+}
+
+// betray finds the dreams whose notes name what goes, as a JSON text: their prompts showed it.
+func (s *Store) betray(ctx context.Context, p *erasePlan) error {
+	names := make([][]byte, len(p.Gone))
+	for i, id := range p.Gone {
+		name, err := json.Marshal(id)
+		if err != nil {
+			return err
+		}
+		names[i] = name
+	}
+	start := s.notesKey(p.Agent, "")
+	err := s.scanFrom(ctx, start, func(keys []string) error {
+		for _, key := range keys {
+			notes, err := s.Notes(ctx, p.Agent, strings.TrimPrefix(key, start), "")
+			if err != nil {
+				return err
+			}
+			if namesAny(notes, names) {
+				p.Shown = append(p.Shown, strings.TrimPrefix(key, start))
+			}
+		}
+		return nil
+	})
+	p.Shown = distinct(p.Shown) // a scan may show a key twice
+	p.Dreams = distinct(append(p.Dreams, p.Shown...))
+	return err
+}
+
+func namesAny(notes map[string][]byte, names [][]byte) bool {
+	for _, value := range notes {
+		if slices.ContainsFunc(names, func(name []byte) bool { return bytes.Contains(value, name) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // scrub takes the ids of what goes out of every revision of the items that name them.

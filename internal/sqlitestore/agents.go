@@ -41,17 +41,21 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 	return nil
 }
 
-// keepsHandle refuses a new name for an agent that has dreamt under its old one.
+// keepsHandle refuses a new name for an agent that has dreamt or was woken under its old one.
 func (d deal) keepsHandle(a dream.Agent) error {
 	var old string
 	if known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !known || old == a.Handle {
 		return err
 	}
 	l, err := d.life(a.ID)
-	if err != nil || l.dreams == 0 {
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("it cannot be called %q, for its dreams and their ledger are named %q: %w", a.Handle, old, memory.ErrDreamt)
+	v, err := d.vigil(a.ID)
+	if err != nil || l.dreams == 0 && v.epoch == 0 {
+		return err
+	}
+	return fmt.Errorf("it cannot be called %q, for its life, its dreams and their ledger are named %q: %w", a.Handle, old, memory.ErrDreamt)
 }
 
 // Agent finds by id, then by handle.

@@ -2,7 +2,10 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // Answer returns the finished answer of a step.
@@ -49,11 +52,23 @@ func (d deal) dropAnswers(fit string, args ...any) error {
 }
 
 // forgetAnswers drops what the ledger keeps of an item about to be erased: the answers of every dream that made or changed
-// it, and whatever was bought for the agent awake, such as its vector.
+// it or showed it in its prompts, what calls of these had said when they were cut, and whatever was bought for the agent
+// awake, such as its vector.
 func (d deal) forgetAnswers(agent, id string) error {
 	var dreams []string
-	err := d.each(`SELECT dream FROM items WHERE agent = ? AND id = ? UNION SELECT cause FROM items WHERE agent = ? AND id = ?
-		UNION SELECT cause FROM revisions WHERE agent = ? AND id = ?`, []any{agent, id, agent, id, agent, id},
+	name, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	if _, err := d.exec(`DELETE FROM notes WHERE agent = ? AND substr(name, 1, ?) = ? AND dream IN
+		(SELECT dream FROM notes WHERE agent = ? AND instr(value, CAST(? AS BLOB)) > 0)`,
+		agent, len(memory.LateNote), memory.LateNote, agent, string(name)); err != nil {
+		return err
+	}
+	err = d.each(`SELECT dream FROM items WHERE agent = ? AND id = ? UNION SELECT cause FROM items WHERE agent = ? AND id = ?
+		UNION SELECT cause FROM revisions WHERE agent = ? AND id = ?
+		UNION SELECT dream FROM notes WHERE agent = ? AND instr(value, CAST(? AS BLOB)) > 0`,
+		[]any{agent, id, agent, id, agent, id, agent, string(name)},
 		func(scan func(...any) error) error {
 			var dream string
 			err := scan(&dream)

@@ -18,7 +18,7 @@ var errHeld = errors.New("the items are erased, but somebody reads an older stat
 var references = []string{"sources", "newer", "scenario", "hypothesis", "parent", "fragment", "episodes", "insights"}
 
 // Forget erases items, their revisions and vectors, takes their ids out of what was made from them, drops the answers that
-// dreams made or changed them from, and empties the write-ahead log, so that their text is nowhere in the file.
+// dreams made or changed them from or showed them for, and empties the write-ahead log, so that their text is nowhere in the file.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	erased := 0
 	err := s.write(ctx, func(d deal) error {

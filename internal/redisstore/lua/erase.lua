@@ -37,6 +37,14 @@ flush()
 for _, dream in ipairs(plan.dreams or {}) do
   drop_dream(dream)
 end
+for _, dream in ipairs(plan.shown or {}) do
+  local notes = base .. 'notes:' .. dream
+  for _, key in ipairs(call('HKEYS', notes)) do
+    if sub(key, 1, #plan.late) == plan.late then
+      call('HDEL', notes, key)
+    end
+  end
+end
 drop_awake(plan.agent)
 local at = 3
 for _, put in ipairs(plan.put or {}) do

@@ -7,7 +7,7 @@ end
 local record = call('HGET', prefix .. 'agents', plan.agent)
 local old = record and cjson.decode(record).handle
 if old and old ~= plan.handle then
-  if number('dreams') > 0 then
+  if number('dreams') > 0 or number('epoch') > 0 then
     return {'dreamt', old}
   end
   call('HDEL', prefix .. 'handles', old)
