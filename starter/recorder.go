@@ -207,8 +207,8 @@ func (s *Starter) recordUntold(ctx context.Context) {
 		return // the store is away; the next look finds them
 	}
 	for id, w := range wakes {
-		if s.Now().Sub(w.At) < retell {
-			continue // whoever raised it is telling it now
+		if s.Now().Sub(w.At).Abs() < retell {
+			continue // whoever raised it is telling it now; further ahead, the clock of its host is wrong
 		}
 		if agent, err := s.Memory.Agent(ctx, id); err == nil {
 			s.recording.add(s, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
