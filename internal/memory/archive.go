@@ -13,8 +13,8 @@ import (
 
 // The failures of moving that callers branch on.
 var (
-	ErrOccupied = errors.New("occupied")     // only an empty store is filled from an archive
-	ErrTorn     = errors.New("torn")         // others kept writing while the store was read; try again
+	ErrOccupied = errors.New("occupied") // only an empty store is filled from an archive
+	ErrTorn     = errors.New("others kept writing while the store was read")
 	ErrAltered  = errors.New("not the same") // what a store keeps is not what it was given
 )
 

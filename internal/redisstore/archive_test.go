@@ -1,13 +1,276 @@
 package redisstore_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
 func TestTheStoreIsMovedWithNothingLost(t *testing.T) {
 	t.Parallel()
 	empty := func(t *testing.T) memorytest.ArchiveStore { return fresh(t) }
 	memorytest.RunArchive(t, empty, empty)
+}
+
+// When this variable names a server, the test binary fills the keys under a prefix there until it is killed.
+const fillerOf = "ONEIROS_TEST_FILLER_OF"
+
+func init() {
+	if url := os.Getenv(fillerOf); url != "" {
+		memorytest.FillIfTold(func(ctx context.Context) (memory.Movable, error) {
+			return redisstore.Open(ctx, url, redisstore.Prefix(os.Getenv(fillerOf+"_PREFIX")), redisstore.Refill())
+		})
+	}
+}
+
+// few is enough to fill keys in several steps.
+var few = memorytest.Size{Agents: 2, Items: 600, Events: 50, Attempts: 300, Dim: 8}
+
+func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
+	t.Parallel()
+	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
+	memorytest.DieFilling(t, []string{fillerOf + "=" + url, fillerOf + "_PREFIX=" + prefix}, func(t *testing.T) (memory.Movable, []memory.Record) {
+		whole, err := redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
+		if err == nil {
+			t.Cleanup(func() { require.NoError(t, whole.Close()) })
+			return whole, memorytest.Collect(t, whole.Export(t.Context()))
+		}
+		require.ErrorIs(t, err, redisstore.ErrUnfinished)
+		return open(t, url, prefix, redisstore.Refill()), nil
+	})
+	_, err := redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
+	require.NoError(t, err)
+}
+
+// tallied counts and sums up: equal tallies are equal records.
+func tallied(t *testing.T, records iter.Seq2[memory.Record, error]) memory.Tally {
+	t.Helper()
+	tally, err := archive.Count(records)
+	require.NoError(t, err)
+	return tally
+}
+
+// halfway hands records over and calls do before the middle one.
+func halfway(records []memory.Record, do func()) iter.Seq2[memory.Record, error] {
+	return func(yield func(memory.Record, error) bool) {
+		for i, r := range records {
+			if i == len(records)/2 {
+				do()
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Killed in the middle the server goes on from its file, and so does the import, each step once.
+func TestAnImportOutlivesAServerThatIsKilled(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t, redis.Fsync("always"))
+	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
+	made := memorytest.Deployment(7, few)
+	given, err := s.Import(t.Context(), halfway(made, server.Restart))
+	require.NoError(t, err)
+	require.Equal(t, len(made), given.Records())
+	server.Restart()
+	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, s.Export(t.Context())))
+}
+
+func TestAServerKilledForGoodInTheMiddleComesBackWithKeysThatNobodyOpens(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t, redis.Fsync("always"))
+	s := open(t, server.URL, "oneiros:", redisstore.Timeout(200*time.Millisecond))
+	made := memorytest.Deployment(7, few)
+	_, err := s.Import(t.Context(), halfway(made, server.Kill))
+	require.ErrorContains(t, err, "unusable until the next import")
+	server.Restart()
+	_, err = redisstore.Open(t.Context(), server.URL)
+	require.ErrorIs(t, err, redisstore.ErrUnfinished)
+	_, err = s.Import(t.Context(), memorytest.Told(made))
+	require.ErrorIs(t, err, redisstore.ErrUnfinished, "who was not opened for that takes nothing over")
+	again := open(t, server.URL, "oneiros:", redisstore.Refill())
+	_, err = again.Import(t.Context(), memorytest.Told(made))
+	require.NoError(t, err)
+	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, open(t, server.URL, "oneiros:").Export(t.Context())))
+}
+
+// The second import takes the keys over; nothing of the first is left among them.
+func TestOfTwoImportsAtOnceOneIsWhole(t *testing.T) {
+	t.Parallel()
+	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
+	one, other := open(t, url, prefix), open(t, url, prefix)
+	first, second := memorytest.Deployment(8, few), memorytest.Deployment(9, few)
+	late := open(t, url, prefix, redisstore.Refill())
+	_, err := one.Import(t.Context(), halfway(first, func() {
+		_, err := other.Import(t.Context(), memorytest.Told(second))
+		require.ErrorIs(t, err, redisstore.ErrUnfinished)
+		_, err = redisstore.Open(t.Context(), url, redisstore.Prefix(prefix))
+		require.ErrorIs(t, err, redisstore.ErrUnfinished, "nobody sees half of it")
+		_, err = late.Import(t.Context(), memorytest.Told(second))
+		require.NoError(t, err)
+	}))
+	require.ErrorContains(t, err, "taken these keys over")
+	require.Equal(t, tallied(t, memorytest.Told(second)), tallied(t, other.Export(t.Context())))
+}
+
+// Prefixes of deployments may begin alike, and whatever else lies on the server is not ours.
+func TestAnImportRemovesNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	server, prefix := redis.Shared(t), redis.Prefix(t)
+	inner := memorytest.Deployment(10, memorytest.Size{Agents: 2, Items: 20, Events: 3, Attempts: 9, Dim: 2})
+	var others []*redisstore.Store
+	for _, p := range []string{"x:", "*"} {
+		s := open(t, server.URL, prefix+p)
+		_, err := s.Import(t.Context(), memorytest.Told(inner))
+		require.NoError(t, err, p)
+		others = append(others, s)
+	}
+	c := server.Dial(t)
+	require.NoError(t, c.Set(t.Context(), prefix+"somebody's", "own", 0).Err())
+	s := open(t, server.URL, prefix)
+	made := memorytest.Deployment(11, few)
+	for range 2 {
+		_, err := s.Import(t.Context(), memorytest.CutAfter(len(made)-1, made))
+		require.ErrorIs(t, err, memorytest.ErrCut)
+	}
+	for _, other := range others {
+		require.Equal(t, tallied(t, memorytest.Told(inner)), tallied(t, other.Export(t.Context())))
+	}
+	require.Equal(t, "own", c.Get(t.Context(), prefix+"somebody's").Val())
+	keys, err := c.Keys(t.Context(), prefix+"[^x*s]*").Result()
+	require.NoError(t, err)
+	require.Empty(t, keys, "and leaves nothing of its own")
+}
+
+func TestAnImportWhoseAnswersAreLostIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	w := stretch(t, redis.Shared(t))
+	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
+	made := memorytest.Deployment(12, few)
+	const losses = 3
+	_, err := s.Import(t.Context(), halfway(made, func() {
+		w.lost.Store(0)
+		w.cuts.Store(losses)
+	}))
+	require.NoError(t, err)
+	require.EqualValues(t, losses, w.lost.Load())
+	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, s.Export(t.Context())))
+}
+
+func TestAServerWithoutRoomIsNotFilled(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	s := open(t, server.URL, "oneiros:")
+	c := server.Dial(t)
+	made := memorytest.Deployment(13, few)
+	_, err := s.Import(t.Context(), halfway(made, func() { require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "1mb").Err()) }))
+	require.ErrorContains(t, err, "OOM")
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	again := open(t, server.URL, "oneiros:", redisstore.Refill())
+	_, err = again.Import(t.Context(), memorytest.Told(made))
+	require.NoError(t, err)
+	require.Equal(t, tallied(t, memorytest.Told(made)), tallied(t, again.Export(t.Context())))
+}
+
+// While others write, every agent is told as of one moment: as many memories as events, each with its vector.
+func TestAnExportIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	done := make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for n := range 300 {
+			id := fmt.Sprintf("e%06d", n)
+			_, err := there.Commit(t.Context(), memory.Write{
+				Agent: echo, Cause: "test", Add: []dream.Item{episode(id, id)}, Vectors: []memory.Vector{{Item: id, Space: "flat/1", V: []float32{1}}},
+				Events: []event.Event{event.New(id, echo, "", noon, event.PatternFound{})},
+			})
+			if err != nil {
+				done <- err
+				return
+			}
+			<-tick.C
+		}
+		done <- nil
+	}()
+	whole, torn := 0, 0
+	for writing := true; writing || whole == 0; {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			writing = false
+		default:
+		}
+		tally, err := archive.Count(here.Export(t.Context()))
+		if errors.Is(err, memory.ErrTorn) {
+			torn++
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, tally.Items, tally.Events)
+		require.Equal(t, tally.Items, tally.Vectors)
+		whole++
+	}
+	t.Logf("%d exports came to their end, %d were torn", whole, torn)
+}
+
+// A store that others write to without a pause is not told at all, rather than wrongly.
+func TestAnExportThatIsAlwaysTornSaysSo(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	_, err := s.Import(t.Context(), memorytest.Told(memorytest.Deployment(1, few)))
+	require.NoError(t, err)
+	agents, err := s.Agents(t.Context())
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var restless sync.WaitGroup
+	for range 4 {
+		restless.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = s.NextDream(ctx, agents[0].ID)
+			}
+		})
+	}
+	for !errors.Is(err, memory.ErrTorn) {
+		_, err = archive.Count(s.Export(ctx))
+		require.True(t, err == nil || errors.Is(err, memory.ErrTorn), err)
+	}
+	stop()
+	restless.Wait()
+}
+
+func TestWhoListensOnTheServerIsCounted(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	count := func(s *redisstore.Store) int {
+		n, err := s.Listeners(t.Context())
+		require.NoError(t, err)
+		return n
+	}
+	require.Zero(t, count(here))
+	_, err := there.Listen(func(presence.Ring) {})
+	require.NoError(t, err)
+	require.Equal(t, 1, count(here))
+	require.Zero(t, count(there), "oneself is nobody else")
+	_, err = here.Listen(func(presence.Ring) {})
+	require.NoError(t, err)
+	require.Equal(t, 1, count(there))
 }

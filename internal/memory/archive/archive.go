@@ -37,7 +37,7 @@ type seal struct {
 
 // Write writes an archive of records, which it checks. What a failure leaves in w has no seal, and no reader takes it.
 func Write(w io.Writer, records iter.Seq2[memory.Record, error]) (Tally, error) {
-	b := bufio.NewWriterSize(w, 1<<20)
+	b := bufio.NewWriterSize(w, 1<<16)
 	if _, err := b.WriteString(opening); err != nil {
 		return Tally{}, err
 	}
@@ -69,7 +69,7 @@ func Write(w io.Writer, records iter.Seq2[memory.Record, error]) (Tally, error) 
 // what no store would: only whoever has come to the end without one may believe what came before.
 func Read(r io.Reader) iter.Seq2[memory.Record, error] {
 	return func(yield func(memory.Record, error) bool) {
-		p := &reading{in: bufio.NewReaderSize(r, 1<<20), scroll: newScroll()}
+		p := &reading{in: bufio.NewReaderSize(r, 1<<16), scroll: newScroll()}
 		err := p.open()
 		for err == nil {
 			var record memory.Record

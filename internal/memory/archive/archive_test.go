@@ -1,0 +1,222 @@
+package archive_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
+)
+
+var small = memorytest.Size{Agents: 2, Items: 12, Events: 6, Attempts: 20, Dim: 3}
+
+// tiny has every kind of record all the same.
+var tiny = memorytest.Size{Agents: 1, Items: 4, Events: 2, Attempts: 5, Dim: 2}
+
+func write(t testing.TB, records []memory.Record) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	_, err := archive.Write(&b, memorytest.Told(records))
+	require.NoError(t, err)
+	return b.Bytes()
+}
+
+func read(r io.Reader) (records []memory.Record, err error) {
+	for record, bad := range archive.Read(r) {
+		if bad != nil {
+			return records, bad
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		made := memorytest.Deployment(seed, small)
+		file := write(t, made)
+		got, err := read(iotest.HalfReader(bytes.NewReader(file)))
+		require.NoError(t, err)
+		require.Len(t, got, len(made))
+		require.Equal(t, string(file), string(write(t, got)))
+	}
+	got, err := read(bytes.NewReader(write(t, nil)))
+	require.NoError(t, err)
+	require.Empty(t, got)
+}
+
+func TestAnArchiveIsCounted(t *testing.T) {
+	t.Parallel()
+	made := memorytest.Deployment(1, small)
+	tally, err := archive.Count(memorytest.Told(made))
+	require.NoError(t, err)
+	require.Equal(t, len(made), tally.Records())
+	require.Equal(t, 24, tally.Items)
+	require.Equal(t, 12, tally.Events)
+	require.Equal(t, 20, tally.Attempts)
+	require.Greater(t, tally.Revisions, tally.Items)
+	var b bytes.Buffer
+	same, err := archive.Write(&b, memorytest.Told(made))
+	require.NoError(t, err)
+	require.Equal(t, tally, same)
+	require.Contains(t, b.String(), tally.SHA256)
+}
+
+// Wherever it is cut, even between two lines, an archive is refused.
+func TestAnArchiveThatIsCutOffIsRefused(t *testing.T) {
+	t.Parallel()
+	file := write(t, memorytest.Deployment(2, tiny))
+	for at := range file {
+		if at > 200 && at < len(file)-400 && at%211 > 0 && file[at] != '\n' {
+			continue // every byte of the beginning and the end, and every line's end
+		}
+		_, err := read(bytes.NewReader(file[:at]))
+		require.Error(t, err, "cut after %d bytes of %d", at, len(file))
+	}
+}
+
+func TestAnArchiveThatIsAlteredIsRefused(t *testing.T) {
+	t.Parallel()
+	file := write(t, memorytest.Deployment(3, tiny))
+	for at := 0; at < len(file); at += 19 {
+		for _, flip := range []byte{1, 0x80} {
+			altered := bytes.Clone(file)
+			altered[at] ^= flip
+			_, err := read(bytes.NewReader(altered))
+			require.Error(t, err, "byte %d ^ %x", at, flip)
+		}
+	}
+	for name, altered := range map[string]string{
+		"something follows":     string(file) + "\n",
+		"it is there twice":     string(file) + string(file),
+		"a line is gone":        cutLine(string(file), 5),
+		"a line is there twice": twiceLine(string(file), 5),
+		"spaces":                strings.Replace(string(file), `{"life":`, `{ "life":`, 1),
+	} {
+		_, err := read(strings.NewReader(altered))
+		require.ErrorIs(t, err, archive.ErrChanged, name)
+	}
+}
+
+func cutLine(file string, n int) string {
+	lines := strings.SplitAfter(file, "\n")
+	return strings.Join(append(lines[:n:n], lines[n+1:]...), "")
+}
+
+func twiceLine(file string, n int) string {
+	lines := strings.SplitAfter(file, "\n")
+	return strings.Join(append(lines[:n+1:n+1], lines[n:]...), "")
+}
+
+func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]error{
+		"":                    archive.ErrNone,
+		"SQLite format 3\x00": archive.ErrNone,
+		"SQLite format 3\n":   archive.ErrNone,
+		`{"oneiros":"archive","version":1} ` + "\n": archive.ErrNone,
+		`{"oneiros":"archive","version":2}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":1}` + "\n":  archive.ErrCutOff,
+	} {
+		_, err := read(strings.NewReader(text))
+		require.ErrorIs(t, err, want, "%q", text)
+	}
+}
+
+func TestAFaultOfTheDiskIsToldAsItIs(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the disk is full")
+	_, err := archive.Write(failing{broken}, memorytest.Told(memorytest.Deployment(1, small)))
+	require.ErrorIs(t, err, broken)
+	_, err = read(iotest.ErrReader(broken))
+	require.ErrorIs(t, err, broken)
+	var b bytes.Buffer
+	_, err = archive.Write(&b, memorytest.CutAfter(7, memorytest.Deployment(1, small)))
+	require.ErrorIs(t, err, memorytest.ErrCut)
+	_, err = read(&b)
+	require.Error(t, err, "it has no seal")
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+func TestRecordsOutOfPlaceAreRefused(t *testing.T) {
+	t.Parallel()
+	made := memorytest.Deployment(4, small)
+	for i := 1; i < len(made); i++ {
+		if made[i].Attempt != nil && made[i-1].Attempt != nil {
+			continue // in whatever order they came
+		}
+		swapped := append(append(append([]memory.Record{}, made[:i-1]...), made[i], made[i-1]), made[i+1:]...)
+		_, err := archive.Count(memorytest.Told(swapped))
+		require.Error(t, err, "records %d and %d", i-1, i)
+	}
+	for _, none := range []memory.Record{{}, {Feed: made[0].Feed, Answer: &memory.KeptAnswer{Step: "s"}}} {
+		_, err := archive.Count(memorytest.Told([]memory.Record{none}))
+		require.Error(t, err)
+	}
+}
+
+func TestATextThatIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+	for _, r := range []memory.Record{
+		{Feed: &memory.KeptFeed{Name: "a\xff", Body: memory.Raw("{}")}},
+		{Note: &memory.KeptNote{Agent: "a\xff", Dream: "d", Key: "k", Value: []byte{}}},
+		{Attempt: &memory.KeptAttempt{Step: "s", Attempt: 1, Model: "m\xff"}},
+	} {
+		_, err := archive.Count(memorytest.Told([]memory.Record{r}))
+		require.ErrorContains(t, err, "UTF-8")
+	}
+}
+
+// FuzzRead: no text makes the reader panic, and one that it takes is the one that it would write.
+func FuzzRead(f *testing.F) {
+	for seed := range uint64(3) {
+		file := write(f, memorytest.Deployment(seed, tiny))
+		f.Add(file)
+		f.Add(file[:len(file)/2])
+	}
+	f.Add(write(f, nil))
+	f.Add([]byte(`{"oneiros":"archive","version":1}` + "\n" + `{"seal":null}` + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		records, err := read(bytes.NewReader(text))
+		if err == nil {
+			require.Equal(t, string(text), string(write(t, records)))
+		}
+	})
+}
+
+// FuzzRecord seals whatever line it is given, so that what is behind the checksum is reached too.
+func FuzzRecord(f *testing.F) {
+	for _, r := range memorytest.Deployment(1, tiny) {
+		line, err := json.Marshal(r)
+		require.NoError(f, err)
+		f.Add(append(line, '\n'))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if bytes.ContainsRune(line, '\n') && bytes.IndexByte(line, '\n') < len(line)-1 {
+			return
+		}
+		var seen []memory.Record
+		for r, err := range archive.Read(bytes.NewReader(append([]byte(`{"oneiros":"archive","version":1}`+"\n"), line...))) {
+			if err == nil {
+				seen = append(seen, r)
+			}
+		}
+		if len(seen) == 1 {
+			again, err := json.Marshal(seen[0])
+			require.NoError(t, err)
+			require.Equal(t, string(line), string(again)+"\n")
+		}
+	})
+}
