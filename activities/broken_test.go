@@ -1,0 +1,242 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// ambush is a store in which something happens just before a step.
+type ambush struct {
+	memory.Store
+	commit func(memory.Write)
+	read   func()
+	drop   func() error
+}
+
+func (a *ambush) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+	if a.commit != nil {
+		a.commit(w)
+	}
+	return a.Store.Commit(ctx, w)
+}
+
+func (a *ambush) Forgettings(ctx context.Context, agent string) (int64, error) {
+	if a.read != nil {
+		a.read()
+	}
+	return a.Store.Forgettings(ctx, agent)
+}
+
+func (a *ambush) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
+	if a.drop != nil {
+		if err := a.drop(); err != nil {
+			return err
+		}
+	}
+	return a.Store.DropNotes(ctx, agent, dreamID, keys...)
+}
+
+func (r *rig) knock() presence.Arrival {
+	r.t.Helper()
+	arrival, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+	require.NoError(r.t, err)
+	return arrival
+}
+
+func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	o := r.order(1, tonight)
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Night("", (dream.Affect{}).PAD, tonight)}})
+	require.NoError(t, err)
+	bed := r.bed()
+	woken := false
+	bed.Memory = &ambush{Store: r.store, commit: func(w memory.Write) {
+		if w.Fence.Dream != "" && !woken {
+			woken = true
+			r.knock()
+		}
+	}}
+	lain, err := bed.LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: "run"})
+	require.NoError(t, err)
+	require.True(t, lain.Awake)
+	require.Equal(t, dream.Canceled, lain.Refused)
+	taken, err := r.store.Ledger().Allowance(ctx, "a", o.Day)
+	require.NoError(t, err)
+	require.Zero(t, taken)
+}
+
+// seat puts the deeds of a test environment under a rouser, as a worker does.
+type seat struct {
+	interceptor.WorkerInterceptorBase
+	rouser *Rouser
+}
+
+type onSeat struct {
+	interceptor.ActivityInboundInterceptorBase
+	rouser *Rouser
+}
+
+func (s *seat) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	on := &onSeat{rouser: s.rouser}
+	on.Next = next
+	return on
+}
+
+func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	return s.rouser.Rouse(ctx, in.Args[0], func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
+}
+
+func TestARingThatBreaksOffAReadIsTheEndOfTheDeedAndNotItsFailure(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(3)
+	s := r.lie(r.order(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	rouser := rouser(t, r.store)
+	ports := r.ports
+	ports.Memory = &ambush{Store: r.store, read: func() {
+		rouser.Hear(presence.Ring{Agent: "a", Epoch: r.knock().Epoch, Local: true})
+	}}
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&seat{rouser: rouser}}})
+	env.RegisterActivityWithOptions((&Onset{ports}).Partial, activity.RegisterOptions{Name: "partial"})
+	request := step(s, 1.3)
+	request.Cycle, request.Turn = 1, 1
+	done, err := env.ExecuteActivity("partial", request)
+	require.NoError(t, err)
+	var result StepResult
+	require.NoError(t, done.Get(&result))
+	require.Equal(t, EndWoken, result.End)
+	require.Empty(t, r.model.asked)
+}
+
+func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	for n := 1; n <= emptyAlarm; n++ {
+		s := r.lie(r.order(n, tonight))
+		bed := r.bed()
+		fails := 2
+		bed.Memory = &ambush{Store: r.store, drop: func() error {
+			if fails--; fails >= 0 {
+				return errors.New("the disk stumbles")
+			}
+			return nil
+		}}
+		request := RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"}}
+		for range 2 {
+			_, err := bed.Rise(ctx, request)
+			require.Error(t, err)
+		}
+		_, err := bed.Rise(ctx, request)
+		require.NoError(t, err)
+		want := "nothing was worth keeping"
+		if n == emptyAlarm {
+			want += ", 3 nights in a row now"
+		}
+		require.Equal(t, want, r.nightOf(s).Reason)
+	}
+}
+
+func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, request := range []PlanRequest{
+		{Agent: "a", Now: tonight, Windows: []string{"whenever"}},
+		{Agent: "a", Now: tonight, Quiet: []string{"25:00-26:00"}},
+	} {
+		_, err := r.bed().Plan(context.Background(), request)
+		var app *temporal.ApplicationError
+		require.ErrorAs(t, err, &app)
+		require.Equal(t, FailSettings, app.Type())
+		require.True(t, app.NonRetryable())
+	}
+	agent, err := r.store.Agent(context.Background(), "a")
+	require.NoError(t, err)
+	agent.Zone = "Middle/Earth"
+	require.NoError(t, r.store.PutAgent(context.Background(), agent))
+	_, err = r.bed().Plan(context.Background(), PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.True(t, app.NonRetryable())
+	require.Contains(t, app.Error(), `zone "Middle/Earth" of a`)
+}
+
+// Z16: an entry made of what a cut call had said names the memories it takes up.
+func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(2)
+	ctx := context.Background()
+	lived := &dream.Episode{
+		Head:    dream.Head{ID: "lamp", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Content: "The keeper polished the lighthouse lantern.",
+	}
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{lived}})
+	require.NoError(t, err)
+	o := r.order(1, tonight)
+	o.ResumeTTL = time.Hour
+	s := r.lie(o)
+	said := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
+	c := call{order: o, phase: dream.Onset, step: "1/partial-1", sitting: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
+	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: said}, Attempt: 1}, tonight)
+	require.NotEmpty(t, kept.Snapshot)
+	r.knock()
+	_, err = r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
+	require.NoError(t, err)
+	entries := r.journals()
+	require.Len(t, entries, 1)
+	require.Equal(t, []string{"lamp"}, entries[0].Sources)
+	_, err = r.store.Forget(ctx, "a", "lamp")
+	require.NoError(t, err)
+	require.Empty(t, r.journals()[0].Sources)
+}
+
+// Z16: what the calls of a dream that goes on, or waits, were answered goes with a memory that their prompts showed.
+func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(3)
+	ctx := context.Background()
+	o := r.order(1, tonight)
+	o.ResumeTTL = time.Hour
+	s := r.lie(o)
+	onset := &Onset{r.ports}
+	_, err := onset.Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	r.model.say["partial"] = "context e0 again"
+	request := step(s, 1.3)
+	request.Cycle, request.Turn = 1, 1
+	_, err = onset.Partial(ctx, request)
+	require.NoError(t, err)
+	key := o.Dream + "/onset/" + partialStep(1, 1)
+	_, kept, err := r.store.Ledger().Answer(ctx, key)
+	require.NoError(t, err)
+	require.True(t, kept)
+	_, err = r.store.Forget(ctx, "a", "e0")
+	require.NoError(t, err)
+	_, kept, err = r.store.Ledger().Answer(ctx, key)
+	require.NoError(t, err)
+	require.False(t, kept)
+}

@@ -1,0 +1,287 @@
+package activities
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// waits is a dream that was woken in its first sitting, has been booked, and whose visitor has gone.
+func (r *rig) waits() (Order, Sitting) {
+	r.t.Helper()
+	s, request := r.woken(1, time.Hour)
+	return r.putDown(s, request)
+}
+
+func (r *rig) putDown(s Sitting, request PauseRequest) (Order, Sitting) {
+	r.t.Helper()
+	ctx := context.Background()
+	_, err := r.bed().Pause(ctx, request)
+	require.NoError(r.t, err)
+	_, err = r.store.Dismiss(ctx, "a", tonight)
+	require.NoError(r.t, err)
+	o, err := r.bed().order(ctx, s)
+	require.NoError(r.t, err)
+	return o, s
+}
+
+func (r *rig) lieAgain(o Order, s Sitting) LieDownResult {
+	r.t.Helper()
+	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: s.Dream, Run: s.Run, Sitting: 2, Now: tonight})
+	require.NoError(r.t, err)
+	return lain
+}
+
+func (r *rig) nightOf(s Sitting) *dream.Night {
+	r.t.Helper()
+	night, err := memory.One[*dream.Night](context.Background(), r.store, "a", s.Dream)
+	require.NoError(r.t, err)
+	return night
+}
+
+func (r *rig) slots() int {
+	r.t.Helper()
+	slots, err := r.store.Slots(context.Background())
+	require.NoError(r.t, err)
+	return len(slots)
+}
+
+func TestADreamThatWasAbandonedWhileItWaitedStaysEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o, s := r.waits()
+	require.NoError(t, r.bed().Abandon(context.Background(), "a", o.Dream))
+	lain := r.lieAgain(o, s)
+	require.Equal(t, dream.Interrupted, lain.Refused)
+	require.Equal(t, "it has ended canceled: it was abandoned", lain.Reason)
+	require.Equal(t, dream.Canceled, r.nightOf(s).Outcome)
+	require.Zero(t, r.slots())
+}
+
+func TestADreamThatWasUndoneWhileItWaitedDoesNotGoOn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o, s := r.waits()
+	_, err := r.store.Undo(context.Background(), "a", o.Dream)
+	require.NoError(t, err)
+	lain := r.lieAgain(o, s)
+	require.Equal(t, dream.Interrupted, lain.Refused)
+	require.Equal(t, "it was undone while it waited", lain.Reason)
+	require.Zero(t, r.slots())
+}
+
+// dead says that no workflow runs.
+type dead struct{ alive }
+
+func (dead) Running(context.Context, string, string) (bool, error) { return false, nil }
+
+func TestADreamThatWasUndoneAndWhoseWorkflowIsGoneIsClosed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	o, s := r.waits()
+	_, err := r.store.Undo(ctx, "a", o.Dream)
+	require.NoError(t, err)
+	bed := r.bed()
+	bed.Lives = dead{}
+	closed, err := bed.Reconcile(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, closed)
+	night := r.nightOf(s)
+	require.Equal(t, dream.Canceled, night.Outcome)
+	require.Equal(t, dream.Archived, night.State)
+	taken, err := r.store.Ledger().Allowance(ctx, "a", o.Day)
+	require.NoError(t, err)
+	require.Zero(t, taken)
+	notes, err := r.store.Notes(ctx, "a", o.Dream, "")
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	closed, err = bed.Reconcile(ctx)
+	require.NoError(t, err)
+	require.Zero(t, closed)
+}
+
+// counting counts the nights that a search hands out.
+type counting struct {
+	memory.Store
+	nights int
+}
+
+func (c *counting) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+	items, err := c.Store.Find(ctx, q)
+	c.nights += len(memory.As[*dream.Night](items))
+	return items, err
+}
+
+func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	o, s := r.waits()
+	require.Equal(t, dream.NightWaits, r.nightOf(s).Marks().Status)
+	_, err := r.bed().Rise(ctx, RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
+	require.NoError(t, err)
+	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)
+	bed, seen := r.bed(), &counting{Store: r.store}
+	bed.Memory, bed.Lives = seen, dead{}
+	_, err = bed.Reconcile(ctx)
+	require.NoError(t, err)
+	require.Zero(t, seen.nights, o.Dream)
+}
+
+func TestAMemoryThatMovedToAnotherEmbedderEndsTheDreamThatWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(2)
+	ctx := context.Background()
+	o, s := r.waits()
+	vectors := []memory.Vector{{Item: "e0", Space: "q/f/8", V: vectorOf("e0")}, {Item: "e1", Space: "q/f/8", V: vectorOf("e1")}}
+	require.NoError(t, r.store.Collect(ctx, "a", vectors))
+	missing, err := r.store.Move(ctx, "a", "q/f/8")
+	require.NoError(t, err)
+	require.Zero(t, missing)
+	lain := r.lieAgain(o, s)
+	require.Equal(t, dream.Interrupted, lain.Refused)
+	require.Contains(t, lain.Reason, "run oneiros memory embed --agent a first")
+	require.Zero(t, r.slots())
+}
+
+func (r *rig) feels(p float64) {
+	r.t.Helper()
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: p}, Cause: "talk"}})
+	require.NoError(r.t, err)
+}
+
+func (r *rig) settle(s Sitting, kept ...string) SettleResult {
+	r.t.Helper()
+	settled, err := (&Awakening{r.ports}).Settle(context.Background(), SettleRequest{Sitting: s, Kept: kept})
+	require.NoError(r.t, err)
+	return settled
+}
+
+func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o, s := r.waits()
+	r.feels(.9)
+	lain := r.lieAgain(o, s)
+	require.Empty(t, lain.Refused, lain.Reason)
+	s.Epoch = lain.Epoch
+	r.settle(s)
+	affect, err := r.store.Affect(context.Background(), "a")
+	require.NoError(t, err)
+	require.InDelta(t, .9, affect.PAD.Pleasure, 1e-9)
+}
+
+// keeps has a dream keep a fragment of a Dali cycle that draws on a memory of this pleasure.
+func (r *rig) keeps(o Order, s Sitting, cycle int, pleasure float64) string {
+	r.t.Helper()
+	lived := &dream.Episode{
+		Head:    dream.Head{ID: fragmentStep(cycle, 9), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Content: fragmentStep(cycle, 9), Affect: mood.PAD{Pleasure: pleasure},
+	}
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{lived}})
+	require.NoError(r.t, err)
+	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, 1), []string{lived.ID}), Content: "kept", Cycle: cycle, Status: dream.FragmentRaw}
+	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
+	return f.ID
+}
+
+func (r *rig) marks(s Sitting, cycle int) {
+	r.t.Helper()
+	_, err := (&Chronicle{r.ports}).Mark(context.Background(), MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{
+		Phase: dream.Onset, Name: "cycle-" + fragmentStep(cycle, 0), State: stillRunning, Dali: &Dali{Cycle: cycle},
+	}}})
+	require.NoError(r.t, err)
+}
+
+// Z14: what a knock has made the agent feel is not applied again; what it had not is.
+func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	later, both := .5, .75
+	for _, c := range []struct {
+		name   string
+		cause  presence.Cause
+		phase  dream.Phase
+		marked int      // how many cycles were over
+		kept   int      // cycles that kept something
+		toward *float64 // the tone that is left to be felt
+		felt   int
+	}{
+		{"after the onset", presence.Knock, dream.NREM, 2, 2, nil, 3},
+		{"within the second cycle", presence.Knock, dream.Onset, 1, 2, &later, 2},
+		{"within the second cycle, which had kept nothing", presence.Knock, dream.Onset, 1, 1, nil, 2},
+		{"in the lucid capture after the second cycle", presence.Knock, dream.Onset, 2, 2, nil, 3},
+		{"by an alarm", presence.Alarm, dream.NREM, 2, 2, &both, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			ctx := context.Background()
+			o := r.order(1, tonight)
+			o.ResumeTTL = time.Hour
+			s := r.lie(o)
+			var kept []string
+			for cycle := 1; cycle <= 2; cycle++ {
+				if cycle <= c.kept {
+					kept = append(kept, r.keeps(o, s, cycle, 1/float64(cycle)))
+				}
+				if cycle <= c.marked {
+					r.marks(s, cycle)
+				}
+			}
+			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
+			require.NoError(t, err)
+			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
+			require.Equal(t, c.felt, r.nightOf(s).Felt)
+			lain := r.lieAgain(o, s)
+			require.Empty(t, lain.Refused, lain.Reason)
+			s.Epoch = lain.Epoch
+			settled := r.settle(s, kept...)
+			require.InDelta(t, arrival.Affect.Pleasure, settled.Before.Pleasure, 1e-9)
+			want := settled.Before
+			if c.toward != nil {
+				want = want.Toward(mood.PAD{Pleasure: *c.toward}, o.Knobs.MoodShift)
+			}
+			require.InDelta(t, want.Pleasure, settled.After.Pleasure, 1e-9)
+		})
+	}
+}
+
+// The store keeps the newest wake: one that came before the sitting was booked hides how far the mood moved.
+func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		r := newRig(t)
+		ctx := context.Background()
+		o := r.order(1, tonight)
+		o.ResumeTTL = time.Hour
+		s := r.lie(o)
+		r.keeps(o, s, 1, 1)
+		r.marks(s, 1)
+		visit := presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute}
+		_, err := r.store.Arrive(ctx, visit)
+		require.NoError(t, err)
+		if again {
+			visit.Now = tonight.Add(time.Hour)
+			later, err := r.store.Arrive(ctx, visit)
+			require.NoError(t, err)
+			require.True(t, later.Raised)
+		}
+		_, err = r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
+		require.NoError(t, err)
+		var told event.DreamInterrupted
+		require.Equal(t, 1, r.told(told.EventType(), &told))
+		require.Equal(t, again, told.DeltaUnknown)
+		require.Equal(t, again, told.Delta == 0)
+		require.Equal(t, 2, r.nightOf(s).Felt, "it was moved all the same")
+	}
+}
