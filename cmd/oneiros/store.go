@@ -48,7 +48,7 @@ func keep(ctx context.Context, c config.Config, path string) (kept, error) {
 	return kept{store: s, ledger: s.Ledger(), name: path}, nil
 }
 
-func keepOnRedis(ctx context.Context, c config.Config) (kept, error) {
+func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (kept, error) {
 	u, err := url.Parse(c.Store.URL)
 	if err != nil {
 		return kept{}, errors.New("store.url cannot be read")
@@ -61,7 +61,6 @@ func keepOnRedis(ctx context.Context, c config.Config) (kept, error) {
 	if password != "" {
 		u.User = url.UserPassword(u.User.Username(), password)
 	}
-	var options []redisstore.Option
 	if c.Store.TrustServer {
 		options = append(options, redisstore.TrustServer())
 	}

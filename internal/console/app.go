@@ -42,6 +42,7 @@ type App struct {
 	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
 	Night         NightDoor
 	Codec         CodecDoor
+	Stores        StoreDoor
 
 	open  sync.Once
 	house *House
@@ -128,6 +129,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	)
 	app.addNights(root)
 	root.AddCommand(app.codec())
+	root.AddCommand(app.store())
 	root.SetHelpCommandGroupID(house)
 	root.SetCompletionCommandGroupID(house)
 	root.InitDefaultCompletionCmd()

@@ -37,6 +37,7 @@ type desk struct {
 	in       string
 	terminal bool
 	night    console.NightDoor
+	stores   console.StoreDoor
 	embed    console.Embed // letters when nil
 	hall     hall
 	closed   error // why the house cannot be opened
@@ -72,7 +73,7 @@ func (d *desk) run(width int, args ...string) int {
 		embed = letters
 	}
 	d.app = &console.App{
-		Patience: 20 * time.Millisecond, Night: d.night, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
+		Patience: 20 * time.Millisecond, Night: d.night, Stores: d.stores, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
 		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Open: func(context.Context) (*console.House, error) {
 			if d.closed != nil {

@@ -23,13 +23,21 @@ type Movable interface {
 	// Export tells everything that the store keeps and could not work out again, in the order of Record: stores that keep the
 	// same tell the same. Each agent is told as of one moment, and so is the ledger, which is read last. After an error nothing
 	// follows. ErrTorn.
-	Export(ctx context.Context) iter.Seq2[Record, error]
+	Export(ctx context.Context) Records
 	// Import fills an empty store (ErrOccupied) with what another has told, in one step: when records end with an error, when
 	// the process dies, or when the filled store would tell anything else than it was given (ErrAltered), it stays empty.
-	Import(ctx context.Context, records iter.Seq2[Record, error]) (Tally, error)
+	Import(ctx context.Context, records Records) (Tally, error)
 	// Listeners counts the other processes that listen to the store's bell: workers and servers that use it. A process that
 	// only reads, or that was told not to listen, is not seen.
 	Listeners(ctx context.Context) (int, error)
+}
+
+// Records are told one after another; an error is the last of them.
+type Records = iter.Seq2[Record, error]
+
+// Failed tells an error and nothing else.
+func Failed(err error) Records {
+	return func(yield func(Record, error) bool) { yield(Record{}, err) }
 }
 
 // Tally counts the records of an archive, by kind, and sums them up.

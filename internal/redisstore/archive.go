@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 
@@ -37,7 +36,7 @@ var (
 // Import fills the keys under a mark that keeps everybody out, reads them again, and takes the mark away when they say the
 // same. Each part needs the mark that the part before has left: it is done once, and never for an import that has lost the keys to
 // another. When anything fails the keys are emptied; when the process dies they stay marked until the next Import.
-func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) (memory.Tally, error) {
+func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	given, err := s.importAll(ctx, records)
 	if err != nil {
 		return memory.Tally{}, fmt.Errorf("import into %s: %w", s.name, err)
@@ -45,7 +44,7 @@ func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, err
 	return given, nil
 }
 
-func (s *Store) importAll(ctx context.Context, records iter.Seq2[memory.Record, error]) (memory.Tally, error) {
+func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	f := &filling{Store: s, ctx: ctx, token: importing + " " + rand.Text()}
 	if err := s.vacate(ctx, f); err != nil {
 		return memory.Tally{}, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -59,7 +58,7 @@ type crated struct {
 	Spaces []string `json:"spaces,omitempty"`
 }
 
-func (f *filling) fill(records iter.Seq2[memory.Record, error]) (given memory.Tally, err error) {
+func (f *filling) fill(records memory.Records) (given memory.Tally, err error) {
 	for r, err := range archive.Through(records, &given) {
 		if err == nil {
 			err = f.ctx.Err()

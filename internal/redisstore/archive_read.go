@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -31,7 +30,7 @@ const exportTries = 20
 
 // Export reads part after part: the names, each agent, the ledger. It watches every key that it reads, so that the server
 // says when one has changed before the part's end.
-func (s *Store) Export(ctx context.Context) iter.Seq2[memory.Record, error] {
+func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.export(ctx, func(r memory.Record) error {
 			if !yield(r, nil) {

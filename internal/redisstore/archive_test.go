@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"sync"
 	"testing"
@@ -59,7 +58,7 @@ func TestAProcessKilledWhileItFillsKeysLeavesThemUnusable(t *testing.T) {
 }
 
 // tallied counts and sums up: equal tallies are equal records.
-func tallied(t *testing.T, records iter.Seq2[memory.Record, error]) memory.Tally {
+func tallied(t *testing.T, records memory.Records) memory.Tally {
 	t.Helper()
 	tally, err := archive.Count(records)
 	require.NoError(t, err)
@@ -67,7 +66,7 @@ func tallied(t *testing.T, records iter.Seq2[memory.Record, error]) memory.Tally
 }
 
 // halfway hands records over and calls do before the middle one.
-func halfway(records []memory.Record, do func()) iter.Seq2[memory.Record, error] {
+func halfway(records []memory.Record, do func()) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for i, r := range records {
 			if i == len(records)/2 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"net"
 	"os"
 	"path/filepath"
@@ -23,7 +22,7 @@ var _ memory.Movable = (*Store)(nil)
 var errEnough = errors.New("enough")
 
 // Export tells everything of one snapshot of the file.
-func (s *Store) Export(ctx context.Context) iter.Seq2[memory.Record, error] {
+func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		err := s.read(ctx, func(d deal) error {
 			return d.export(func(r memory.Record) error {
@@ -50,7 +49,7 @@ const roomToFill = 256 << 10
 
 // Import fills the file in one transaction, reads it again inside of it, and commits only what says the same. Other writers
 // of the file wait meanwhile, as long as they do.
-func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, error]) (memory.Tally, error) {
+func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	var given memory.Tally
 	err := s.writing(ctx, false, func(l *line) error {
 		set := func(kib int) error {
@@ -82,7 +81,7 @@ func (s *Store) Import(ctx context.Context, records iter.Seq2[memory.Record, err
 // usualRoom is the cache of the writing connection in KiB, as addresses sets it.
 const usualRoom = 16384
 
-func (d deal) fill(ctx context.Context, records iter.Seq2[memory.Record, error]) (given memory.Tally, err error) {
+func (d deal) fill(ctx context.Context, records memory.Records) (given memory.Tally, err error) {
 	if err := d.vacant(); err != nil {
 		return given, err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
@@ -36,7 +35,7 @@ type seal struct {
 }
 
 // Write writes an archive of records, which it checks. What a failure leaves in w has no seal, and no reader takes it.
-func Write(w io.Writer, records iter.Seq2[memory.Record, error]) (Tally, error) {
+func Write(w io.Writer, records memory.Records) (Tally, error) {
 	b := bufio.NewWriterSize(w, 1<<16)
 	if _, err := b.WriteString(opening); err != nil {
 		return Tally{}, err
@@ -67,7 +66,7 @@ func Write(w io.Writer, records iter.Seq2[memory.Record, error]) (Tally, error) 
 
 // Read yields the records of an archive. The last thing it yields is an error when the archive was cut off, altered, or says
 // what no store would: only whoever has come to the end without one may believe what came before.
-func Read(r io.Reader) iter.Seq2[memory.Record, error] {
+func Read(r io.Reader) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		p := &reading{in: bufio.NewReaderSize(r, 1<<16), scroll: newScroll()}
 		err := p.open()

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash"
-	"iter"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
@@ -48,7 +47,7 @@ func count(t *Tally, r memory.Record) {
 }
 
 // Count reads records to their end, checks them, and gives the tally that an archive of them would have.
-func Count(records iter.Seq2[memory.Record, error]) (Tally, error) {
+func Count(records memory.Records) (Tally, error) {
 	var t Tally
 	for _, err := range Through(records, &t) {
 		if err != nil {
@@ -59,7 +58,7 @@ func Count(records iter.Seq2[memory.Record, error]) (Tally, error) {
 }
 
 // Through passes records on, checked: the first that no store would tell comes as an error. At the end it sets the tally.
-func Through(records iter.Seq2[memory.Record, error], t *Tally) iter.Seq2[memory.Record, error] {
+func Through(records memory.Records, t *Tally) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		s := newScroll()
 		for r, err := range records {

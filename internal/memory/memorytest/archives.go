@@ -2,7 +2,6 @@ package memorytest
 
 import (
 	"bytes"
-	"iter"
 	"reflect"
 	"slices"
 	"testing"
@@ -50,7 +49,7 @@ func RunArchive(t *testing.T, from, to func(t *testing.T) ArchiveStore) {
 var usual = Size{Agents: 3, Items: 60, Events: 20, Attempts: 80, Dim: 5}
 
 // Collect reads everything that is told.
-func Collect(t *testing.T, records iter.Seq2[memory.Record, error]) []memory.Record {
+func Collect(t *testing.T, records memory.Records) []memory.Record {
 	t.Helper()
 	var all []memory.Record
 	for r, err := range records {
@@ -60,7 +59,7 @@ func Collect(t *testing.T, records iter.Seq2[memory.Record, error]) []memory.Rec
 	return all
 }
 
-func written(t *testing.T, records iter.Seq2[memory.Record, error]) string {
+func written(t *testing.T, records memory.Records) string {
 	t.Helper()
 	var b bytes.Buffer
 	_, err := archive.Write(&b, records)
@@ -68,13 +67,13 @@ func written(t *testing.T, records iter.Seq2[memory.Record, error]) string {
 	return b.String()
 }
 
-func fill(t *testing.T, s ArchiveStore, records iter.Seq2[memory.Record, error]) {
+func fill(t *testing.T, s ArchiveStore, records memory.Records) {
 	t.Helper()
 	_, err := s.Import(t.Context(), records)
 	require.NoError(t, err)
 }
 
-func refused(t *testing.T, s ArchiveStore, records iter.Seq2[memory.Record, error]) error {
+func refused(t *testing.T, s ArchiveStore, records memory.Records) error {
 	t.Helper()
 	_, err := s.Import(t.Context(), records)
 	require.Error(t, err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"os/exec"
 	"strconv"
@@ -38,7 +37,7 @@ func FillIfTold(open func(ctx context.Context) (memory.Movable, error)) {
 }
 
 // waiting hands records over, and after some of them, or after all, says so and waits for its input to end.
-func waiting(at int, records []memory.Record) iter.Seq2[memory.Record, error] {
+func waiting(at int, records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for i, r := range records {
 			if i == at {

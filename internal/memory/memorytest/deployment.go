@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -38,7 +37,7 @@ func Deployment(seed uint64, size Size) []memory.Record {
 }
 
 // Told hands records over one after another, as a store does.
-func Told(records []memory.Record) iter.Seq2[memory.Record, error] {
+func Told(records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for _, r := range records {
 			if !yield(r, nil) {
@@ -49,7 +48,7 @@ func Told(records []memory.Record) iter.Seq2[memory.Record, error] {
 }
 
 // CutAfter hands over some records and then fails, as a file that was cut off does.
-func CutAfter(n int, records []memory.Record) iter.Seq2[memory.Record, error] {
+func CutAfter(n int, records []memory.Record) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
 		for _, r := range records[:n] {
 			if !yield(r, nil) {

@@ -1,6 +1,9 @@
 package memorytest
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +17,7 @@ var forgettings = []clause{
 	{"ForgetScrubsWhatWasMadeFromTheItem", forgetScrubs},
 	{"WhatIsForgottenMayBeLearntAgain", learntAgain},
 	{"ForgettingsAreCounted", forgettingsCounted},
+	{"WhatCutCallsHadSaidGoesWithWhatTheirPromptsShowed", lateNotesGo},
 }
 
 func forget(t *testing.T, s memory.Store, ids ...string) int {
@@ -91,4 +95,24 @@ func forgettingsCounted(t *testing.T, s memory.Store) {
 	before := times()
 	forget(t, s, "s")
 	require.Greater(t, times(), before)
+}
+
+func lateNotesGo(t *testing.T, s memory.Store) {
+	add(t, s, episode(`a "quoted" <name>`, "x"), episode("other", "y"))
+	f := sleep(t, s, "d1")
+	body, err := json.Marshal([]string{"before", `a "quoted" <name>`})
+	require.NoError(t, err)
+	for key, value := range map[string][]byte{"pool": body, memory.LateNote + "1": []byte("x, it said"), memory.LateNote + "2": {}} {
+		_, err := s.PutNote(t.Context(), echo, f, key, value)
+		require.NoError(t, err)
+	}
+	notes := func() []string {
+		all, err := s.Notes(t.Context(), echo, "d1", "")
+		require.NoError(t, err)
+		return slices.Sorted(maps.Keys(all))
+	}
+	forget(t, s, "other")
+	require.Len(t, notes(), 3)
+	forget(t, s, `a "quoted" <name>`)
+	require.Equal(t, []string{"pool"}, notes())
 }

@@ -19,6 +19,7 @@ var undoings = []clause{
 	{"UndoKeepsALaterAffect", undoKeepsLaterAffect},
 	{"WhatIsUndoneIsFarAndWhatIsRestoredIsNear", undoneIsFar},
 	{"UndoOfAnUnknownDreamDoesNothing", undoNothing},
+	{"ANightThatWasUndoneIsStillFoundWaiting", undoneNightIsFound},
 }
 
 // dreamt is a gist that a dream made.
@@ -153,4 +154,22 @@ func undoNothing(t *testing.T, s memory.Store) {
 	add(t, s, episode("e", "x"))
 	require.Equal(t, memory.Undone{}, undo(t, s, "never dreamt"))
 	require.Equal(t, dream.Live, stateOf(t, s, "e"))
+}
+
+// Undoing a dream that waits to go on does not end it: whoever closes the books finds it by its status.
+func undoneNightIsFound(t *testing.T, s memory.Store) {
+	waits := &dream.Night{Head: head(dream.KindNight, "d1"), Outcome: dream.Interrupted, Until: dawn}
+	over := &dream.Night{Head: head(dream.KindNight, "d2"), Outcome: dream.Interrupted}
+	goesOn := &dream.Night{Head: head(dream.KindNight, "d3")}
+	for _, n := range []*dream.Night{waits, over, goesOn} {
+		n.Dream = n.ID
+		commit(t, s, memory.Write{Cause: n.ID, Add: []dream.Item{n}})
+	}
+	open := memory.Query{
+		Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+	}
+	require.ElementsMatch(t, []string{"d1", "d3"}, ids(find(t, s, open)))
+	undo(t, s, "d1")
+	undo(t, s, "d2")
+	require.ElementsMatch(t, []string{"d1", "d3"}, ids(find(t, s, open)))
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+)
+
+// stores opens what the commands that move a store need.
+func (d *door) stores() console.StoreDoor {
+	return console.StoreDoor{
+		Here: func(ctx context.Context) (console.Deposit, error) {
+			c, err := d.config()
+			if err != nil {
+				return console.Deposit{}, err
+			}
+			return deposit(ctx, c)
+		},
+		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
+			c, err := d.config()
+			if err == nil {
+				c, err = elsewhere(c, p)
+			}
+			if err != nil {
+				return console.Deposit{}, err
+			}
+			return deposit(ctx, c)
+		},
+	}
+}
+
+// elsewhere is the configuration as it would be with another store.
+func elsewhere(c config.Config, p console.StorePlace) (config.Config, error) {
+	c.Store = config.Store{PasswordEnv: p.PasswordEnv, TrustServer: p.Trust}
+	if strings.Contains(p.To, "://") {
+		c.Store.URL = p.To
+	} else {
+		path, err := filepath.Abs(p.To)
+		if err != nil {
+			return c, asUsage(err)
+		}
+		c.Store.Path = path
+	}
+	if err := c.Validate(); err != nil {
+		return c, asUsage(fmt.Errorf("the store to move to: %w", err))
+	}
+	return c, nil
+}
+
+// deposit opens a store to be handed over or filled.
+func deposit(ctx context.Context, c config.Config) (console.Deposit, error) {
+	if c.Store.URL != "" {
+		return depositOnRedis(ctx, c)
+	}
+	path := c.StorePath()
+	d := console.Deposit{
+		Name: path, Use: []string{`store.url: ""`, "store.path: " + path},
+		Remove: fmt.Sprintf("the files %s, %s-wal and %s-shm", path, path, path),
+	}
+	_, absent := os.Stat(path)
+	s, err := keep(ctx, c, path)
+	if err != nil {
+		return d, err
+	}
+	if errors.Is(absent, fs.ErrNotExist) {
+		d.Drop = func() {
+			if s.Close() == nil {
+				for _, suffix := range []string{"", "-wal", "-shm"} {
+					_ = os.Remove(path + suffix)
+				}
+			}
+		}
+	}
+	err = hold(&d, s)
+	return d, err
+}
+
+func depositOnRedis(ctx context.Context, c config.Config) (console.Deposit, error) {
+	u, err := url.Parse(c.Store.URL)
+	if err != nil {
+		return console.Deposit{}, errors.New("store.url cannot be read")
+	}
+	d := console.Deposit{Name: u.Redacted(), Use: []string{"store.url: " + u.Redacted()}, Remove: "the keys that begin with oneiros: on " + u.Redacted()}
+	if c.Store.PasswordEnv != "" {
+		d.Use = append(d.Use, "store.password_env: "+c.Store.PasswordEnv)
+	}
+	if c.Store.TrustServer {
+		d.Use = append(d.Use, "store.trust_server: true")
+	}
+	s, err := keepOnRedis(ctx, c, redisstore.Refill())
+	if err != nil {
+		return d, err
+	}
+	err = hold(&d, s)
+	return d, err
+}
+
+// hold puts an open store into a deposit.
+func hold(d *console.Deposit, s kept) error {
+	store, ok := s.store.(interface {
+		memory.Store
+		memory.Movable
+		presence.Store
+	})
+	if !ok {
+		return errors.Join(fmt.Errorf("%s cannot be moved", s.name), s.Close())
+	}
+	d.Store = store
+	return nil
+}

@@ -1,0 +1,151 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+)
+
+func (app *App) storeExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export FILE", Short: "Write everything that the configured store keeps to a file", Args: cobra.ExactArgs(1),
+		Long: `Export writes an archive: one record of JSON a line, counted and sealed with a checksum, which store import reads into an empty
+store of either kind. It may be made while workers run: of a SQLite store it is of one moment, of Redis each agent is, and the ledger.
+A file gets its name when it is whole; - is standard output, for a program that encrypts.
+
+` + plainly,
+		Example: "  oneiros store export backup.oneiros\n  oneiros store export - | age -r age1... >backup.age",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := app.Stores.Here(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer d.Store.Close()
+			if args[0] == "-" {
+				if app.Terminal || app.json {
+					return exit(Usage, "an archive on standard output is for a program: lead it into one, or name a file")
+				}
+				_, err := archive.Write(app.Out, d.Store.Export(cmd.Context()))
+				return err
+			}
+			begun := app.Now()
+			tally, err := app.exportTo(cmd.Context(), d, args[0])
+			if err != nil {
+				return err
+			}
+			if app.json {
+				return app.answer(map[string]any{"store": d.Name, "file": args[0], "kept": tally, "seconds": app.Now().Sub(begun).Seconds()})
+			}
+			app.fields(app.Out, append([]string{"store", d.Name, "file", args[0]}, append(app.keeps(tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
+			app.note(plainly)
+			return nil
+		},
+	}
+}
+
+// exportTo writes beside the file and gives it its name at last, so that a file of that name is always whole.
+func (app *App) exportTo(ctx context.Context, d Deposit, path string) (tally memory.Tally, err error) {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return tally, exit(Usage, "%s is there already; name a new file", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial") // mode 0600
+	if err != nil {
+		return tally, usage(fmt.Errorf("export to %s: %w", path, err))
+	}
+	defer func() {
+		_ = os.Remove(f.Name())
+		_ = f.Close()
+	}()
+	err = memory.ErrTorn
+	for try := 0; try < tornTries && errors.Is(err, memory.ErrTorn); try++ {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return tally, err
+		}
+		if err := f.Truncate(0); err != nil {
+			return tally, err
+		}
+		tally, err = archive.Write(f, d.Store.Export(ctx))
+	}
+	if errors.Is(err, memory.ErrTorn) {
+		return tally, fmt.Errorf("%w; stop the workers meanwhile, or copy the Redis server's own file (BGSAVE)", err)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return tally, fmt.Errorf("export to %s: %w", path, err)
+	}
+	return tally, name(f.Name(), path)
+}
+
+// name gives a file its name unless another has it by now.
+func name(partial, path string) error {
+	err := os.Link(partial, path)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		err = os.Rename(partial, path)
+	}
+	if err != nil {
+		return fmt.Errorf("name the archive: %w", err)
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	_ = folder.Sync() // where folders can be synced, the name outlives a power cut too
+	return folder.Close()
+}
+
+func (app *App) storeImport() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Fill the configured store, which must be empty, from a file that export wrote", Args: cobra.ExactArgs(1),
+		Long: `Import reads an archive into the configured store, in one step, and reads the store again before it says that it worked. An
+archive that was cut off or altered is refused and leaves nothing, and so does an import that is killed: begin it again. A store that
+keeps anything is refused; so is one that a worker or server uses, unless --force is added. - is standard input.
+
+Memories in other people's formats come in by memory import.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := app.In
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if errors.Is(err, fs.ErrNotExist) {
+					return exit(NotFound, "import: %w", err)
+				}
+				if err != nil {
+					return usage(err)
+				}
+				defer func() { _ = f.Close() }()
+				in = f
+			}
+			d, err := app.Stores.Here(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer d.Store.Close()
+			if err := app.idle(cmd.Context(), force, d); err != nil {
+				return err
+			}
+			begun := app.Now()
+			tally, err := d.Store.Import(cmd.Context(), archive.Read(in))
+			if err != nil {
+				return occupied(d, err)
+			}
+			if app.json {
+				return app.answer(map[string]any{"store": d.Name, "file": args[0], "kept": tally, "seconds": app.Now().Sub(begun).Seconds()})
+			}
+			app.fields(app.Out, append([]string{"store", d.Name, "file", args[0]}, append(app.keeps(tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "fill the store although others use it")
+	return cmd
+}
