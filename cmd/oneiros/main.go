@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	_ "time/tzdata" // a machine without zones still knows an agent's night
 
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/term"

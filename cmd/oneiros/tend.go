@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/feedhttp"
@@ -68,7 +69,7 @@ func (e *engine) tend(ctx context.Context) {
 		}
 		e.probe(ctx, probed)
 		for _, a := range agents {
-			if auto, known := told[a.ID]; known && auto == a.Auto {
+			if settled(ctx, e.starter.Lives(), a, told) {
 				continue
 			}
 			if err := e.enliven(ctx, a); err != nil {
@@ -85,6 +86,19 @@ func (e *engine) tend(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for again:
+// it may have been terminated.
+func settled(ctx context.Context, lives activities.Lives, a dream.Agent, told map[string]bool) bool {
+	if auto, known := told[a.ID]; !known || auto != a.Auto {
+		return false
+	}
+	if !a.Auto {
+		return true
+	}
+	goesOn, err := lives.Running(ctx, workflows.AgentID(a.Handle), "")
+	return err != nil || goesOn
 }
 
 // enliven starts the life of an agent that dreams by itself, and tells a life that already goes on what holds now. An

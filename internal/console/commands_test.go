@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
@@ -45,7 +47,7 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	_, err = d.store.NextDream(t.Context(), a.ID)
 	require.NoError(t, err)
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
-	require.Equal(t, "oneiros: agent murmur keeps its name: it has dreamt, and its dreams and what they cost are named by it\nSee oneiros --help.\n", d.err.String())
+	require.Equal(t, "oneiros: agent murmur keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it\nSee oneiros --help.\n", d.err.String())
 	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."), d.err.String())
 }
 
@@ -125,6 +127,19 @@ func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	require.Equal(t, "1 memory forgotten for good.\n", d.out.String())
 	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
+}
+
+func TestADreamThatWaitsIsNotUndone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	n := d.interrupt(now.Add(time.Hour))
+	require.Equal(t, console.Failure, d.run(200, "memory", "undo", n.ID, "--yes"))
+	require.Contains(t, d.err.String(), "was woken and waits to go on; end it first with oneiros dreams cancel "+n.ID)
+	fresh, err := memory.One[*dream.Night](d.Context(), d.store, "echo", n.ID)
+	require.NoError(t, err)
+	require.Equal(t, dream.Live, fresh.State)
+	require.Equal(t, console.OK, d.run(200, "memory", "list", "-a", "echo", "-k", "night", "--status", dream.NightWaits), d.err.String())
+	require.Contains(t, d.out.String(), "waiting")
 }
 
 func TestADreamCanBeUndone(t *testing.T) {

@@ -40,6 +40,9 @@ it costs counts against the agent's day.`,
 		if estimate {
 			return app.showPlacing(p)
 		}
+		if err := app.keepsPlace(cmd.Context(), h, a, p); err != nil {
+			return err
+		}
 		if !p.Free && p.Worst > app.Night.ConfirmAbove() {
 			if err := app.confirm(yes, fmt.Sprintf("Placing %s of %s with %s may cost up to %s", p.memories(), a.Handle, p.Model, p.Worst)); err != nil {
 				return err
@@ -96,6 +99,19 @@ func planPlacing(ctx context.Context, h *House, a dream.Agent) (placing, error) 
 	}
 	p.Free = p.Worst == 0
 	return p, nil
+}
+
+// keepsPlace refuses a move while a dream waits: it measures in the old space, and could not go on in another.
+func (app *App) keepsPlace(ctx context.Context, h *House, a dream.Agent, p placing) error {
+	if p.From == "" || p.From == p.To {
+		return nil
+	}
+	waits, err := app.resumable(ctx, h, a)
+	if err != nil || waits == nil {
+		return err
+	}
+	return exit(Failure, "dream %s was woken and waits to go on, and could not measure with another embedder; let it go on with oneiros dreams resume %s, or end it with oneiros dreams cancel %s",
+		waits.ID, waits.ID, waits.ID)
 }
 
 // modelOf is an agent's model for a role: its own, or the configured one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,4 +133,16 @@ func TestAnEmbedderWithoutAPriceAndAModelThatIsNoneAreRefused(t *testing.T) {
 	require.Empty(t, d.err.String(), "it is the embedder that the memory was placed by")
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo"), d.err.String())
 	require.Equal(t, "Every memory of echo has its place in the space of letters/one already.\n", d.out.String())
+}
+
+func TestAMemoryIsNotMovedAwayFromADreamThatWaits(t *testing.T) {
+	t.Parallel()
+	d, e := moving(t)
+	n := d.interrupt(now.Add(time.Hour))
+	require.Equal(t, console.OK, d.run(200, "memory", "embed", "-a", "echo", "--estimate"), d.err.String())
+	require.Equal(t, console.Failure, d.run(200, "memory", "embed", "-a", "echo", "--yes"))
+	require.Contains(t, d.err.String(), "end it with oneiros dreams cancel "+n.ID)
+	require.Zero(t, e.calls)
+	d.goOn(n)
+	require.Equal(t, console.OK, d.run(200, "memory", "embed", "-a", "echo", "--yes"), d.err.String())
 }

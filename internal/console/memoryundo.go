@@ -27,6 +27,9 @@ func (app *App) memoryUndo() *cobra.Command {
 		if night.Outcome == dream.Dreaming {
 			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", night.ID, night.ID)
 		}
+		if night.Resumable() {
+			return exit(Failure, "dream %s was woken and waits to go on; end it first with oneiros dreams cancel %s", night.ID, night.ID)
+		}
 		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", night.ID, a.Handle)); err != nil {
 			return err
 		}

@@ -176,3 +176,23 @@ func TestAFollowerHearsOfEventsAfterTheServersReturn(t *testing.T) {
 		server.Restart()
 	}
 }
+
+// The answers of a dream whose notes name a memory go with it; an id that begins alike is another's.
+func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x"), episode("ee", "y")}})
+	for dreamID, note := range map[string]string{"d1": `{"shown":[{"item":"e"}]}`, "d2": `["ee"]`} {
+		f := memory.Fence{Dream: dreamID, Run: "r"}
+		_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Since: noon}, memory.Fence{})
+		require.NoError(t, err)
+		_, err = s.PutNote(t.Context(), echo, f, "gathered/0", []byte(note))
+		require.NoError(t, err)
+		require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+		answered(t, s, bought(t, s, dreamID, "step"))
+	}
+	_, err := s.Forget(t.Context(), echo, "e")
+	require.NoError(t, err)
+	require.False(t, said(t, s, "d1/step"))
+	require.True(t, said(t, s, "d2/step"))
+}

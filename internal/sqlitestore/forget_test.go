@@ -190,3 +190,25 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	require.False(t, said("/two"))
 	require.True(t, said("d1/embed"), "a dream's is its own affair")
 }
+
+// TestNoAnswerOutlivesWhatItsPromptShowed forgets a memory that the notes of one dream name and those of another do not.
+func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	s := open(t, path)
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x"), episode("ee", "y")}})
+	require.NoError(t, err)
+	for dreamID, note := range map[string]string{"d1": `{"shown":[{"item":"e"}]}`, "d2": `["ee"]`} {
+		f := memory.Fence{Dream: dreamID, Run: "r"}
+		_, err := s.TakeSlot(t.Context(), echo, memory.Slot{Fence: f, Since: dawn}, memory.Fence{})
+		require.NoError(t, err)
+		_, err = s.PutNote(t.Context(), echo, f, "gathered/0", []byte(note))
+		require.NoError(t, err)
+		require.NoError(t, s.FreeSlot(t.Context(), echo, f))
+		answered(t, s, bought(t, s, dreamID, "step"), "the keeper's name, by "+dreamID)
+	}
+	_, err = s.Forget(t.Context(), echo, "e")
+	require.NoError(t, err)
+	require.NotContains(t, string(onDisk(t, path)), "the keeper's name, by d1")
+	require.Contains(t, string(onDisk(t, path)), "the keeper's name, by d2")
+}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -22,6 +24,7 @@ var visits = []clause{
 	{"AgentsAreApart", agentsAreApart},
 	{"OneOfManySimultaneousVisitsRaises", oneOfManyRaises},
 	{"ABadVisitIsRefusedAndChangesNothing", badVisitRefused},
+	{"AnAgentThatWasWokenKeepsItsHandle", wokenKeepsHandle},
 }
 
 func nobodyVisited(t *testing.T, s Store) {
@@ -156,4 +159,19 @@ func badVisitRefused(t *testing.T, s Store) {
 	bad("lock", func(v *presence.Visit) { v.Lock = -time.Second })
 	require.Zero(t, standing(t, s, 0))
 	require.Zero(t, epoch(t, s))
+}
+
+// Its life is named by the handle, and would go to whoever is given that next.
+func wokenKeepsHandle(t *testing.T, s Store) {
+	called := func(id, handle string) error {
+		return s.PutAgent(t.Context(), dream.Agent{ID: id, Handle: handle, Zone: "UTC", Tier: dream.Core})
+	}
+	require.NoError(t, called(echo, "echo"))
+	require.NoError(t, called(echo, "murmur"), "nobody has come yet")
+	arrive(t, s, visit("one", 0))
+	err := called(echo, "echo")
+	require.ErrorIs(t, err, memory.ErrDreamt)
+	require.ErrorContains(t, err, `named "murmur"`)
+	require.ErrorIs(t, called(vega, "murmur"), memory.ErrTaken)
+	require.NoError(t, called(echo, "murmur"))
 }
