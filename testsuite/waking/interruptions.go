@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/histories"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
@@ -27,6 +30,8 @@ type Interruptions struct {
 	Workers int // processes
 	Kill    int // one about every so many calls; 0 for none
 	Share   float64
+	Redis   string // URL of the server that keeps everything; empty: a file
+	Prefix  string // of its keys
 }
 
 // lock is the wake lock of these agents: short, so that many dreams fit into a run.
@@ -54,20 +59,22 @@ type disturbance struct {
 
 // Tally says what was done to the dreams of a run, and what became of them.
 type Tally struct {
-	Dreams  int
-	Woken   int // sittings
-	Ways    map[Way]int
-	After   map[After]int // interruptions, by what was done next
-	Missed  int           // wakes that found the dream ended
-	Blind   int           // knocks that were answered although the store was too slow
-	Kills   int
-	Windows int // times in which no dream may begin
-	Wall    time.Duration
+	Dreams   int
+	Woken    int // sittings
+	Ways     map[Way]int
+	After    map[After]int // interruptions, by what was done next
+	Missed   int           // wakes that found the dream ended
+	Blind    int           // knocks that were answered although the store was too slow
+	Kills    int
+	Windows  int // times in which no dream may begin
+	Replayed int // histories
+	Again    int // workflow tasks that the SDK tried again from the history
+	Wall     time.Duration
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked",
-		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows)
+	return fmt.Sprintf("%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d tasks tried again",
+		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows, t.Replayed, t.Again)
 }
 
 // Perform plays the run on a server of its own and gives the evidence. What went wrong while it was on is in the error.
@@ -90,6 +97,7 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 		Provider: d.till.URL, Model: "script", Knobs: knobs(), ResumeTTL: time.Hour,
 		Settings: workflows.Settings{WakeLock: lock, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
 	}
+	play.Redis, play.Prefix = r.Redis, r.Prefix
 	if d.company, err = stage.Open(ctx, play, server.Dial(t)); err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
@@ -113,7 +121,57 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	w, err := e.Wakes(ctx, d.company)
 	d.tally.Woken = w.Total
 	d.crew.End()
-	return e, w, d.tally, errors.Join(append(d.faults, err, d.crew.Trouble())...)
+	return e, w, d.tally, errors.Join(append(d.faults, err, d.trouble(), d.replay(ctx, e))...)
+}
+
+// trouble says what workers may not say. A task that the SDK could not fit to what it had in its cache is tried again from
+// the history; that is counted, and the histories tell whether the fault was ours.
+func (d *disturbance) trouble() error {
+	var faults []error
+	for _, said := range d.crew.Said() {
+		for line := range strings.Lines(said) {
+			switch {
+			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):
+				d.tally.Again++
+			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"), strings.Contains(line, "DATA RACE"):
+				faults = append(faults, errors.New("a worker said: "+line))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to the
+// workers, a story can be told again as it was.
+func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
+	var ids []string
+	for _, one := range e.Dreams {
+		if one.Begun {
+			ids = append(ids, one.Night.ID)
+		}
+	}
+	agents, err := d.company.Store.Agents(ctx)
+	for _, agent := range agents {
+		ids = append(ids, workflows.AgentID(agent.Handle))
+	}
+	faults := []error{err}
+	folder, err := os.MkdirTemp("", "oneiros-replay-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	for i, id := range ids {
+		name := fmt.Sprint(i)
+		err := histories.Save(ctx, d.company.Client, id, "", folder, name)
+		if err == nil {
+			err = histories.Replay(filepath.Join(folder, name+".json.gz"), workflows.Register)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("replay %s: %w", id, err))
+		}
+	}
+	d.tally.Replayed = len(ids)
+	return errors.Join(faults...)
 }
 
 // knobs keep a provider's silence short, and nights too.

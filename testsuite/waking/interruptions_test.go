@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/waking"
 )
 
@@ -17,9 +18,32 @@ func TestRandomInterruptionsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays on a real Temporal server; make test runs it")
 	}
-	run, within := waking.Interruptions{Seed: seed, AtLeast: 40, Lanes: 6, Workers: 2, Kill: 150, Share: .05}, patience
+	run := waking.Interruptions{AtLeast: 40}
 	if full {
-		run.AtLeast, within = 1000, 2*time.Hour
+		run.AtLeast = 1000
+	}
+	interrupt(t, run)
+}
+
+// The same on Redis.
+func TestRandomInterruptionsLoseNothingOverRedis(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("plays on real servers; make test runs it")
+	}
+	run := waking.Interruptions{AtLeast: 15, Redis: redis.Shared(t).URL, Prefix: redis.Prefix(t)}
+	if full {
+		run.AtLeast = 300
+	}
+	interrupt(t, run)
+}
+
+func interrupt(t *testing.T, run waking.Interruptions) {
+	t.Helper()
+	run.Seed, run.Lanes, run.Workers, run.Kill, run.Share = seed, 6, 2, 80, .05
+	within := patience
+	if full {
+		within = 2 * time.Hour
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()

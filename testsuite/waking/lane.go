@@ -38,6 +38,7 @@ type lane struct {
 	awake  []stretch
 	dreams int
 	left   string        // the interrupted dream that the next one lets go
+	gave   []string      // dreams that gave way to the next
 	over   chan struct{} // closed when the workflow of the dream has ended
 }
 
@@ -64,7 +65,10 @@ func (l *lane) run(ctx context.Context) error {
 		if err := l.company.Starter.Cancel(ctx, l.left); err != nil {
 			return err
 		}
-		if _, err := l.company.Result(ctx, l.left); err != nil {
+		l.gave = append(l.gave, l.left)
+	}
+	for _, id := range l.gave { // nobody waited for them
+		if err := l.ended(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -83,7 +87,9 @@ func (l *lane) dream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.left = ""
+	if l.left != "" {
+		l.gave, l.left = append(l.gave, l.left), ""
+	}
 	l.note(func(t *Tally) { t.Dreams++ })
 	id, over := begun.Dream, make(chan struct{})
 	l.over = over
@@ -106,6 +112,16 @@ func (l *lane) dream(ctx context.Context) error {
 	case <-time.After(patience):
 		return l.explain(ctx, id, errors.New("it does not end"))
 	}
+}
+
+// ended waits for the end of a dream that was told to end.
+func (l *lane) ended(ctx context.Context, id string) error {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if _, err := l.company.Result(within, id); err != nil {
+		return l.explain(ctx, id, err)
+	}
+	return nil
 }
 
 // begin asks until a worker answers: all of them may have been killed.

@@ -1,6 +1,7 @@
 package waking_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -40,7 +42,23 @@ var touches = map[string]touch{
 // TestAKnockInAnyPhaseLosesNothing wakes a dream once at each of these moments, resumes it, and audits all of it at the end.
 func TestAKnockInAnyPhaseLosesNothing(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{workers: 2})
+	meetAll(t, furniture{workers: 2}, touches)
+}
+
+// The same on Redis; a proof in full has all the moments there too.
+func TestAKnockInAnyPhaseLosesNothingOverRedis(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("plays on real servers; make test runs it")
+	}
+	some := maps.Clone(touches)
+	maps.DeleteFunc(some, func(_ string, at touch) bool { return !full && (at.fault == provider.None || at.phase == dream.Onset) })
+	meetAll(t, furniture{workers: 2, redis: redis.Shared(t)}, some)
+}
+
+func meetAll(t *testing.T, f furniture, touches map[string]touch) {
+	t.Helper()
+	r := furnish(t, f)
 	t.Run("moments", func(t *testing.T) {
 		for name, at := range touches {
 			t.Run(name, func(t *testing.T) {

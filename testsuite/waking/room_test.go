@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -54,6 +55,7 @@ type furniture struct {
 	token   time.Duration // 0: 2 ms
 	retry   time.Duration // what a 429 with a delay asks for; 0: 100 ms
 	edit    func(*stage.Play)
+	redis   *redis.Server // keeps everything instead of a file; nil: a file
 }
 
 func furnish(t *testing.T, f furniture) *room {
@@ -86,6 +88,9 @@ func furnish(t *testing.T, f furniture) *room {
 		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
 	}
 	play.Knobs.Cycles = 2
+	if f.redis != nil {
+		play.Redis, play.Prefix = f.redis.URL, redis.Prefix(t)
+	}
 	if f.edit != nil {
 		f.edit(&play)
 	}
