@@ -84,7 +84,7 @@ func (app *App) storeMove() *cobra.Command {
 	var p StorePlace
 	var force bool
 	cmd := &cobra.Command{
-		Use: "move --to URL_OR_FILE", Short: "Move everything to another store: a Redis server or a SQLite file",
+		Use: "move", Short: "Move everything to another store: a Redis server or a SQLite file",
 		Long: `Move reads the configured store and fills an empty other one with everything in it, in one step: when it fails, or the
 machine does, the other store is as empty as before. It reads both again and compares. The old store is left as it is; what is to
 be set then, and what to do with the old one, is printed.
@@ -159,8 +159,11 @@ func (app *App) moved(from, to Deposit, tally memory.Tally, took time.Duration) 
 	return nil
 }
 
+// fewItems is how many memories say nothing about a pace.
+const fewItems = 1000
+
 func pace(t memory.Tally, took time.Duration) string {
-	if took <= 0 || t.Items == 0 {
+	if took <= 0 || t.Items < fewItems {
 		return lasted(took)
 	}
 	return fmt.Sprintf("%s, %.0f memories a second", lasted(took), float64(t.Items)/took.Seconds())

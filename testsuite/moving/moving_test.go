@@ -1,5 +1,5 @@
-// Package moving_test moves whole deployments between the two kinds of store and compares everything.
-package moving_test
+// Package moving moves whole deployments between the two kinds of store and compares everything.
+package moving
 
 import (
 	"bytes"

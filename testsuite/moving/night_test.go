@@ -1,0 +1,91 @@
+package moving
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// patience bounds one test; nothing is measured by it.
+const patience = 3 * time.Minute
+
+// Issue 3 point 6: two agents dream on a SQLite file, everything goes to Redis, where one of them dreams again
+// with the same workers' code and the same Temporal, and comes back to a file: with nothing lost on either way.
+func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("plays on a real Temporal server; make test runs it")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	server := temporal.Shared(t)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Knobs: dream.DefaultKnobs(),
+	}
+	onFile, err := stage.Open(ctx, play, server.Dial(t))
+	require.NoError(t, err)
+	for life := range 2 {
+		agent, err := onFile.Hire(ctx, life, "")
+		require.NoError(t, err)
+		sleepThrough(ctx, t, onFile, agent.Handle, 1)
+	}
+	_, err = onFile.Store.Arrive(ctx, presence.Visit{Agent: "nobody", Client: "web", Cause: presence.Knock, Now: stage.Night, For: time.Minute})
+	require.NoError(t, err)
+
+	play.Redis, play.Prefix = redis.Shared(t).URL, redis.Prefix(t)
+	onRedis, err := stage.Open(ctx, play, server.Dial(t))
+	require.NoError(t, err)
+	moved := carry(t, movable(t, onFile), movable(t, onRedis))
+	require.Equal(t, told(t, movable(t, onFile)), told(t, movable(t, onRedis)))
+	require.NotZero(t, moved.Slots+moved.Leases)
+	for what, n := range map[string]int{
+		"agents": moved.Agents - 1, "memories": moved.Items - 200, "vectors": moved.Vectors - 100, "events": moved.Events - 20,
+		"revised": moved.Revisions - moved.Items, "affects": moved.Affects, "attempts": moved.Attempts - 10, "accounts": moved.Accounts,
+	} {
+		require.Positive(t, n, "a night leaves %s: %+v", what, moved)
+	}
+	require.NoError(t, onFile.Close())
+	sleepThrough(ctx, t, onRedis, "echo", 2)
+
+	back, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "back.db"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, back.Close()) }()
+	again := carry(t, movable(t, onRedis), back)
+	require.Equal(t, told(t, movable(t, onRedis)), told(t, back))
+	require.Greater(t, again.Events, moved.Events)
+	require.NoError(t, onRedis.Close())
+	t.Logf("there: %+v; back: %+v", moved, again)
+}
+
+func movable(t *testing.T, c *stage.Company) memory.Movable {
+	t.Helper()
+	m, ok := c.Store.(memory.Movable)
+	require.True(t, ok)
+	return m
+}
+
+// sleepThrough plays a night of an agent to its end.
+func sleepThrough(ctx context.Context, t *testing.T, c *stage.Company, handle string, seed uint64) {
+	t.Helper()
+	w, err := c.Work()
+	require.NoError(t, err)
+	defer w.Stop()
+	begun, err := c.Starter.Begin(ctx, starter.Wish{Agent: handle, Seed: &seed, AsOf: stage.Night.Add(time.Duration(seed) * 24 * time.Hour)})
+	require.NoError(t, err)
+	result, err := c.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+}
