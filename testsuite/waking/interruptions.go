@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
-	"github.com/seed-56a03226/oneiros/testsuite/histories"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
@@ -124,56 +121,6 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	return e, w, d.tally, errors.Join(append(d.faults, err, d.trouble(), d.replay(ctx, e))...)
 }
 
-// trouble says what workers may not say. A task that the SDK could not fit to what it had in its cache is tried again from
-// the history; that is counted, and the histories tell whether the fault was ours.
-func (d *disturbance) trouble() error {
-	var faults []error
-	for _, said := range d.crew.Said() {
-		for line := range strings.Lines(said) {
-			switch {
-			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):
-				d.tally.Again++
-			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"), strings.Contains(line, "DATA RACE"):
-				faults = append(faults, errors.New("a worker said: "+line))
-			}
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to the
-// workers, a story can be told again as it was.
-func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
-	var ids []string
-	for _, one := range e.Dreams {
-		if one.Begun {
-			ids = append(ids, one.Night.ID)
-		}
-	}
-	agents, err := d.company.Store.Agents(ctx)
-	for _, agent := range agents {
-		ids = append(ids, workflows.AgentID(agent.Handle))
-	}
-	faults := []error{err}
-	folder, err := os.MkdirTemp("", "oneiros-replay-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	for i, id := range ids {
-		name := fmt.Sprint(i)
-		err := histories.Save(ctx, d.company.Client, id, "", folder, name)
-		if err == nil {
-			err = histories.Replay(filepath.Join(folder, name+".json.gz"), workflows.Register)
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("replay %s: %w", id, err))
-		}
-	}
-	d.tally.Replayed = len(ids)
-	return errors.Join(faults...)
-}
-
 // knobs keep a provider's silence short, and nights too.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
@@ -249,67 +196,4 @@ func (d *disturbance) enough() bool {
 		woken += n
 	}
 	return woken >= d.run.AtLeast || len(d.faults) > 0
-}
-
-// counter counts the calls of each dream as they arrive.
-type counter struct {
-	mu      sync.Mutex
-	calls   map[string]int
-	sum     int
-	changed chan struct{}
-}
-
-func (c *counter) plan(rest provider.Plan) provider.Plan {
-	return func(a provider.Arrival) provider.Fault {
-		c.mu.Lock()
-		if key, ok := chaos.ReadKey(a.Key); ok {
-			if c.calls == nil {
-				c.calls = map[string]int{}
-			}
-			c.calls[key.Dream]++
-		}
-		c.sum++
-		if c.changed != nil {
-			close(c.changed)
-			c.changed = nil
-		}
-		c.mu.Unlock()
-		return rest(a)
-	}
-}
-
-func (c *counter) all() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sum
-}
-
-// reach waits for the n-th call of a dream; false when over comes first.
-func (c *counter) reach(ctx context.Context, id string, n int, over <-chan struct{}) bool {
-	for {
-		c.mu.Lock()
-		if c.calls[id] >= n {
-			c.mu.Unlock()
-			return true
-		}
-		if c.changed == nil {
-			c.changed = make(chan struct{})
-		}
-		changed := c.changed
-		c.mu.Unlock()
-		select {
-		case <-changed:
-		case <-over:
-			return false
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// of counts the calls of a dream so far.
-func (c *counter) of(id string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[id]
 }

@@ -2,18 +2,14 @@ package waking
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
-	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -223,108 +219,4 @@ func (l *lane) gone(string) bool {
 	case <-time.After(5 * time.Second): // Temporal's answer about its end may come after the refusal of the signal
 		return false
 	}
-}
-
-// follow does what is done with an interrupted dream.
-func (l *lane) follow(ctx context.Context, id string, after After, from time.Time) error {
-	switch after {
-	case Cancelled:
-		if err := l.company.Starter.Cancel(ctx, id); err != nil {
-			return err
-		}
-	case Abandoned:
-		if err := l.company.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
-			return err
-		}
-		if err := workers.Abandon(ctx, l.company.Ports, l.company.Starter.Lives(), l.agent.ID, id); err != nil {
-			return err
-		}
-	case Replaced:
-		l.left = id
-	case Resumed:
-	}
-	if err := l.leave(ctx, from); err != nil || after != Resumed {
-		return err
-	}
-	for {
-		_, err := l.company.Starter.Resume(ctx, l.agent.Handle)
-		if errors.Is(err, starter.ErrDreaming) { // an answer that came too late, or never, was yes
-			err = nil
-		}
-		if err != nil && !errors.Is(err, starter.ErrUnreachable) {
-			return l.explain(ctx, id, err)
-		}
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// explain adds what is known of the agent and its dream to an error.
-func (l *lane) explain(ctx context.Context, id string, err error) error {
-	life, lifeErr := l.company.Starter.Life(ctx, l.agent.Handle)
-	night, nightErr := memory.One[*dream.Night](ctx, l.company.Store, l.agent.ID, id)
-	events, eventsErr := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
-	said, _ := json.Marshal(map[string]any{"life": life, "night": night, "last": events[max(0, len(events)-6):]})
-	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, said), lifeErr, nightErr, eventsErr)
-}
-
-// leave ends whatever holds the agent awake, and waits until it sleeps. Nothing may have been dreamt meanwhile.
-func (l *lane) leave(ctx context.Context, from time.Time) error {
-	to := time.Now()
-	if l.dice.IntN(2) == 0 {
-		for _, name := range []string{"guest", "another", "alarm/feed", "operator", "signal"} {
-			if err := l.company.Starter.Leave(ctx, l.agent.Handle, name); err != nil {
-				return err
-			}
-		}
-		to = to.Add(lock)
-	} else if err := l.company.Starter.Sleep(ctx, l.agent.Handle); err != nil {
-		return err
-	}
-	if !from.IsZero() {
-		l.awake = append(l.awake, stretch{from, to})
-	}
-	return l.asleep(ctx)
-}
-
-// asleep waits until the agent's life says so.
-func (l *lane) asleep(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for tick := time.NewTicker(10 * time.Millisecond); ; {
-		life, err := l.company.Starter.Life(ctx, l.agent.Handle)
-		if err == nil && life.State == workflows.Sleeping {
-			tick.Stop()
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			id := workflows.DreamID(l.agent.Handle, int64(l.dreams))
-			return l.explain(context.WithoutCancel(ctx), id, errors.Join(errors.New("it does not fall asleep"), err))
-		}
-	}
-}
-
-// undisturbed checks that no sitting began while the agent was held awake.
-func (l *lane) undisturbed(ctx context.Context) error {
-	events, err := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
-	if err != nil {
-		return err
-	}
-	var faults []error
-	for _, e := range events {
-		if e.Type != (event.DreamStarted{}).EventType() && e.Type != (event.DreamResumed{}).EventType() {
-			continue
-		}
-		for _, s := range l.awake {
-			if e.At.After(s.from) && e.At.Before(s.to) {
-				said, _ := json.Marshal(e)
-				faults = append(faults, fmt.Errorf("held awake from %s to %s, and then: %s", s.from, s.to, said))
-			}
-		}
-	}
-	l.note(func(t *Tally) { t.Windows += len(l.awake) })
-	return errors.Join(faults...)
 }

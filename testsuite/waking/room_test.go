@@ -2,7 +2,6 @@ package waking_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -220,26 +217,6 @@ func (r *room) ends(id string, want dream.Outcome) workflows.Result {
 	return result
 }
 
-func (r *room) night(agent dream.Agent, id string) *dream.Night {
-	r.t.Helper()
-	night, err := memory.One[*dream.Night](r.ctx, r.company.Store, agent.ID, id)
-	require.NoError(r.t, err)
-	return night
-}
-
-func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {
-	r.t.Helper()
-	all, err := r.company.Store.Events(r.ctx, agent.ID, 0, 0)
-	require.NoError(r.t, err)
-	var found []event.Event
-	for _, e := range all {
-		if e.Type == payload.EventType() {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
 // come waits for a moment.
 func (r *room) come(moment <-chan provider.Arrival) {
 	r.t.Helper()
@@ -260,45 +237,3 @@ func (r *room) await(fault provider.Fault, id string, phase dream.Phase, name st
 
 // first is the id of an agent's first dream.
 func first(agent dream.Agent) string { return workflows.DreamID(agent.Handle, 1) }
-
-// sound gathers all that can be asked and checks what must hold after any story. So many sittings must have been woken.
-func (r *room) sound(woken int) (chaos.Evidence, chaos.Wakes) {
-	r.t.Helper()
-	e, w := r.soundly()
-	require.Equal(r.t, woken, w.Total, "sittings that were woken")
-	return e, w
-}
-
-func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
-	r.t.Helper()
-	e, err := chaos.Gather(r.ctx, r.company, r.till.Till)
-	require.NoError(r.t, err)
-	require.NoError(r.t, e.Audit())
-	require.NoError(r.t, e.Once())
-	_, err = e.Partials()
-	require.NoError(r.t, err)
-	w, err := e.Wakes(r.ctx, r.company)
-	require.NoError(r.t, err)
-	require.NoError(r.t, w.Audit())
-	return e, w
-}
-
-// wakes are those that an agent's log tells of its dreams.
-func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
-	r.t.Helper()
-	var all []event.DreamInterrupted
-	for _, e := range r.events(agent, event.DreamInterrupted{}) {
-		var told event.DreamInterrupted
-		require.NoError(r.t, json.Unmarshal(e.Data, &told))
-		all = append(all, told)
-	}
-	return all
-}
-
-// length is how many events a workflow's history has.
-func (r *room) length(id string) int {
-	r.t.Helper()
-	described, err := r.company.Client.DescribeWorkflowExecution(r.ctx, id, "")
-	require.NoError(r.t, err)
-	return int(described.GetWorkflowExecutionInfo().GetHistoryLength())
-}

@@ -1,0 +1,74 @@
+package waking_test
+
+import (
+	"encoding/json"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+)
+
+func (r *room) night(agent dream.Agent, id string) *dream.Night {
+	r.t.Helper()
+	night, err := memory.One[*dream.Night](r.ctx, r.company.Store, agent.ID, id)
+	require.NoError(r.t, err)
+	return night
+}
+
+func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {
+	r.t.Helper()
+	all, err := r.company.Store.Events(r.ctx, agent.ID, 0, 0)
+	require.NoError(r.t, err)
+	var found []event.Event
+	for _, e := range all {
+		if e.Type == payload.EventType() {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// sound gathers all that can be asked and checks what must hold after any story. So many sittings must have been woken.
+func (r *room) sound(woken int) (chaos.Evidence, chaos.Wakes) {
+	r.t.Helper()
+	e, w := r.soundly()
+	require.Equal(r.t, woken, w.Total, "sittings that were woken")
+	return e, w
+}
+
+func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
+	r.t.Helper()
+	e, err := chaos.Gather(r.ctx, r.company, r.till.Till)
+	require.NoError(r.t, err)
+	require.NoError(r.t, e.Audit())
+	require.NoError(r.t, e.Once())
+	_, err = e.Partials()
+	require.NoError(r.t, err)
+	w, err := e.Wakes(r.ctx, r.company)
+	require.NoError(r.t, err)
+	require.NoError(r.t, w.Audit())
+	return e, w
+}
+
+// wakes are those that an agent's log tells of its dreams.
+func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
+	r.t.Helper()
+	var all []event.DreamInterrupted
+	for _, e := range r.events(agent, event.DreamInterrupted{}) {
+		var told event.DreamInterrupted
+		require.NoError(r.t, json.Unmarshal(e.Data, &told))
+		all = append(all, told)
+	}
+	return all
+}
+
+// length is how many events a workflow's history has.
+func (r *room) length(id string) int {
+	r.t.Helper()
+	described, err := r.company.Client.DescribeWorkflowExecution(r.ctx, id, "")
+	require.NoError(r.t, err)
+	return int(described.GetWorkflowExecutionInfo().GetHistoryLength())
+}

@@ -1,0 +1,64 @@
+package waking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/histories"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// trouble says what workers may not say. A task that the SDK could not fit to what it had in its cache is tried again from
+// the history; that is counted, and the histories tell whether the fault was ours.
+func (d *disturbance) trouble() error {
+	var faults []error
+	for _, said := range d.crew.Said() {
+		for line := range strings.Lines(said) {
+			switch {
+			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):
+				d.tally.Again++
+			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"), strings.Contains(line, "DATA RACE"):
+				faults = append(faults, errors.New("a worker said: "+line))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to the
+// workers, a story can be told again as it was.
+func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
+	var ids []string
+	for _, one := range e.Dreams {
+		if one.Begun {
+			ids = append(ids, one.Night.ID)
+		}
+	}
+	agents, err := d.company.Store.Agents(ctx)
+	for _, agent := range agents {
+		ids = append(ids, workflows.AgentID(agent.Handle))
+	}
+	faults := []error{err}
+	folder, err := os.MkdirTemp("", "oneiros-replay-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	for i, id := range ids {
+		name := fmt.Sprint(i)
+		err := histories.Save(ctx, d.company.Client, id, "", folder, name)
+		if err == nil {
+			err = histories.Replay(filepath.Join(folder, name+".json.gz"), workflows.Register)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("replay %s: %w", id, err))
+		}
+	}
+	d.tally.Replayed = len(ids)
+	return errors.Join(faults...)
+}
