@@ -285,7 +285,7 @@ type PlanRequest struct {
 type PlanResult struct {
 	Order  Order     `json:"order"`
 	Reason string    `json:"reason,omitempty"` // not empty: do not dream now
-	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived; zero for nothing
+	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived, or somebody was seen; zero for nothing
 
 	Awake     time.Time `json:"awake,omitzero"`      // somebody holds the agent awake until then, and nobody told its life
 	NotBefore time.Time `json:"not_before,omitzero"` // the hours are quiet until then
@@ -327,6 +327,11 @@ func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (b
 	if standing.Awake(r.Now) {
 		result.Awake = standing.Until()
 		return true, nil
+	}
+	if r.Resume == nil && standing.Seen.After(result.Active) { // who came while an alarm held it awake told its life nothing
+		if result.Active = standing.Seen; result.Active.Add(r.IdleTimeout).After(r.Now) {
+			return true, nil
+		}
 	}
 	if len(r.Windows)+len(r.Quiet) == 0 {
 		return false, nil

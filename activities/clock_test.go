@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime has a dream refused months ahead of the clock, and another end there.
@@ -54,4 +55,20 @@ func TestHoursOpenWithTheJitterUnlessTheyCloseAgainByThen(t *testing.T) {
 	opens := time.Date(2026, 10, 20, 13, 0, 0, 0, time.UTC)
 	require.True(t, plan("22:00-23:00", 17*time.Minute).Equal(opens.Add(17*time.Minute)))
 	require.True(t, plan("22:00-22:10", 17*time.Minute).Equal(opens))
+}
+
+func TestAVisitThatItsLifeDidNotHearOfCountsAsActivity(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	seen := night.Add(-20 * time.Minute)
+	visit := presence.Visit{Agent: h.agent.ID, Client: "guest", Cause: presence.Knock, Now: seen, For: time.Minute}
+	_, err := h.store.Arrive(h.ctx, visit)
+	require.NoError(t, err)
+	for now, idle := range map[time.Time]bool{night: false, night.Add(10 * time.Minute): true} {
+		planned, err := h.bed.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: now, IdleTimeout: 30 * time.Minute})
+		require.NoError(t, err)
+		require.True(t, planned.Active.Equal(seen))
+		require.Empty(t, planned.Reason)
+		require.Equal(t, idle, planned.Order.Dream != "")
+	}
 }
