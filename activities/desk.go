@@ -202,7 +202,12 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 		return Done{End: EndCut, Reason: "cancelled"}, nil
 	}
 	if activity.IsActivity(ctx) {
-		activity.GetLogger(ctx).Warn("a call failed", "error", err) // in full: histories get the kind and status only
+		said := err.Error()
+		if failure, ok := inference.AsFailure(err); ok { // a provider's own words may quote what it was shown
+			activity.GetLogger(ctx).Debug("a call failed; the provider's own words", "model", model, "error", err)
+			said = brief(failure)
+		}
+		activity.GetLogger(ctx).Warn("a call failed", "model", model, "error", said)
 	}
 	return Done{}, &callFailed{model, err}
 }

@@ -17,6 +17,7 @@ const (
 	FailFenced   = "Fenced"          // the sitting lost the agent's dreaming slot: never again
 	FailMissing  = "Missing"         // something the deed needs does not exist: never again
 	FailStopping = "WorkerStopping"  // the worker shuts down: try elsewhere
+	FailStore    = "StoreFailed"     // the store, or something else that no provider is to blame for: it will be back
 	FailWoken    = "Woken"           // the agent was woken: the sitting is over
 	FailSettings = "Settings"        // a zone or hours that cannot be read: not until somebody changes them
 )
@@ -57,7 +58,11 @@ func tell(err error) error {
 	case errors.Is(err, errStopping):
 		return temporal.NewApplicationError(err.Error(), FailStopping)
 	}
-	return err
+	var told *temporal.ApplicationError
+	if errors.As(err, &told) {
+		return err
+	}
+	return temporal.NewApplicationErrorWithOptions(err.Error(), FailStore, temporal.ApplicationErrorOptions{Cause: err})
 }
 
 // brief is a failure as it may stand in a history: a provider's own words can quote the prompt, so only our own cross.

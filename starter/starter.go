@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -140,7 +141,15 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.
 	case ctx.Err() != nil, unanswered(err):
 		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", order.Dream, ErrUnreachable, answerWithin)
 	}
-	return begun, fmt.Errorf("begin %s: %w", order.Dream, err)
+	return begun, fmt.Errorf("begin %s: %w", order.Dream, sealed(err))
+}
+
+// sealed says of an answer that could not be opened what is missing: the SDK shows only that it is encoded.
+func sealed(err error) error {
+	if err != nil && strings.Contains(err.Error(), "Encoded failure") {
+		return fmt.Errorf("the answer is sealed with a key that this process does not have (seal.keys_file, seal.keys_env): %w", err)
+	}
+	return err
 }
 
 // unanswered says that the server gave up waiting for a worker before we did.

@@ -131,7 +131,7 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began t
 	s.recording.add(s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
 	w := Woken{ // nobody knows how the agent feels
 		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
-		Degraded: "the store does not answer (" + cause.Error() + "); the wake is recorded when it does", Took: s.Now().Sub(began), agent: agent,
+		Degraded: "the store does not answer (" + cause.Error() + "): nothing is recorded yet, and this process tells the agent's life for as long as it lives", Took: s.Now().Sub(began), agent: agent,
 	}
 	return w, ctx.Err()
 }
@@ -159,7 +159,7 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 		err = handle.Get(ctx, &awoken)
 	}
 	if err != nil {
-		return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, err)
+		return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, sealed(err))
 	}
 	return awoken, nil
 }
@@ -252,5 +252,5 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, er
 	case ctx.Err() != nil, unanswered(err):
 		return begun, fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable, answerWithin)
 	}
-	return begun, fmt.Errorf("resume the dream of %s: %w", a.Handle, err)
+	return begun, fmt.Errorf("resume the dream of %s: %w", a.Handle, sealed(err))
 }

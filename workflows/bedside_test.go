@@ -138,6 +138,32 @@ func TestAnAlarmAsTheOnsetOpensEndsTheOnsetOnly(t *testing.T) {
 	require.True(t, b.closed[0].Alarm)
 }
 
+// A store that is away for some minutes costs no attempt of any step, and fails no phase.
+func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := newBedside(t)
+	failing := 7
+	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+		if failing--; failing >= 0 {
+			return activities.StepResult{}, temporal.NewApplicationError("no answer within 3s", activities.FailStore)
+		}
+		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+	})
+	ending := b.dream(t)
+	require.Equal(t, dream.Completed, ending.Outcome, ending.Reason)
+	require.Empty(t, ending.Reason)
+	require.Zero(t, b.closed[0].Failed)
+}
+
+func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
+	t.Parallel()
+	b := newBedside(t)
+	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, temporal.NewApplicationError("away", activities.FailStore))
+	ending := b.dream(t)
+	require.Equal(t, dream.Exhausted, ending.Outcome)
+	require.Contains(t, ending.Reason, "may last 2h0m0s")
+}
+
 func TestAWakeThatTheSittingHasOutlivedIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)

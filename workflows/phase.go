@@ -143,6 +143,10 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		if temporal.IsCanceledError(err) && ctx.Err() == nil { // the sitting's calls were cut, not the dream
 			return r, errWoken
 		}
+		if away(err) {
+			workflow.GetLogger(ctx).Warn("a deed could not be done now; it is asked for again", "phase", p.name, "error", err)
+			return r, errAway
+		}
 		return r, p.failedCall(ctx, err)
 	}
 	if r.Reused {
@@ -171,6 +175,12 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		p.bought++
 	}
 	return r, nil
+}
+
+// away says whether a deed failed for want of the store or of a worker: that is nobody's answer, and passes.
+func away(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) && (app.Type() == activities.FailStore || app.Type() == activities.FailStopping)
 }
 
 // failedCall decides whether a failed deed ends the dream: a fence or a provider that will never answer does.

@@ -126,6 +126,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		open[i] = i
 	}
 	var stop error
+	pause := awayFirst
 	for len(open) > 0 {
 		if p.n.sitting.wake != nil { // light sleep: it came between two calls
 			if err := p.n.pause(ctx, nil, true, false); err != nil {
@@ -139,6 +140,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		all := p.n.await(ctx, futures)
 		var again []int
 		var cuts []activities.Cut
+		gone := 0
 		for at, i := range open {
 			if !all && !futures[at].IsReady() {
 				again = append(again, i)
@@ -149,8 +151,10 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 			if r.Cut != nil {
 				cuts = append(cuts, *r.Cut)
 			}
-			if errors.Is(err, errWoken) {
-				again = append(again, i)
+			if errors.Is(err, errWoken) || errors.Is(err, errAway) {
+				if again = append(again, i); errors.Is(err, errAway) {
+					gone++
+				}
 				continue
 			}
 			stop = worse(stop, err)
@@ -159,12 +163,39 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		if len(again) == 0 || gravest(stop) {
 			return answers, stop
 		}
+		if all && gone == len(again) {
+			if err := p.n.waitOut(ctx, pause); err != nil {
+				return answers, worse(stop, err)
+			}
+			pause, open = min(2*pause, awayMost), again
+			continue
+		}
 		if err := p.n.pause(ctx, cuts, len(cuts) == 0 && all, !all); err != nil {
 			return answers, worse(stop, err)
 		}
 		open = again
 	}
 	return answers, stop
+}
+
+// A store that is away is waited for: so long at first, twice as long each time, so long at most, within the dream's wall.
+const (
+	awayFirst = 5 * time.Second
+	awayMost  = time.Minute
+)
+
+// errAway says that a deed could not be done now, and was nobody's failure.
+var errAway = errors.New("away")
+
+// waitOut waits until a deed may be asked for again, or the sitting is woken.
+func (n *night) waitOut(ctx workflow.Context, pause time.Duration) error {
+	timed, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(timed, pause, workflow.TimerOptions{Summary: "the store is away"})
+	if err := workflow.Await(ctx, func() bool { return timer.IsReady() || n.sitting.wake != nil }); err != nil {
+		return err
+	}
+	return n.watchClock(ctx)
 }
 
 // one makes a single paid deed.

@@ -224,7 +224,7 @@ func (a *life) lookAround(ctx workflow.Context, now time.Time) {
 	}
 	if state, err := circadian.Step(circadian.Awake, circadian.Left); err == nil {
 		a.state.State, a.changed = string(state), true
-		a.state.LastActive = later(a.state.LastActive, found.Seen)
+		a.state.LastActive = now // quiet begins when nobody holds it awake any more
 	}
 }
 
