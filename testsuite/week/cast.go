@@ -116,13 +116,13 @@ func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 		s.visits(dice, days, presence.Knock)
 	case 2:
 		s.Visited = true
-		s.Knocks = []*Knock{{Dream: first, At: "/onset/1/partial-", Manner: Briefly}, {Dream: last, At: s.deep(), Manner: ForLong}}
+		s.Knocks = []*Knock{{Dream: first, At: s.shallow(), Manner: Briefly}, {Dream: last, At: s.deep(), Manner: ForLong}}
 	case 3:
 		s.Visited = true
 		s.visits(dice, days, presence.Alarm)
-		s.Knocks = []*Knock{{Dream: first, At: "/onset/1/partial-", Manner: AsAlarm}}
+		s.Knocks = []*Knock{{Dream: first, At: s.shallow(), Manner: AsAlarm}}
 		if i%8 == 7 {
-			s.Knocks = append(s.Knocks, &Knock{Dream: last, At: "/onset/1/partial-", Manner: Briefly})
+			s.Knocks = append(s.Knocks, &Knock{Dream: last, At: s.shallow(), Manner: Briefly})
 		}
 	}
 	for _, k := range s.Knocks {
@@ -131,12 +131,19 @@ func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 	}
 }
 
-// deep is a step far into a dream of the agent's tier.
+// shallow is a step of the onset, and deep one of the dream that follows it; an agent of the core tier has the first step only.
+func (s *Sleeper) shallow() string {
+	if s.Agent.Tier == dream.Hardened {
+		return "/onset/1/partial-"
+	}
+	return "/onset/induction#"
+}
+
 func (s *Sleeper) deep() string {
 	if s.Agent.Tier == dream.Hardened {
 		return "/rem/branch-"
 	}
-	return "/onset/1/partial-"
+	return "/onset/induction#"
 }
 
 // visits draws about two a day, some of them overlapping.
@@ -149,6 +156,9 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 			}
 			if cause == presence.Alarm {
 				v.Who, v.For = "alarm/feed", min(v.For, time.Hour)
+				if dice.IntN(2) == 0 { // somebody looks in while the alarm holds the agent awake: the wake is the alarm's
+					s.Visits = append(s.Visits, Visit{At: v.At.Add(v.For / 2), Who: "passer-by", Cause: presence.Knock, For: v.For, Stays: 4 * time.Minute})
+				}
 			} else if dice.IntN(2) == 0 {
 				v.Stays = v.For / 2
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
@@ -21,13 +22,17 @@ type Run struct {
 	Events    int
 	Bytes     int
 	Continued bool // it ended by going on as new
+
+	// Late is by how much the server fired a timer too late at most, or had not fired one when it was cancelled. Where a server
+	// that is short of time does a skip twice over, the second one overtakes a timer that the first one was to wake.
+	Late time.Duration
 }
 
 // Runs reads the histories of a workflow from its first run to its last.
 func Runs(ctx context.Context, c client.Client, workflow, first string) ([]Run, error) {
 	var runs []Run
 	for id := first; id != ""; {
-		run, next := Run{ID: id}, ""
+		run, next, due := Run{ID: id}, "", map[int64]time.Time{}
 		for events := c.GetWorkflowHistory(ctx, workflow, id, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 			e, err := events.Next()
 			if err != nil {
@@ -35,6 +40,15 @@ func Runs(ctx context.Context, c client.Client, workflow, first string) ([]Run, 
 			}
 			run.Events++
 			run.Bytes += proto.Size(e)
+			at := e.GetEventTime().AsTime()
+			switch {
+			case e.GetTimerStartedEventAttributes() != nil:
+				due[e.GetEventId()] = at.Add(e.GetTimerStartedEventAttributes().GetStartToFireTimeout().AsDuration())
+			case e.GetTimerFiredEventAttributes() != nil:
+				run.Late = max(run.Late, at.Sub(due[e.GetTimerFiredEventAttributes().GetStartedEventId()]))
+			case e.GetTimerCanceledEventAttributes() != nil:
+				run.Late = max(run.Late, at.Sub(due[e.GetTimerCanceledEventAttributes().GetStartedEventId()]))
+			}
 			if went := e.GetWorkflowExecutionContinuedAsNewEventAttributes(); went != nil {
 				run.Continued, next = true, went.GetNewExecutionRunId()
 			}

@@ -107,7 +107,7 @@ func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, err
 	if woken.Degraded != "" {
 		return woken, fmt.Errorf("a knock was degraded: %s", woken.Degraded)
 	}
-	g.note(Held{Who: k.Client, From: came, To: g.clock.Now().Add(k.For)}, woken.Raised, woken.Raised || k.Cause == presence.Knock)
+	g.note(Held{Who: k.Client, From: came, To: g.clock.Now().Add(k.For)}, woken.Raised)
 	if !woken.Raised {
 		return woken, nil
 	}
@@ -121,7 +121,7 @@ func (g *guests) leave(ctx context.Context, who string) error {
 	}
 	now := g.clock.Now()
 	g.gone(who, now)
-	g.note(Held{Who: who, From: now, To: now.Add(g.door.Options.Settings.WakeLock)}, false, true)
+	g.note(Held{Who: who, From: now, To: now.Add(g.door.Options.Settings.WakeLock)}, false)
 	return nil
 }
 
@@ -143,14 +143,12 @@ func (g *guests) gone(who string, now time.Time) {
 	}
 }
 
-// note adds a lease. An alarm that finds another one's hold wakes nobody: no idleness begins anew.
-func (g *guests) note(lease Held, raised, active bool) {
+// note adds a lease, from whose beginning idleness counts anew.
+func (g *guests) note(lease Held, raised bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.lived.Held = append(g.lived.Held, lease)
-	if active {
-		g.lived.Actives = append(g.lived.Actives, lease.From)
-	}
+	g.lived.Actives = append(g.lived.Actives, lease.From)
 	if raised {
 		g.lived.Wakes++
 	}
@@ -193,6 +191,9 @@ func (g *guests) knockAll(ctx context.Context) error {
 			if err := g.midst(ctx, k, dream); err != nil {
 				return fmt.Errorf("a knock in the midst of %s, %s: %w", dream, k.Manner, err)
 			}
+			g.mu.Lock()
+			g.lived.Knocks++
+			g.mu.Unlock()
 		case <-ctx.Done():
 			return nil
 		}

@@ -16,6 +16,7 @@ type Lived struct {
 	Life    workflows.Life
 	End     time.Time
 	Wakes   int
+	Knocks  int // of the wakes, those in the midst of dreams
 }
 
 // Held is a lease: no dream may begin before it ends. A life looks who is there when the last of those that it knew of would

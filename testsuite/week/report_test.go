@@ -15,6 +15,7 @@ import (
 type report struct {
 	agents, nights, resumed, journal, events int
 	wakes, alarms, dreamt, windows           int
+	knocks, planned                          int // in the midst of dreams
 	forward, back                            int // agents whose clock was put forward, and back
 	outcomes                                 map[dream.Outcome]int
 	zones                                    map[string]int
@@ -23,7 +24,7 @@ type report struct {
 	runs, continued, longest, largest        int
 	dreamEvents, dreamBytes                  int
 	again, leased                            int // agents that dreamt after their last lease, of those that had any
-	untimely                                 []string
+	untimely, overtaken                      []string
 }
 
 func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent week.Spent, journal, events int) {
@@ -42,6 +43,7 @@ func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent 
 		r.outcomes[n.Outcome]++
 		r.resumed += max(0, len(n.Sittings)-1)
 	}
+	r.knocks, r.planned = r.knocks+l.Knocks, r.planned+len(a.Knocks)
 	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.Life.Alarms
 	r.journal, r.events = r.journal+journal, r.events+events
 	r.till, r.ledger, r.rows, r.days = r.till+spent.Till, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
@@ -72,6 +74,7 @@ func (r *report) dream(run week.Run) {
 func (r *report) need(t *testing.T, agents, days int) {
 	t.Helper()
 	require.Empty(t, r.untimely, "a dream that did not begin when it was due")
+	require.LessOrEqual(t, len(r.overtaken), agents/50, "timers that the server overtook: %v", r.overtaken)
 	require.Equal(t, agents, r.agents)
 	require.NotZero(t, r.forward, "nobody's clock was put forward")
 	require.NotZero(t, r.back, "nobody's clock was put back")
@@ -84,11 +87,12 @@ func (r *report) need(t *testing.T, agents, days int) {
 func (r *report) print(t *testing.T) {
 	t.Helper()
 	n := float64(r.nights)
-	t.Logf("\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d sittings resumed, %d wakes, %d of them alarms",
-		r.nights, r.dreamt, r.windows, r.outcomes, r.resumed, r.wakes, r.alarms)
+	t.Logf("\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d wakes, %d of them alarms; %d of %d planned came in the midst of a dream, %d sittings resumed",
+		r.nights, r.dreamt, r.windows, r.outcomes, r.wakes, r.alarms, r.knocks, r.planned, r.resumed)
 	t.Logf("\n    clocks put forward for %d agents, back for %d; zones %v; %d of %d visited agents had time to dream after their last lease, and did", r.forward, r.back, r.zones, r.again, r.leased)
 	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.till, r.ledger, r.rows, r.days)
 	t.Logf("\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",
 		r.runs, r.continued, r.longest, r.largest, r.dreamEvents, r.dreamBytes)
+	t.Logf("\n    every dream began when it was due; agents whose timers the server itself overtook, left out of this: %d %v", len(r.overtaken), r.overtaken)
 	t.Logf("\n    a night adds %.2f journal entries and %.1f events", float64(r.journal)/n, float64(r.events)/n)
 }
