@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	stage.Perform()
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) { // nobody chose a number
-		_ = flag.Set("test.parallel", "4") // these tests wait more than they compute
+		_ = flag.Set("test.parallel", "6") // these tests wait more than they compute
 	}
 	os.Exit(m.Run())
 }

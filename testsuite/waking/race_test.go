@@ -114,9 +114,13 @@ func TestTheOrderTurnedRoundLosesWakes(t *testing.T) {
 			count, within := racing()
 			ctx, cancel := context.WithTimeout(context.Background(), within)
 			defer cancel()
-			score, err := waking.Races{Seed: seed, Count: min(count, 10_000), Lanes: 16, Order: order}.Run(ctx, file(t))
-			require.NoError(t, err)
-			t.Logf("seed %d: %s", seed, score)
+			ground, score := file(t), waking.Score{}
+			for round := uint64(0); round < 10 && score.Lost == 0; round++ { // a busy machine may happen to order things well
+				var err error
+				score, err = waking.Races{Seed: seed + round, Count: min(count, 10_000), Lanes: 16, Order: order}.Run(ctx, ground)
+				require.NoError(t, err)
+				t.Logf("seed %d: %s", seed+round, score)
+			}
 			require.Positive(t, score.Lost, "the control must lose wakes, or the proof proves nothing")
 			require.Zero(t, score.Written)
 		})

@@ -12,13 +12,14 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
 // TestAnInterruptedDreamIsTheSameDream proves decision 2 for the knock: same seed, memory and model, woken in a phase and
 // resumed, makes the same items at the same prices as a night that nobody disturbed. What differs is times, the entry of the
-// wake, and what the call that was cut had cost.
+// wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it has kept (Z14).
 func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	t.Parallel()
 	undisturbed := nightOf(t)
@@ -87,7 +88,7 @@ func (r *room) tell(agent dream.Agent, id string) string {
 			}
 		case *dream.Night:
 			it.Run, it.At, it.Ended, it.Spent, it.Sittings = "", time.Time{}, time.Time{}, 0, 0
-			it.Revision = 0
+			it.Revision, it.Before, it.After, it.Felt = 0, mood.PAD{}, mood.PAD{}, 0
 			for i := range it.Phases {
 				tally := &it.Phases[i]
 				tally.Started, tally.Ended = time.Time{}, time.Time{}
@@ -98,8 +99,6 @@ func (r *room) tell(agent dream.Agent, id string) string {
 	}
 	body, err := json.MarshalIndent(kept, "", " ")
 	require.NoError(r.t, err)
-	affect, err := r.company.Store.Affect(r.ctx, agent.ID)
-	require.NoError(r.t, err)
 	rows, err := r.company.Store.Ledger().Rows(r.ctx, purse.Query{Dream: id, States: []purse.State{purse.Settled}})
 	require.NoError(r.t, err)
 	lines := make([]string, 0, len(rows))
@@ -107,5 +106,5 @@ func (r *room) tell(agent dream.Agent, id string) string {
 		lines = append(lines, fmt.Sprintf("%s %s %d in %d out %d", row.Step, row.Model, row.Counted, row.Tokens.In, row.Tokens.Out))
 	}
 	sort.Strings(lines)
-	return fmt.Sprintf("%s\n%+v\n%s", body, affect.PAD, strings.Join(lines, "\n"))
+	return fmt.Sprintf("%s\n%s", body, strings.Join(lines, "\n"))
 }
