@@ -120,7 +120,7 @@ type SettleResult struct {
 }
 
 // Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14). Of a
-// dream that was resumed that is the mood it lay down in the last time, and what a knock has applied is not applied again.
+// dream that was resumed what a knock has applied is not applied again (Bed.goOn).
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
 	order, err := a.order(ctx, r.Sitting)
 	if err != nil {

@@ -147,7 +147,7 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 		return err
 	}
 	if moved {
-		if night.Felt, err = b.felt(ctx, r, o, night, last.Affect); err != nil {
+		if night.Knocked, err = b.felt(ctx, r, o, night, last.Affect); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, l
 // lucid capture after the last cycle, whose fragments the mood goes by, there is none.
 func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, mood mood.PAD) (int, error) {
 	if r.Phase != dream.Onset {
-		return max(night.Felt, r.Cycle+1), nil
+		return max(night.Knocked, r.Cycle+1), nil
 	}
 	kept, err := b.kept(ctx, r.Sitting)
 	if err != nil {
@@ -206,9 +206,9 @@ func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Ni
 	}
 	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
 	if within && whole == mood {
-		return max(night.Felt, r.Cycle+1), nil
+		return max(night.Knocked, r.Cycle+1), nil
 	}
-	return max(night.Felt, r.Cycle), nil
+	return max(night.Knocked, r.Cycle), nil
 }
 
 // becauseOf says what woke a dream, as its record tells it.

@@ -11,8 +11,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// goOn lies down again for a later sitting of an interrupted dream. The mood it begins from is read anew: what the agent
-// lived through since is not taken back when the dream settles.
+// goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake left, the
+// dream begins from that: what the agent lived through since is not taken back when it settles, and what the knock applied
+// is not applied again. When it is the same, the dream goes on as if nobody had come.
 func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *dream.Night) (LieDownResult, error) {
 	left, err := b.remaining(ctx, r.Order)
 	if err != nil {
@@ -37,7 +38,10 @@ func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *drea
 		return LieDownResult{}, tell(err)
 	}
 	night.Outcome, night.Reason, night.Ended, night.Until, night.Sittings = dream.Dreaming, "", time.Time{}, time.Time{}, r.Sitting
-	night.Before, night.After = affect.PAD, affect.PAD
+	if affect.PAD != night.After { // somebody has moved it since the wake
+		night.Before, night.After = affect.PAD, affect.PAD
+		night.Felt, night.Knocked = max(night.Felt, night.Knocked), 0
+	}
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
 		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Sitting, s.Run), event.DreamResumed{Sitting: r.Sitting, Phase: r.Phase, Left: left})},

@@ -203,6 +203,33 @@ func (r *rig) marks(s Sitting, cycle int) {
 	require.NoError(r.t, err)
 }
 
+// A dream that nobody's day came between settles as if it had never been woken, to the last bit.
+func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *testing.T) {
+	t.Parallel()
+	var settled []SettleResult
+	for _, woken := range []bool{false, true} {
+		r := newRig(t)
+		o := r.order(1, tonight)
+		o.ResumeTTL = time.Hour
+		s := r.lie(o)
+		kept := []string{r.keeps(o, s, 1, 1)}
+		r.marks(s, 1)
+		if woken {
+			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+			require.NoError(t, err)
+			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
+			lain := r.lieAgain(o, s)
+			require.Empty(t, lain.Refused, lain.Reason)
+			s.Epoch = lain.Epoch
+		}
+		settled = append(settled, r.settle(s, append(kept, r.keeps(o, s, 2, .5))...))
+		r.rise(s)
+		require.Zero(t, r.nightOf(s).Felt+r.nightOf(s).Knocked)
+	}
+	require.Positive(t, settled[0].Delta)
+	require.Equal(t, settled[0], settled[1])
+}
+
 // Z14: what a knock has made the agent feel is not applied again; what it had not is.
 func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
 	t.Parallel()
@@ -238,15 +265,17 @@ func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
 					r.marks(s, cycle)
 				}
 			}
-			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
+			_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
 			require.NoError(t, err)
 			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
-			require.Equal(t, c.felt, r.nightOf(s).Felt)
+			require.Equal(t, c.felt, r.nightOf(s).Knocked)
+			r.feels(-.5)
 			lain := r.lieAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
 			s.Epoch = lain.Epoch
 			settled := r.settle(s, kept...)
-			require.InDelta(t, arrival.Affect.Pleasure, settled.Before.Pleasure, 1e-9)
+			require.InDelta(t, -.5, settled.Before.Pleasure, 1e-9)
+			require.Equal(t, c.felt, r.nightOf(s).Felt)
 			want := settled.Before
 			if c.toward != nil {
 				want = want.Toward(mood.PAD{Pleasure: *c.toward}, o.Knobs.MoodShift)
@@ -282,6 +311,6 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		require.Equal(t, 1, r.told(told.EventType(), &told))
 		require.Equal(t, again, told.DeltaUnknown)
 		require.Equal(t, again, told.Delta == 0)
-		require.Equal(t, 2, r.nightOf(s).Felt, "it was moved all the same")
+		require.Equal(t, 2, r.nightOf(s).Knocked, "it was moved all the same")
 	}
 }

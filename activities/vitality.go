@@ -72,7 +72,8 @@ func (p Ports) left(ctx context.Context, o Order, kept []*dream.Fragment, night 
 }
 
 // tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood. Fragments
-// that a knock has made the agent feel are left out: their shift is applied once (Z14).
+// that a knock has made the agent feel, and that are in the waking mood since, are left out: their shift is applied once
+// (Z14).
 func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
 	waking := night.Before
 	var sum mood.PAD

@@ -46,7 +46,7 @@ type Night struct {
 	Budget   budget.Micros `json:"budget"`
 	Spent    budget.Micros `json:"spent"`
 	Phases   []Tally       `json:"phases,omitempty"`
-	Before   mood.PAD      `json:"mood_before"` // when its newest sitting lay down
+	Before   mood.PAD      `json:"mood_before"` // when it lay down; of a resumed one whose agent's mood has changed meanwhile, when it lay down again
 	After    mood.PAD      `json:"mood_after"`
 	Insights []string      `json:"insights,omitempty"` // ids of what was surfaced on return
 	Selected int           `json:"selected"`           // memory pieces that fitted the choice
@@ -55,7 +55,8 @@ type Night struct {
 	Models   []string      `json:"models,omitempty"`
 	Sittings int           `json:"sittings,omitempty"` // how often it lay down
 	Until    time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
-	Felt     int           `json:"felt,omitempty"`     // a knock has made the agent feel the fragments of the Dali cycles before this one (Z14)
+	Knocked  int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
+	Felt     int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already
 }
 
 // Resumable says whether the dream was interrupted and may go on.
