@@ -70,6 +70,18 @@ func TestAnAgentWhoseLifeDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	}
 }
 
+func TestALifeAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.guarded(&porter{life: workflows.Life{State: "sleeping", Wake: &workflows.Wake{Hold: time.Minute}, Settings: workflows.Settings{MinGap: time.Hour}}})
+	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
+	require.NotContains(t, d.out.String(), "0001-01-01")
+	require.NotContains(t, d.out.String(), `"min_gap":`)
+	require.Contains(t, d.out.String(), `"min_gap_ms": 3600000`)
+	require.Contains(t, d.out.String(), `"hold_ms": 60000`)
+	require.Contains(t, d.out.String(), `"leases": []`)
+}
+
 // H24: vitality is what is left under the caps that bind, or what was set from outside.
 func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	t.Parallel()

@@ -118,8 +118,8 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 					agentLine
 					Affect dream.Affect       `json:"affect"`
 					Counts map[dream.Kind]int `json:"memory"`
-					Life   agentLife          `json:"life"`
-				}{l, affect, counts, life})
+					Life   publicLife         `json:"life"`
+				}{l, affect, counts, life.public(h)})
 			}
 			app.showAgent(l, affect, counts, life)
 			return nil
@@ -163,7 +163,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
 		"left", life.left(), "vitality", life.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed,
-		"life", life.state(), "held by", strings.Join(holders(life.Standing, app.Now(), l.Zone), ", "), "wake lock", life.lock(app.Now(), l.Zone),
+		"life", life.state(), "held by", strings.Join(holders(life.Standing.Leases, app.Now(), l.Zone), ", "), "wake lock", life.lock(app.Now(), l.Zone),
 		"interrupted", life.interrupted(app.Now(), l.Zone), "next dream", life.next(app.Now(), l.Zone), "alarms", life.alarms(),
 		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",
 		"memory", orDash(strings.Join(remembers, ", ")), "last dream", last, "since", when(l.Created, l.Zone),

@@ -19,9 +19,10 @@ func (app *App) alarm() *cobra.Command {
 		Use: "alarm", Short: "Raise an alarm by hand", GroupID: nights,
 		Long: `Alarm does what a rule over the agent's feed does when it fires: an onset ends at once with what it
 has caught, any other phase is interrupted, and the agent is awake for agent.alarm_hold. Unlike a knock
-it leaves the mood as it was.
+it leaves the mood as it was, and it does not wake an agent that only sleeps: no dream begins for as
+long.
 
-Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wait Temporal does not.`,
+Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or with --wait Temporal does not.`,
 	}
 	app.whose(cmd)
 	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what the alarm is told by: a `name`, or feed/rule")
@@ -30,9 +31,9 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 		if !triggers.MatchString(trigger) || len(trigger) > longestName {
 			return exit(Usage, "--trigger %q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes", trigger, longestName)
 		}
-		h, a, err := app.agentOf(cmd)
+		h, a, err := app.promptly(cmd)
 		if err != nil {
-			return unanswered(err)
+			return err
 		}
 		return app.knock(cmd.Context(), h, a, Knock{Agent: a.ID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger}, f)
 	}

@@ -48,7 +48,8 @@ type App struct {
 	house *House
 	fail  error
 	json  bool
-	again string // the command that goes on with what is watched, when it is not oneiros up alone
+	began time.Time // when the command started
+	again string    // the command that goes on with what is watched, when it is not oneiros up alone
 }
 
 // House is what most commands stand on.
@@ -146,7 +147,7 @@ const (
 // Run executes one command line and answers its exit code.
 func Run(ctx context.Context, app *App, args []string) int {
 	out := &writer{w: app.Out}
-	app.Out = out
+	app.Out, app.began = out, app.Now()
 	root := New(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

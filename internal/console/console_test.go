@@ -40,7 +40,8 @@ type desk struct {
 	stores   console.StoreDoor
 	embed    console.Embed // letters when nil
 	hall     hall
-	closed   error // why the house cannot be opened
+	closed   error         // why the house cannot be opened
+	stuck    chan struct{} // until when it does not open
 	digest   string
 	private  bool
 	roles    map[dream.Role]string
@@ -78,6 +79,9 @@ func (d *desk) run(width int, args ...string) int {
 		Open: func(context.Context) (*console.House, error) {
 			if d.closed != nil {
 				return nil, d.closed
+			}
+			if d.stuck != nil {
+				<-d.stuck
 			}
 			return &console.House{
 				Wakes: &d.hall, Feeds: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,

@@ -60,6 +60,9 @@ func digestOf(ctx context.Context, h *House, a dream.Agent, w presence.Wake, mod
 	return d, nil
 }
 
+// untold says whether nothing of dreams is told, not even how much there is.
+func (d digest) untold() bool { return d.Private || d.Mode == journal.DigestOff }
+
 // told says in a line how much there is.
 func (d digest) told() string {
 	switch {

@@ -20,11 +20,15 @@ func (h *House) option() string {
 	if h.Dir == "" {
 		return ""
 	}
-	dir := h.Dir
-	if strings.ContainsAny(dir, " \t'\"\\$`") {
-		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	return " --data-dir " + quotedArg(h.Dir)
+}
+
+// quotedArg is a word of a command line as a shell must be given it.
+func quotedArg(word string) string {
+	if strings.ContainsAny(word, " \t'\"\\$`") {
+		word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return " --data-dir " + dir
+	return word
 }
 
 // onward is the command that carries on the dreams of a house.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,12 +33,39 @@ func (app *App) wrapped(s string) string {
 	return wrap(s, app.Width, "")
 }
 
-// answer writes one JSON document.
+// answer writes one JSON document. Times that never were are left out of it.
 func (app *App) answer(v any) error {
-	e := json.NewEncoder(app.Out)
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := app.Out.Write(withoutNever(body.Bytes()))
+	return err
+}
+
+// never is how a time that never was ends a line of a JSON document. No text can: it would have its quotes escaped.
+var never = []byte(`": "0001-01-01T00:00:00Z"`)
+
+// withoutNever drops the fields of an indented document that hold such a time.
+func withoutNever(document []byte) []byte {
+	if !bytes.Contains(document, never) {
+		return document
+	}
+	kept := make([]byte, 0, len(document))
+	for line := range bytes.Lines(document) {
+		field := bytes.TrimRight(line, ",\n")
+		if !bytes.HasSuffix(field, never) {
+			kept = append(kept, line...)
+		} else if len(line) == len(field)+1 { // the last of its object: what stands before it is that now
+			if rest, ok := bytes.CutSuffix(kept, []byte(",\n")); ok {
+				kept = append(rest, '\n')
+			}
+		}
+	}
+	return kept
 }
 
 // line writes one JSON value on one line, for streams.

@@ -70,7 +70,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	n := d.interrupt(now.Add(time.Hour))
 	d.hall.now = presence.Standing{Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}}}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
-	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo ends that")
+	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
 	d.hall.now = presence.Standing{}
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "Dream dream/echo/0002 goes on. Follow it: oneiros watch dream/echo/0002")

@@ -27,9 +27,9 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 	cmd.Flags().StringVar(&client, "client", "", "only the client of this `name` goes")
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases of connected clients too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		h, a, err := app.agentOf(cmd)
+		h, a, err := app.promptly(cmd)
 		if err != nil {
-			return unanswered(err)
+			return err
 		}
 		before, err := app.standing(cmd.Context(), h, a)
 		if err != nil {
@@ -40,7 +40,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 		}
 		if connected := clientsOf(before); len(connected) > 0 && !force {
 			return exit(Refused, "%s is held awake by %s; --force ends that too", a.Handle,
-				strings.Join(holders(presence.Standing{Leases: connected}, app.Now(), a.Zone), ", "))
+				strings.Join(holders(connected, app.Now(), a.Zone), ", "))
 		}
 		return app.letSleep(cmd.Context(), h, a, before, func(w Waker) error { return w.Sleep(cmd.Context(), a.ID) })
 	}
@@ -83,11 +83,11 @@ func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before pr
 		return unanswered(err)
 	}
 	if app.json {
-		return app.answer(map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": after})
+		return app.answer(map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": publicly(after, h.untold())})
 	}
 	switch {
 	case len(after.Leases) > 0:
-		app.say("%s stays awake, held by %s.", a.Handle, strings.Join(holders(after, app.Now(), a.Zone), ", "))
+		app.say("%s stays awake, held by %s.", a.Handle, strings.Join(holders(after.Leases, app.Now(), a.Zone), ", "))
 	case after.Lock.After(app.Now()):
 		app.say("Nobody holds %s awake. The wake lock lasts: no dream begins before %s.", a.Handle, clock(after.Lock, app.Now(), a.Zone))
 	case !before.Awake(app.Now()):

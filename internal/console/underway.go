@@ -15,12 +15,20 @@ func (app *App) mayDream(ctx context.Context, h *House, a dream.Agent) error {
 	if err != nil || !s.Awake(app.Now()) {
 		return err
 	}
-	by := "the wake lock"
+	by, how := "the wake lock", ""
 	if len(s.Leases) > 0 {
-		by = strings.Join(holders(s, app.Now(), a.Zone), ", ")
+		by = strings.Join(holders(s.Leases, app.Now(), a.Zone), ", ")
 	}
-	return exit(Refused, "%s is held awake by %s: no dream begins before %s; oneiros sleep --agent %s%s ends that",
-		a.Handle, by, clock(s.Until(), app.Now(), a.Zone), a.Handle, h.option())
+	switch connected := clientsOf(s); {
+	case len(connected) > 1:
+		how = " --force"
+	case len(connected) == 1 && len(s.Leases) == 1: // of others beside it only an operator's sleep is rid
+		how = " --client " + quotedArg(connected[0].Client)
+	case len(connected) == 1:
+		how = " --force"
+	}
+	return exit(Refused, "%s is held awake by %s: no dream begins before %s; oneiros sleep --agent %s%s%s ends that",
+		a.Handle, by, clock(s.Until(), app.Now(), a.Zone), a.Handle, how, h.option())
 }
 
 // underWay finds the dream of an agent that the engine's server still carries; empty when there is none.

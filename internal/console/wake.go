@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/journal"
@@ -51,9 +52,9 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 		if err := f.check(cmd.Flags().Changed("for")); err != nil {
 			return err
 		}
-		h, a, err := app.agentOf(cmd)
+		h, a, err := app.promptly(cmd)
 		if err != nil {
-			return unanswered(err)
+			return err
 		}
 		k := Knock{Agent: a.ID, Client: f.client, Cause: presence.Knock, For: f.hold}
 		if k.Client == "" {
@@ -94,16 +95,26 @@ func (app *App) knock(ctx context.Context, h *House, a dream.Agent, k Knock, f *
 }
 
 func (app *App) knockOn(ctx context.Context, h *House, a dream.Agent, w Waker, k Knock, f *wakeFlags) error {
+	before := app.Now().Sub(app.began)
 	woken, err := w.Wake(ctx, k)
 	if err != nil {
 		return unanswered(fmt.Errorf("wake %s: %w", a.Handle, err))
 	}
-	told := awake{Agent: a.Handle, Wake: woken.Wake, Raised: woken.Raised, Took: millis(woken.Took), Degraded: woken.Degraded}
-	if told.Standing, err = app.standing(ctx, h, a); err != nil {
+	standing, err := app.standing(ctx, h, a)
+	if err != nil {
 		return unanswered(err)
 	}
-	if told.Digested, err = digestOf(ctx, h, a, woken.Wake, f.digest); err != nil {
+	digested, err := digestOf(ctx, h, a, woken.Wake, f.digest)
+	if err != nil {
 		return unanswered(err)
+	}
+	untold := digested.untold()
+	told := awake{
+		Agent: a.Handle, Wake: tellable(woken.Wake, untold), Raised: woken.Raised, Took: millis(before + woken.Took), Degraded: woken.Degraded,
+		Standing: publicly(standing, untold), Digested: digested, State: string(circadian.Awake),
+	}
+	if asleep(woken.Wake, standing) {
+		told.State, told.Sleeps = string(circadian.Sleeping), sleeps(a, standing, app.Now())
 	}
 	if !app.json {
 		app.tellAwake(told, a)
@@ -123,7 +134,7 @@ func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, to
 	if wait {
 		return app.recorded(ctx, h, a, w, told)
 	}
-	if !told.Raised || told.Degraded != "" {
+	if told.Degraded != "" {
 		return nil
 	}
 	short, cancel := context.WithTimeout(ctx, glance)
@@ -134,6 +145,9 @@ func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, to
 		app.note("%s", told.Degraded)
 		return nil
 	}
+	if told.Sleeps != "" {
+		awoken.State = told.State
+	}
 	told.Recorded = &awoken
 	return nil
 }
@@ -142,11 +156,13 @@ func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, to
 type awake struct {
 	Agent string `json:"agent"`
 	presence.Wake
-	Raised   bool              `json:"raised"`  // this knock woke it
-	Took     float64           `json:"took_ms"` // until the caller could go on
-	Standing presence.Standing `json:"standing"`
-	Digested digest            `json:"dreams"`
-	Degraded string            `json:"degraded,omitempty"`
+	State    string         `json:"state"`            // awake; sleeping when an alarm or an operator holds a sleeper, without waking it (W1)
+	Sleeps   string         `json:"sleeps,omitempty"` // what that means
+	Raised   bool           `json:"raised"`           // this knock raised the epoch
+	Took     float64        `json:"took_ms"`          // from the command's start until the caller could go on
+	Standing publicStanding `json:"standing"`
+	Digested digest         `json:"dreams"`
+	Degraded string         `json:"degraded,omitempty"`
 
 	Recorded *workflows.Awoken       `json:"recorded,omitempty"`
 	Phases   *event.DreamInterrupted `json:"interruption,omitempty"`
@@ -161,7 +177,11 @@ func (app *App) tellAwake(w awake, a dream.Agent) {
 	}
 	held := "nobody"
 	if len(w.Standing.Leases) > 0 {
-		held = strings.Join(holders(w.Standing, app.Now(), a.Zone), ", ")
+		held = strings.Join(holders(w.Standing.Leases, app.Now(), a.Zone), ", ")
+	}
+	if w.Sleeps != "" {
+		app.tellAsleep(w, a, held)
+		return
 	}
 	lock := ""
 	if w.Standing.Lock.After(app.Now()) {
@@ -181,6 +201,19 @@ func (app *App) tellAwake(w awake, a dream.Agent) {
 	if w.Degraded != "" {
 		app.note("%s", w.Degraded)
 	}
+}
+
+// tellAsleep tells of a sleeper that is held without being woken: nothing of it has changed but when it may dream.
+func (app *App) tellAsleep(w awake, a dream.Agent, held string) {
+	app.fieldsWide(app.Out, wakeWidth, "agent", a.Handle, "asleep", w.Sleeps, "held by", held)
+	if w.Degraded != "" {
+		app.note("%s", w.Degraded)
+	}
+}
+
+// sleeps says what holding a sleeper means.
+func sleeps(a dream.Agent, s presence.Standing, now time.Time) string {
+	return fmt.Sprintf("%s sleeps, and no dream begins before %s", a.Handle, clock(s.Until(), now, a.Zone))
 }
 
 // wakeWidth is the width of the names that a wake is told by, now and when it is recorded.
@@ -209,11 +242,18 @@ func (app *App) recorded(ctx context.Context, h *House, a dream.Agent, w Waker, 
 	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
 	defer cancel()
 	awoken, err := w.Recorded(waiting, a.ID, told.Epoch)
+	is := a.Handle + " is awake"
+	if told.Sleeps != "" {
+		is = told.Sleeps
+	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return exit(Failure, "left off waiting; %s is awake, and Temporal records it when it can", a.Handle)
+			return exit(Failure, "left off waiting; %s, and Temporal records it when it can", is)
 		}
-		return exit(Unreachable, "%s is awake, but Temporal has not recorded it yet: %w; it will when a worker runs (oneiros up%s)", a.Handle, err, h.option())
+		return exit(Unreachable, "%s, but Temporal has not recorded it yet: %w; it will when a worker runs (oneiros up%s)", is, err, h.option())
+	}
+	if told.Sleeps != "" {
+		awoken.State = told.State
 	}
 	told.Recorded = &awoken
 	recorded := "by agent/" + a.Handle

@@ -89,9 +89,9 @@ func (app *App) resumable(ctx context.Context, h *House, a dream.Agent) (*dream.
 func (app *App) mayGoOn(n *dream.Night) bool { return n.Resumable() && n.Until.After(app.Now()) }
 
 // holders names whoever holds an agent awake, and until when.
-func holders(s presence.Standing, now time.Time, zone string) []string {
+func holders(leases []presence.Lease, now time.Time, zone string) []string {
 	var names []string
-	for _, l := range s.Leases {
+	for _, l := range leases {
 		names = append(names, called(l.Client, l.Cause)+" until "+clock(l.Until, now, zone))
 	}
 	return names

@@ -223,6 +223,83 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	}
 }
 
+// W8: where nothing of dreams is told, neither are the ids of what there would be to tell, and so not how much that is.
+func TestWhereNothingOfDreamsIsToldNothingCountsThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		private bool
+		args    string
+	}{
+		{true, "wake -a echo --json --wait"},
+		{true, "wake -a echo --json --digest message"},
+		{true, "alarm -a echo --json"},
+		{true, "sleep -a echo --json"},
+		{true, "agents show echo --json"},
+		{false, "wake -a echo --json --digest off"},
+		{false, "alarm -a echo --json"},
+	} {
+		d := newDesk(t).furnish()
+		d.private = c.private
+		p := &porter{wake: d.woken()}
+		last := p.wake
+		d.hall.now = presence.Standing{Epoch: 3, Last: &last}
+		require.Equal(t, console.OK, d.guarded(p).run(0, strings.Fields(c.args)...), d.err.String())
+		require.NotContains(t, d.out.String(), "/j1", c.args)
+		require.Contains(t, d.out.String(), `"digest": []`, c.args)
+	}
+}
+
+// W1: an alarm holds a sleeper and does not wake it.
+func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		client  presence.Cause
+		missed  error
+		code    int
+		said    string
+		sleeps  bool
+		waits   bool
+		dreamed string
+	}{
+		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true},
+		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true, waits: true},
+		{said: "echo sleeps, and no dream begins before 06:01:00, but Temporal has not", sleeps: true, waits: true, missed: context.DeadlineExceeded, code: console.Unreachable},
+		{said: "since 06:00:00", client: presence.Knock},
+		{said: "since 06:00:00", dreamed: "dream/echo/0002"},
+	} {
+		d := newDesk(t).furnish()
+		p := &porter{wake: d.woken(), missed: c.missed}
+		p.wake.Digest, p.wake.Delta, p.wake.Dream = nil, 0, c.dreamed
+		if c.client != "" {
+			d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: c.client, Until: now.Add(time.Minute)}}
+		}
+		args := []string{"alarm", "-a", "echo"}
+		if c.waits {
+			args = append(args, "--wait")
+		}
+		require.Equal(t, c.code, d.guarded(p).run(0, args...))
+		require.Contains(t, d.out.String()+d.err.String(), c.said)
+		require.Equal(t, !c.sleeps, strings.Contains(d.out.String(), "woken by"))
+		d.run(0, append(args, "--json")...)
+		var told struct{ State, Sleeps string }
+		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+		require.Equal(t, map[bool]string{true: "sleeping", false: "awake"}[c.sleeps], told.State)
+		require.Equal(t, c.sleeps, told.Sleeps != "")
+	}
+}
+
+// W3: whoever knocks is answered although the store does not open.
+func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.stuck = make(chan struct{})
+	defer close(d.stuck)
+	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
+		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
+		require.Contains(t, d.err.String(), "the store has not opened within 600ms; nobody was woken or let sleep, try again")
+	}
+}
+
 func TestAKnockAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()

@@ -9,9 +9,9 @@ import (
 
 // Break is a place where a dream was woken: between two of its sittings, or after its last.
 type Break struct {
-	Phase dream.Phase
-	Calls int  // that the phase had made by then
-	Open  bool // the dream has not gone on
+	Phase dream.Phase `json:"phase"`
+	Calls int         `json:"calls"` // that the phase had made by then
+	Open  bool        `json:"open"`  // the dream has not gone on
 }
 
 // Breaks reads from the events of one dream, in order, where it was woken. What cannot be read marks nothing.

@@ -1,0 +1,77 @@
+package console
+
+import (
+	"time"
+
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// publicLife is an agent's life as --json tells it: times that never were are left out, and durations are milliseconds.
+type publicLife struct {
+	agentLife
+	Standing publicStanding  `json:"standing"`
+	Life     *temporalsWords `json:"life,omitempty"`
+}
+
+// temporalsWords are what the agent's workflow says of itself.
+type temporalsWords struct {
+	workflows.Life
+	LastActive time.Time      `json:"last_active,omitzero"`
+	LastDream  time.Time      `json:"last_dream,omitzero"`
+	LastTry    time.Time      `json:"last_try,omitzero"`
+	Settings   publicSettings `json:"settings"`
+	Wake       *publicVisit   `json:"wake,omitempty"`
+	Unraised   *publicVisit   `json:"unraised,omitempty"`
+}
+
+// publicSettings are the knobs of a life. Those in milliseconds shadow the others.
+type publicSettings struct {
+	workflows.Settings
+	IdleTimeout   *int64 `json:"idle_timeout,omitempty"` // never set: these take the place of nanoseconds
+	MinGap        *int64 `json:"min_gap,omitempty"`
+	ClientTimeout *int64 `json:"client_timeout,omitempty"`
+	WakeLock      *int64 `json:"wake_lock,omitempty"`
+	AlarmHold     *int64 `json:"alarm_hold,omitempty"`
+	ResumeAfter   *int64 `json:"resume_after,omitempty"`
+	Jitter        *int64 `json:"jitter,omitempty"`
+
+	IdleTimeoutMS   float64 `json:"idle_timeout_ms"`
+	MinGapMS        float64 `json:"min_gap_ms"`
+	ClientTimeoutMS float64 `json:"client_timeout_ms"`
+	WakeLockMS      float64 `json:"wake_lock_ms"`
+	AlarmHoldMS     float64 `json:"alarm_hold_ms"`
+	ResumeAfterMS   float64 `json:"resume_after_ms"`
+	JitterMS        float64 `json:"jitter_ms"`
+}
+
+// publicVisit is a wake as a life remembers it.
+type publicVisit struct {
+	workflows.Wake
+	Hold   *int64  `json:"hold,omitempty"` // never set
+	HoldMS float64 `json:"hold_ms,omitempty"`
+}
+
+func (l agentLife) public(h *House) publicLife {
+	p := publicLife{agentLife: l, Standing: publicly(l.Standing, h.untold())}
+	if w := l.Life; w != nil {
+		p.Life = &temporalsWords{
+			Life: *w, LastActive: w.LastActive, LastDream: w.LastDream, LastTry: w.LastTry, Settings: publicKnobs(w.Settings),
+			Wake: visitOf(w.Wake), Unraised: visitOf(w.Unraised),
+		}
+	}
+	return p
+}
+
+func publicKnobs(s workflows.Settings) publicSettings {
+	return publicSettings{
+		Settings: s, IdleTimeoutMS: millis(s.IdleTimeout), MinGapMS: millis(s.MinGap), ClientTimeoutMS: millis(s.ClientTimeout),
+		WakeLockMS: millis(s.WakeLock), AlarmHoldMS: millis(s.AlarmHold), ResumeAfterMS: millis(s.ResumeAfter), JitterMS: millis(s.Jitter),
+	}
+}
+
+func visitOf(w *workflows.Wake) *publicVisit {
+	if w == nil {
+		return nil
+	}
+	return &publicVisit{Wake: *w, HoldMS: millis(w.Hold)}
+}

@@ -1,0 +1,49 @@
+package console
+
+import (
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// publicStanding is who holds an agent awake, as --json tells it.
+type publicStanding struct {
+	presence.Standing
+	Leases []presence.Lease `json:"leases"` // never null
+	Lock   time.Time        `json:"lock,omitzero"`
+}
+
+// publicly gives a standing for --json. Where nothing of dreams is told, neither are the ids of what there would be to tell (W8).
+func publicly(s presence.Standing, untold bool) publicStanding {
+	if s.Last != nil {
+		last := tellable(*s.Last, untold)
+		s.Last = &last
+	}
+	return publicStanding{Standing: s, Leases: orEmpty(s.Leases), Lock: s.Lock}
+}
+
+// tellable is a wake without its digest where nothing of dreams is told.
+func tellable(w presence.Wake, untold bool) presence.Wake {
+	if untold || w.Digest == nil {
+		w.Digest = []string{}
+	}
+	return w
+}
+
+// untold says whether this deployment tells clients nothing of dreams, unless they ask and may.
+func (h *House) untold() bool { return h.Private || h.Digest == journal.DigestOff }
+
+// asleep says whether a visit found a sleeper that it did not wake: an alarm and an operator's word hold it without a dream,
+// and only a client's knock wakes it (W1).
+func asleep(w presence.Wake, s presence.Standing) bool {
+	if w.Dream != "" || w.Cause != presence.Alarm && w.Cause != presence.Operator {
+		return false
+	}
+	for _, l := range s.Leases {
+		if l.Cause == presence.Knock {
+			return false
+		}
+	}
+	return true
+}
