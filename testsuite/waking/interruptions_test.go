@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/waking"
 )
@@ -58,6 +59,20 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	require.NoError(t, w.Audit())
 	t.Logf("%d entries in journals of %d wakes; %d fragments caught, %d let go, %d calls cut; %d attempts, till %s",
 		len(w.Entries), w.Total, caught.Captured, caught.Discarded, caught.Cuts, len(e.Rows), e.Book.Total)
+	phases, light, forced, partials := map[dream.Phase]int{}, 0, 0, 0
+	for _, d := range w.Dreams {
+		for _, wake := range d.Wakes {
+			phases[wake.Phase]++
+			partials += wake.Partials
+			if wake.Light {
+				light++
+			}
+			if wake.Forced {
+				forced++
+			}
+		}
+	}
+	t.Logf("woken in %v; %d between two calls, %d forced; %d partials judged", phases, light, forced, partials)
 	require.GreaterOrEqual(t, w.Total, run.AtLeast)
 	require.Positive(t, tally.Kills)
 }

@@ -1,0 +1,57 @@
+package waking_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Somebody else writes into the file for longer than a knock may wait: the knock is answered in time, and made good when the
+// file is free.
+func TestAKnockDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	agent := r.hire()
+	id := first(agent)
+	r.recorded(r.knock(agent))
+	r.leave(agent)
+	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
+	r.begin(agent)
+	r.come(moment)
+	r.spoken("nrem/forward", 5)
+	other, err := sql.Open("sqlite", r.company.Play.Store)
+	require.NoError(t, err)
+	defer other.Close()
+	writes, err := other.Conn(r.ctx)
+	require.NoError(t, err)
+	defer writes.Close()
+	_, err = writes.ExecContext(r.ctx, "BEGIN IMMEDIATE")
+	require.NoError(t, err)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(r.ctx, answered)
+		woken, err := r.company.Starter.Wake(ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+		require.NoError(t, err)
+		require.NoError(t, ctx.Err(), "the caller was not answered within %s", answered)
+		require.NotEmpty(t, woken.Degraded)
+		cancel()
+	}
+	_, err = writes.ExecContext(r.ctx, "ROLLBACK")
+	require.NoError(t, err)
+	awoken, err := r.company.Starter.Recorded(r.ctx, agent.ID, 2)
+	require.NoError(t, err)
+	require.Equal(t, workflows.Awake, awoken.State)
+	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+	r.until(func() bool {
+		return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.life(agent).State == workflows.Sleeping
+	}, "%s never sleeps again", agent.Handle)
+	r.resume(agent)
+	r.ends(id, dream.Completed)
+	r.sound(1)
+}
