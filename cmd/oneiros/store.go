@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/fabric"
@@ -66,7 +67,21 @@ func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Opt
 	}
 	s, err := redisstore.Open(ctx, u.String(), options...)
 	if err != nil {
-		return kept{}, err
+		return kept{}, inKnobs(err)
 	}
 	return kept{store: s, ledger: s.Ledger(), name: name}, nil
+}
+
+// knobbed is an error in words of the configuration.
+type knobbed struct {
+	error
+	said string
+}
+
+func (k knobbed) Error() string { return k.said }
+func (k knobbed) Unwrap() error { return k.error }
+
+// inKnobs names the knob that trusts a server where the library names its option.
+func inKnobs(err error) error {
+	return knobbed{err, strings.ReplaceAll(err.Error(), "(TrustServer)", "(store.trust_server: true)")}
 }

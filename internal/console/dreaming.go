@@ -30,7 +30,8 @@ until the dream is over and stops it again; a dream that was left half-way goes 
 is begun. --demo needs nothing at all: a sample life, the built-in
 model, a server and a worker of its own.
 
-Exit codes: 0 completed, 4 refused by a cap, for want of consent or by whoever holds the agent awake, 6 the dream ended otherwise.`,
+Exit codes: 0 completed, 4 refused by a cap, for want of consent, by whoever holds the agent awake or since it dreams already,
+6 the dream ended otherwise.`,
 	}
 	app.whose(cmd)
 	fs := cmd.Flags()

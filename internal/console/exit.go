@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -21,8 +22,8 @@ const (
 	Failure     = 1 // something went wrong
 	Usage       = 2 // the command line or the configuration is wrong
 	NotFound    = 3 // no such agent, item or dream
-	Refused     = 4 // a cap, a missing consent or somebody who holds the agent awake forbids it
-	Unreachable = 5 // Temporal or a provider does not answer, or whoever wakes cannot reach the store
+	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake or a dream under way forbids it
+	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 )
 
@@ -34,8 +35,8 @@ func exitCodes() *cobra.Command {
   1  something went wrong
   2  the command line or the configuration is wrong
   3  there is no such agent, memory or dream
-  4  a cap, a missing consent or somebody who holds the agent awake forbids it
-  5  Temporal or a provider does not answer; for wake, sleep and alarm the store
+  4  a cap, a missing consent, somebody who holds the agent awake or a dream under way forbids it
+  5  Temporal, a provider or the store does not answer
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
 
 With --json an error is one JSON object on standard error: {"code": 3, "error": "..."}.`}
@@ -75,12 +76,14 @@ func Code(err error) int {
 		return own.Code
 	case errors.Is(err, memory.ErrNotFound):
 		return NotFound
-	case errors.Is(err, ErrAwake):
+	case errors.Is(err, ErrAwake), errors.Is(err, ErrDreaming):
 		return Refused
-	case errors.Is(err, ErrNobody):
+	case errors.Is(err, ErrNobody), errors.Is(err, memory.ErrAway):
 		return Unreachable
 	case errors.Is(err, context.Canceled):
 		return Failure
+	case errors.Is(err, context.DeadlineExceeded): // every deadline is that of somebody who was asked
+		return Unreachable
 	}
 	if _, over := purse.AsOverCap(err); over {
 		return Refused
@@ -94,10 +97,17 @@ func Code(err error) int {
 		}
 		return Failure
 	}
-	if errors.As(err, &network) {
+	if errors.As(err, &network) || temporalAway(err) {
 		return Unreachable
 	}
 	return Failure
+}
+
+// temporalAway says whether a call to Temporal found nobody who answers.
+func temporalAway(err error) bool {
+	var gone *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	return errors.As(err, &gone) || errors.As(err, &late)
 }
 
 // complain tells an error on standard error: one clear sentence, or one JSON object.

@@ -3,10 +3,13 @@ package console_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -34,6 +37,18 @@ func TestEveryFaultHasItsExitCode(t *testing.T) {
 	} {
 		require.Equal(t, code, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 	}
+}
+
+func TestWhoeverDoesNotAnswerIsUnreachable(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{
+		memory.ErrAway, context.DeadlineExceeded, console.ErrNobody, serviceerror.NewUnavailable("gone"), serviceerror.NewDeadlineExceeded("late"),
+		&net.OpError{Op: "dial", Err: errors.New("connection refused")},
+	} {
+		require.Equal(t, console.Unreachable, console.Code(fmt.Errorf("agent echo: %w", err)), err.Error())
+	}
+	require.Equal(t, console.Refused, console.Code(console.ErrDreaming))
+	require.Equal(t, console.Failure, console.Code(context.Canceled))
 }
 
 type full struct{}

@@ -52,8 +52,8 @@ func (app *App) dreamsResume() *cobra.Command {
 finished, with what is left of its money. DREAM is an id, a number of the agent's, or last; when none is
 named, it is the agent's interrupted one. It is refused while somebody holds the agent awake.
 
-Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the agent awake, 5 Temporal does
-not answer; with --watch those of oneiros watch.`,
+Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the agent awake or it dreams
+already, 5 Temporal or the store does not answer; with --watch those of oneiros watch.`,
 	}
 	app.whose(cmd)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow it to its report")

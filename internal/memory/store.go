@@ -22,6 +22,7 @@ var (
 	ErrStale    = errors.New("stale")                   // the item has changed since it was read; read it again
 	ErrWoken    = errors.New("woken")                   // the agent's epoch has risen since the writer's sitting began
 	ErrAwake    = errors.New("awake")                   // somebody holds the agent awake: no dream may begin
+	ErrAway     = errors.New("away")                    // the store could not be reached, or did not answer in time
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the

@@ -38,7 +38,7 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 		default:
 		}
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return awayWith(context.Cause(ctx))
 		}
 		err := try(ctx, lost)
 		switch fate(err) {
@@ -46,7 +46,7 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 			return err
 		case unknown:
 			if r == once {
-				return fmt.Errorf("the answer of the server was lost, and what became of this is unknown: %w", err)
+				return awayWith(fmt.Errorf("the answer of the server was lost, and what became of this is unknown: %w", err))
 			}
 			lost = true
 		case never:
@@ -55,7 +55,7 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 		select {
 		case <-ctx.Done():
 			wait.Stop()
-			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			return awayWith(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 		case <-s.closed:
 			wait.Stop()
 			return ErrClosed

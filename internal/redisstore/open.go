@@ -95,7 +95,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		late: fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
 	}
 	if err := s.inspect(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open redis store %s: %w", s.name, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open redis store %s: %w", s.name, perhapsTLS(err, options)), s.Close())
 	}
 	return s, nil
 }

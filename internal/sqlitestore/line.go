@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // statementsKept bounds the prepared statements of one connection. Queries have a few dozen shapes.
@@ -134,10 +136,16 @@ func (s *Store) write(ctx context.Context, do func(deal) error) error {
 // explain says what a busy file means.
 func (s *Store) explain(err error) error {
 	if busy(err) {
-		return fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)
+		return away{fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err)}
 	}
 	return err
 }
+
+// away is a file that could not be had in time, in its own words; it is memory.ErrAway.
+type away struct{ error }
+
+func (away) Is(target error) bool { return target == memory.ErrAway }
+func (a away) Unwrap() error      { return a.error }
 
 // read runs do over one snapshot of the file.
 func (s *Store) read(ctx context.Context, do func(deal) error) error {

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+func TestAServerThatIsNotTrustedIsRefusedInWordsOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	var c config.Config
+	c.Store.URL = redis.Start(t, redis.NoAppendOnly()).URL
+	_, err := keep(t.Context(), c, "")
+	require.ErrorIs(t, err, redisstore.ErrUnsafe)
+	require.ErrorContains(t, err, "store.trust_server: true")
+	require.NotContains(t, err.Error(), "TrustServer")
+}

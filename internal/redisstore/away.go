@@ -1,0 +1,40 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// away is a failure to reach the server, in its own words; it is memory.ErrAway.
+type away struct{ error }
+
+func (away) Is(target error) bool { return target == memory.ErrAway }
+func (a away) Unwrap() error      { return a.error }
+
+// awayWith marks what kept the server from answering. Whoever asked and went away has not found it missing.
+func awayWith(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return away{err}
+}
+
+// perhapsTLS names what most often keeps a server from answering at all: one side speaks TLS, the other does not.
+func perhapsTLS(err error, options *redis.Options) error {
+	switch {
+	case err == nil, !errors.Is(err, memory.ErrAway):
+		return err
+	case options.TLSConfig != nil:
+		return fmt.Errorf("%w; rediss:// asks for TLS: does the server speak it at that port? Without it the address begins with redis://", err)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w; it hangs up: does it want TLS? Then the address begins with rediss://", err)
+	}
+	return err
+}

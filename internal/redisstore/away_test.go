@@ -1,0 +1,45 @@
+package redisstore_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+func TestAServerThatDoesNotAnswerIsAwayHoweverItFails(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it says nothing to anybody
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, silent.Close()) })
+	closed, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	for _, address := range []string{silent.Addr().String(), closed.Addr().String()} {
+		_, err := redisstore.Open(t.Context(), "redis://"+address, redisstore.Timeout(50*time.Millisecond))
+		require.ErrorIs(t, err, memory.ErrAway)
+		hurried, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err = redisstore.Open(hurried, "redis://"+address)
+		cancel()
+		require.ErrorIs(t, err, memory.ErrAway)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = redisstore.Open(gone, "redis://"+silent.Addr().String())
+	require.NotErrorIs(t, err, memory.ErrAway, "nobody waits for the answer")
+}
+
+func TestAPlainServerAtAnAddressWithTLSIsNamed(t *testing.T) {
+	t.Parallel()
+	address := strings.Replace(redis.Shared(t).URL, "redis://", "rediss://", 1)
+	_, err := redisstore.Open(t.Context(), address, redisstore.Timeout(100*time.Millisecond))
+	require.ErrorIs(t, err, memory.ErrAway)
+	require.ErrorContains(t, err, "rediss:// asks for TLS: does the server speak it at that port?")
+}
