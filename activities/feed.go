@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Feed struct {
 	Ports
 	Fetch  Fetcher
 	Alarms Alarms
+	Pause  time.Duration // before a feed that did not answer is asked once more; 0: a second
 }
 
 // PullRequest asks what a feed says now. Its URL stays in the store, as it may hold a secret.
@@ -39,33 +41,66 @@ type PullRequest struct {
 	Rules []dream.Rule `json:"rules"`
 }
 
-// PullResult is what a feed said of the metrics that rules look at.
+// PullResult is what a feed said of the metrics that rules look at. What is the feed's own fault is a result and no error, so
+// that a feed which is broken for a week does not fill the log with it.
 type PullResult struct {
 	Readings []dream.Reading `json:"readings,omitempty"`
+	Rest     []dream.Reading `json:"rest,omitempty"`  // that no rule looks at, the first of them
+	More     int             `json:"more,omitempty"`  // of those, how many are left out
+	Fault    string          `json:"fault,omitempty"` // why it could not be read
+	Gone     bool            `json:"gone,omitempty"`  // the store has it no more, or it has no URL any more
 }
 
-// Pull asks a feed. A feed that is gone from the store, or has no URL any more, is Missing.
+// Bounds of a pull.
+const (
+	mostRest = 8           // what no rule looks at is carried so far: enough to name a typo
+	seldom   = time.Minute // a feed that is asked at least this rarely is asked once more before it has failed
+)
+
+// Pull asks a feed. Its error is the deployment's own: its store does not answer.
 func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	if f.Feeds == nil || f.Fetch == nil {
 		return PullResult{}, errors.New("this worker asks no feeds; start one that does")
 	}
 	feed, err := f.Feeds.Feed(ctx, r.Feed)
-	if err != nil {
+	switch {
+	case errors.Is(err, memory.ErrNotFound), err == nil && feed.URL == "":
+		return PullResult{Gone: true}, nil
+	case err != nil:
 		return PullResult{}, tell(fmt.Errorf("read feed %s: %w", r.Feed, err))
 	}
-	if feed.URL == "" {
-		return PullResult{}, tell(fmt.Errorf("ask feed %s: its url: %w", r.Feed, memory.ErrNotFound))
+	said, err := f.ask(ctx, feed)
+	switch {
+	case ctx.Err() != nil:
+		return PullResult{}, fmt.Errorf("ask feed %s: %w", r.Feed, ctx.Err())
+	case err != nil:
+		return PullResult{Fault: err.Error()}, nil
 	}
+	said = alarm.Named(said, r.Rules)
+	result := PullResult{Readings: alarm.Watched(said, r.Rules), Rest: alarm.Unwatched(said, r.Rules)}
+	if len(result.Readings) > alarm.MostReadings {
+		return PullResult{Fault: fmt.Sprintf("it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
+			len(result.Readings), alarm.MostReadings)}, nil
+	}
+	if result.More = len(result.Rest) - mostRest; result.More > 0 {
+		result.Rest = result.Rest[:mostRest]
+	}
+	result.More = max(0, result.More)
+	return result, nil
+}
+
+// ask asks a feed, and once more when the next time to ask is far.
+func (f *Feed) ask(ctx context.Context, feed dream.Feed) ([]dream.Reading, error) {
 	said, err := f.Fetch.Fetch(ctx, feed)
-	if err != nil {
-		return PullResult{}, fmt.Errorf("ask feed %s: %w", r.Feed, err)
+	if err == nil || feed.Every < seldom {
+		return said, err
 	}
-	kept := alarm.Watched(said, r.Rules)
-	if len(kept) > alarm.MostReadings {
-		return PullResult{}, fmt.Errorf("ask feed %s: it says %d things that its rules look at; %d at most: let the path end nearer, or name metrics in the rules",
-			r.Feed, len(kept), alarm.MostReadings)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(cmp.Or(f.Pause, time.Second)):
 	}
-	return PullResult{Readings: kept}, nil
+	return f.Fetch.Fetch(ctx, feed)
 }
 
 // SoundRequest tells that a rule has fired.

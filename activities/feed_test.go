@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
@@ -51,7 +50,7 @@ func number(metric string, n float64) dream.Reading {
 func probe(h *house, m *market) *activities.Feed {
 	ports := h.bed.Ports
 	ports.Feeds = h.store
-	return &activities.Feed{Ports: ports, Fetch: m, Alarms: m}
+	return &activities.Feed{Ports: ports, Fetch: m, Alarms: m, Pause: time.Nanosecond}
 }
 
 func raised(t *testing.T, h *house, agent string) []event.Event {
@@ -71,30 +70,57 @@ func TestAPullReadsTheURLFromTheStoreAndTellsOnlyWhatRulesLookAt(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []dream.Reading{number("eth", 100)}, got.Readings)
 	require.Equal(t, []dream.Feed{feed}, m.asked)
+	require.Equal(t, []dream.Reading{number("gas", 3)}, got.Rest, "so that a typo can be told")
 
 	for i := range alarm.MostReadings + 1 {
 		m.says = append(m.says, number(fmt.Sprint(i), 1))
 	}
 	rules[0].Metric = ""
-	_, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
-	require.ErrorContains(t, err, "it says 67 things that its rules look at; 64 at most")
-
-	m.fails = errors.New("host answered 503")
-	_, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain"})
-	require.ErrorContains(t, err, "ask feed chain: host answered 503")
-	var app *temporal.ApplicationError
-	require.False(t, errors.As(err, &app) && app.NonRetryable(), "another attempt could do better")
+	got, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	require.NoError(t, err)
+	require.Contains(t, got.Fault, "it says 67 things that its rules look at; 64 at most")
+	rules[0].Metric = "eth"
+	got, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	require.NoError(t, err)
+	require.Len(t, got.Rest, 8)
+	require.Equal(t, 66-8, got.More)
 }
 
-func TestAFeedThatIsGoneIsMissingForGood(t *testing.T) {
+func TestAFeedThatFailsIsAResultAndIsAskedOnceMoreWhenTheNextTimeIsFar(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{fails: errors.New("host answered 503")}
+	for every, asked := range map[time.Duration]int{time.Minute: 2, time.Second: 1} {
+		m.asked = nil
+		require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: every}))
+		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain"})
+		require.NoError(t, err, "the SDK logs every error of a deed, and the feed's faults are not ours")
+		require.Equal(t, activities.PullResult{Fault: "host answered 503"}, got)
+		require.Len(t, m.asked, asked)
+	}
+	ended, cancel := context.WithCancel(h.ctx)
+	cancel()
+	_, err := probe(h, m).Pull(ended, activities.PullRequest{Feed: "chain"})
+	require.Error(t, err, "a worker that stops has not found the feed failing")
+}
+
+func TestABareValueHasTheNameThatAllRulesHave(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{says: []dream.Reading{number("", 49)}}
+	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: time.Minute}))
+	rules := []dream.Rule{{Name: "low", Metric: "price", Kind: dream.Below, Number: 50}}
+	got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	require.NoError(t, err)
+	require.Equal(t, []dream.Reading{number("price", 49)}, got.Readings)
+}
+
+func TestAFeedThatIsGoneIsSaidToBeGone(t *testing.T) {
 	t.Parallel()
 	h, m := build(t), &market{}
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "pushed"}))
 	for _, name := range []string{"gone", "pushed"} {
-		_, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: name})
-		var app *temporal.ApplicationError
-		require.ErrorAs(t, err, &app)
-		require.Equal(t, activities.FailMissing, app.Type())
+		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: name})
+		require.NoError(t, err)
+		require.Equal(t, activities.PullResult{Gone: true}, got)
 	}
 	require.Empty(t, m.asked)
 }

@@ -45,23 +45,34 @@ func (s *Starter) DropFeed(ctx context.Context, name string) error {
 }
 
 // Push gives readings to a feed's probe; a feed without a probe gets one. Readings without a time are of now.
-// memory.ErrNotFound when there is no such feed; what is wrong with a reading is told before any is given.
+// memory.ErrNotFound when there is no such feed; what is wrong with a reading is told before any is given, and is an
+// alarm.Untimely where its time is.
 func (s *Starter) Push(ctx context.Context, name string, readings []dream.Reading) error {
+	_, err := s.Give(ctx, name, readings)
+	return err
+}
+
+// Give is Push, and says which of the readings no rule takes: empty, or what alarm.Unheard tells of them.
+func (s *Starter) Give(ctx context.Context, name string, readings []dream.Reading) (unheard string, err error) {
 	f, err := s.Feeds.Feed(ctx, name)
 	if err != nil {
-		return fmt.Errorf("push to feed %s: %w", name, err)
+		return "", fmt.Errorf("push to feed %s: %w", name, err)
 	}
+	if err := s.admit(f, readings); err != nil {
+		return "", fmt.Errorf("push to feed %s: %w", name, err)
+	}
+	return alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings)), s.tell(ctx, f, workflows.SignalReading, readings)
+}
+
+func (s *Starter) admit(f dream.Feed, readings []dream.Reading) error {
 	if len(readings) == 0 || len(readings) > alarm.MostReadings {
-		return fmt.Errorf("push to feed %s: there are %d readings; 1 to %d at once", name, len(readings), alarm.MostReadings)
+		return fmt.Errorf("there are %d readings; 1 to %d at once", len(readings), alarm.MostReadings)
 	}
 	var faults []error
 	for _, r := range readings {
-		faults = append(faults, alarm.Sane(r))
+		faults = append(faults, alarm.Sane(r), alarm.Timely(r, alarm.Oldest(f.Rules), s.Now()))
 	}
-	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("push to feed %s: %w", name, err)
-	}
-	return s.tell(ctx, f, workflows.SignalReading, readings)
+	return errors.Join(faults...)
 }
 
 // FeedState asks a feed's probe where it stands.

@@ -26,6 +26,14 @@ func TestAWrongFeedIsNotKeptAndAWrongReadingNotPushed(t *testing.T) {
 	require.ErrorContains(t, s.Push(ctx, "chain", nil), "there are 0 readings; 1 to 64 at once")
 	require.ErrorContains(t, s.Push(ctx, "chain", make([]dream.Reading, alarm.MostReadings+1)), "there are 65 readings")
 	require.ErrorContains(t, s.Push(ctx, "chain", []dream.Reading{{Metric: "eth"}}), `the reading of "eth" has neither a number nor a state`)
+	for at, want := range map[time.Time]string{
+		s.Now().Add(-25 * time.Hour):  "which is too long ago: at may be up to 24h0m0s before now",
+		s.Now().Add(61 * time.Second): "which has not come yet: at may be up to 1m0s after now",
+	} {
+		err := s.Push(ctx, "chain", []dream.Reading{{At: at, Metric: "eth", State: "open"}})
+		require.ErrorContains(t, err, want)
+		require.ErrorAs(t, err, new(alarm.Untimely))
+	}
 }
 
 func TestAProbeIsToldNothingOfTheURL(t *testing.T) {

@@ -58,19 +58,22 @@ func (s FeedSettings) validate() error {
 
 // FeedState is where a probe stands; all of it crosses continue-as-new.
 type FeedState struct {
-	Settings FeedSettings `json:"settings"`
-	Watch    alarm.Watch  `json:"watch"`
-	Asked    time.Time    `json:"asked,omitzero"` // when it was last asked
-	Heard    time.Time    `json:"heard,omitzero"` // when it last said something
-	Readings int          `json:"readings"`       // heard since Watch.Since
-	Refused  int          `json:"refused"`        // that said nothing, or too much
-	Failures int          `json:"failures"`       // of asking and of sounding
-	InARow   int          `json:"in_a_row"`       // failures of asking since it last answered
-	Failure  string       `json:"failure,omitempty"`
-	Failed   time.Time    `json:"failed,omitzero"`
-	Alarms   int          `json:"alarms"`
-	Last     *Sounding    `json:"last,omitempty"`     // the newest alarm
-	Sounding []Sounding   `json:"sounding,omitempty"` // alarms that have not reached everybody yet
+	Settings FeedSettings  `json:"settings"`
+	Watch    alarm.Watch   `json:"watch"`
+	Asked    time.Time     `json:"asked,omitzero"` // when it was last asked
+	Heard    time.Time     `json:"heard,omitzero"` // when it last said something
+	Readings int           `json:"readings"`       // that a rule takes, heard since Watch.Since
+	Refused  int           `json:"refused"`        // that said nothing or too much, or are of another time
+	Refusal  string        `json:"refusal,omitempty"`
+	Turned   time.Time     `json:"turned,omitzero"`  // when the last one was refused
+	Untaken  alarm.Untaken `json:"untaken,omitzero"` // that no rule takes
+	Failures int           `json:"failures"`         // of asking and of sounding
+	InARow   int           `json:"in_a_row"`         // failures of asking since it last answered
+	Failure  string        `json:"failure,omitempty"`
+	Failed   time.Time     `json:"failed,omitzero"`
+	Alarms   int           `json:"alarms"`
+	Last     *Sounding     `json:"last,omitempty"`     // the newest alarm
+	Sounding []Sounding    `json:"sounding,omitempty"` // alarms that have not reached everybody yet
 }
 
 // Sounding is an alarm on its way to the agents that follow the feed.
@@ -114,6 +117,9 @@ func (p *probe) show(ctx workflow.Context) {
 		alarms += fmt.Sprintf(", the last at %s: %s (%d agents)", s.Last.At.UTC().Format(time.RFC3339), s.Last.What, s.Last.Agents)
 	}
 	said = append(said, alarms)
+	if s.Untaken.Readings > 0 {
+		said = append(said, fmt.Sprintf("%d readings that no rule takes", s.Untaken.Readings))
+	}
 	if s.Failures > 0 {
 		said = append(said, fmt.Sprintf("%d failures, the last at %s: %s", s.Failures, s.Failed.UTC().Format(time.RFC3339), s.Failure))
 	}
@@ -136,10 +142,11 @@ func cut(s string, most int) string {
 // patience is how long an alarm is sounded that does not reach everybody. Whoever cannot be woken by then is told by the next.
 const patience = 10 * time.Minute
 
-// asking is the shape of a deed that asks a feed: soon over, and tried once more, because the next time to ask is near.
+// asking is the shape of a deed that asks a feed, at most twice: soon over, and tried once more when our own store failed,
+// because the next time to ask is near.
 func asking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 15 * time.Second, ScheduleToCloseTimeout: time.Minute, Summary: summary,
+		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: time.Minute, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 2, NonRetryableErrorTypes: finally},
 	})
 }

@@ -138,15 +138,25 @@ func (p *probe) heardBack(ctx workflow.Context) {
 	var said activities.PullResult
 	err := p.pull.Get(ctx, &said)
 	p.pull = nil
-	if err != nil {
-		p.state.InARow++
-		p.failed(ctx, err)
-		var app *temporal.ApplicationError
-		p.stopping = p.stopping || errors.As(err, &app) && app.Type() == activities.FailMissing
-		return
+	if said.Fault != "" {
+		err = errors.New(said.Fault)
 	}
-	p.state.InARow = 0
-	p.hear(ctx, said.Readings)
+	switch {
+	case err != nil:
+		if p.state.InARow++; p.state.InARow == 1 {
+			workflow.GetLogger(ctx).Warn("a feed cannot be read", "feed", p.name, "reason", cut(plain(err), longestFailure))
+		}
+		p.failed(ctx, err)
+	case said.Gone:
+		p.stopping = true
+	default:
+		if p.state.InARow > 0 {
+			workflow.GetLogger(ctx).Warn("a feed can be read again", "feed", p.name, "after", p.state.InARow)
+		}
+		p.state.InARow = 0
+		p.hear(ctx, append(said.Readings, said.Rest...), 0)
+		p.state.Untaken.Readings += said.More
+	}
 }
 
 func (p *probe) failed(ctx workflow.Context, err error) {
@@ -191,7 +201,7 @@ func (p *probe) drain(ctx workflow.Context) {
 			fresh = append(fresh, readings...)
 		}
 	}
-	p.hear(ctx, fresh)
+	p.hear(ctx, fresh, alarm.Oldest(p.state.Settings.Rules))
 }
 
 func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
@@ -200,22 +210,15 @@ func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 		return
 	}
 	p.state.Watch = p.state.Watch.Carry(p.state.Settings.Rules, settings.Rules)
-	p.state.Settings = settings
+	p.state.Settings, p.state.Untaken = settings, p.state.Untaken.Under(settings.Rules)
 }
 
-// hear judges readings, and the time that has passed, and queues the alarms of it: one a rule.
-func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading) {
+// hear judges readings that are not older than oldest (0: of any age), and the time that has passed, and queues the alarms of
+// it: one a rule.
+func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading, oldest time.Duration) {
 	now := workflow.Now(ctx)
-	for _, r := range fresh {
-		if alarm.Sane(r) != nil {
-			p.state.Refused++
-			continue
-		}
-		p.state.Readings++
-		p.state.Heard = now
-	}
 	var fired []alarm.Fired
-	p.state.Watch, fired = p.state.Watch.Hear(p.state.Settings.Rules, fresh, now)
+	p.state.Watch, fired = p.state.Watch.Hear(p.state.Settings.Rules, p.admitted(fresh, oldest, now), now)
 	for _, f := range fired {
 		s := Sounding{Rule: f.Rule, Kind: f.Kind, What: f.String(), At: now}
 		if slices.ContainsFunc(p.state.Sounding, func(o Sounding) bool { return o.id() == s.id() }) {
@@ -225,6 +228,25 @@ func (p *probe) hear(ctx workflow.Context, fresh []dream.Reading) {
 		p.state.Sounding = append(p.state.Sounding, s)
 		p.state.Last = &s
 	}
+}
+
+// admitted are the readings that can be judged; all are counted.
+func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.Time) []dream.Reading {
+	var admitted []dream.Reading
+	for _, r := range alarm.Named(fresh, p.state.Settings.Rules) {
+		if err := errors.Join(alarm.Sane(r), alarm.Timely(r, oldest, now)); err != nil {
+			p.state.Refused++
+			p.state.Refusal, p.state.Turned = cut(err.Error(), longestFailure), now
+			continue
+		}
+		admitted, p.state.Heard = append(admitted, r), now
+		if alarm.Takes(p.state.Settings.Rules, r) {
+			p.state.Readings++
+		} else {
+			p.state.Untaken = p.state.Untaken.Add(r)
+		}
+	}
+	return admitted
 }
 
 // gone asks the store whether the feed is no more, and takes its rules if it is: the word that it is gone, and the word

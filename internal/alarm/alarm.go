@@ -15,9 +15,11 @@ import (
 // Watch is what is remembered of one feed between its readings: little, and all of it can be written as JSON. Since is when
 // the watch began, for a feed that has not said anything yet. Up holds the rules that are true now.
 type Watch struct {
-	Since    time.Time       `json:"since"`
-	Readings []dream.Reading `json:"readings,omitempty"` // by time, oldest first; bounded by Keep
-	Up       []string        `json:"up,omitempty"`       // by Key, sorted
+	Since    time.Time            `json:"since"`
+	Readings []dream.Reading      `json:"readings,omitempty"` // by time, oldest first; bounded by Keep
+	Up       []string             `json:"up,omitempty"`       // by Key, sorted
+	Rose     map[string]time.Time `json:"rose,omitempty"`     // by Key: since when those are up
+	Took     map[string]time.Time `json:"took,omitempty"`     // by the rule's name: of the newest reading that it could judge; none: it never heard any
 }
 
 // Fired is a rule that has become true.
@@ -54,9 +56,10 @@ func (f Fired) String() string {
 // Hear takes in what a feed has said by now and answers the watch after it, with what has fired, in order. A rule that
 // stays true fires once; it fires again after it was false. Readings may come late: they count in the windows of changes,
 // but only a reading that is the newest of its metric is judged by itself, so that a fault which is over raises nothing.
-// Readings without a time, or with one that has not come yet, are of now; what Sane refuses is left out.
+// Readings without a time, or with one that has not come yet, are of now; what Sane refuses is left out. A bare value has the
+// name that Named gives it.
 func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []Fired) {
-	next := Watch{Since: w.Since, Up: w.Up}
+	next := Watch{Since: w.Since, Up: w.Up, Rose: w.Rose}
 	for _, r := range w.Readings {
 		next.Readings = append(next.Readings, dated(r, now)) // a clock that went back would otherwise blind the rules
 	}
@@ -64,13 +67,16 @@ func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (W
 	hear := func(at time.Time) {
 		var news []Fired
 		next.Up, news = Judge(rules, next, at)
+		next.Rose = rose(next.Up, next.Rose, at)
 		fired = append(fired, news...)
 	}
 	clock := w.Since
 	for _, r := range next.Readings {
 		clock = latest(clock, r.At)
 	}
-	for _, group := range inOrder(fresh, now).groups() {
+	sane := inOrder(Named(fresh, rules), now)
+	next.Took = w.took(rules, sane)
+	for _, group := range sane.groups() {
 		var newest []dream.Reading
 		for _, r := range group {
 			if slices.ContainsFunc(next.Readings, func(o dream.Reading) bool { return o.Metric == r.Metric && o.At.After(r.At) }) {
@@ -96,13 +102,53 @@ func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (W
 
 // Carry is the watch under new rules: a rule that is not what it was begins as if it had not been true.
 func (w Watch) Carry(before, after []dream.Rule) Watch {
-	next := Watch{Since: w.Since, Readings: w.Readings}
+	next := Watch{Since: w.Since}
+	same := slices.DeleteFunc(slices.Clone(after), func(r dream.Rule) bool { return !slices.Contains(before, r) })
 	for _, key := range w.Up {
-		if slices.ContainsFunc(after, func(r dream.Rule) bool { return slices.Contains(before, r) && owns(r, key) }) {
+		if slices.ContainsFunc(same, func(r dream.Rule) bool { return owns(r, key) }) {
 			next.Up = append(next.Up, key)
 		}
 	}
+	next.Readings = Named(w.Readings, after) // a bare value may have found its rule
+	next.Rose, next.Took = rose(next.Up, w.Rose, w.Since), w.took(same, nil)
+	next.Took = next.took(after, next.Readings)
 	return next
+}
+
+// rose is since when rules are up; those that were not before are since at.
+func rose(up []string, before map[string]time.Time, at time.Time) map[string]time.Time {
+	var rose map[string]time.Time
+	for _, key := range up {
+		if rose == nil {
+			rose = make(map[string]time.Time, len(up))
+		}
+		since, was := before[key]
+		if rose[key] = since; !was {
+			rose[key] = at
+		}
+	}
+	return rose
+}
+
+// took is when each rule last heard something that it can judge, with what was said now.
+func (w Watch) took(rules []dream.Rule, fresh []dream.Reading) map[string]time.Time {
+	var took map[string]time.Time
+	for _, rule := range rules {
+		at, ever := w.Took[rule.Name]
+		for _, r := range fresh {
+			if judges(rule, r) {
+				at, ever = latest(at, r.At), true
+			}
+		}
+		if !ever {
+			continue
+		}
+		if took == nil {
+			took = make(map[string]time.Time, len(rules))
+		}
+		took[rule.Name] = at
+	}
+	return took
 }
 
 // series are readings by time.

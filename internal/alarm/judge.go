@@ -17,11 +17,11 @@ func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fir
 	said := sorted(w.Readings)
 	for _, rule := range rules {
 		for _, metric := range said.of(rule) {
-			news, is := said.judge(rule, metric, w.Since, now)
+			key := Key(rule, metric)
+			news, is := said.judge(rule, metric, w, now)
 			if !is {
 				continue
 			}
-			key := Key(rule, metric)
 			if up = append(up, key); !w.isUp(key) {
 				news.Rule, news.Kind, news.Metric = rule.Name, rule.Kind, metric
 				fired = append(fired, news)
@@ -85,10 +85,10 @@ func (s spoken) of(rule dream.Rule) []string {
 	return s.metrics
 }
 
-func (s spoken) judge(rule dream.Rule, metric string, since, now time.Time) (Fired, bool) {
+func (s spoken) judge(rule dream.Rule, metric string, w Watch, now time.Time) (Fired, bool) {
 	switch rule.Kind {
 	case dream.Stale:
-		heard := latest(since, s.heard[metric])
+		heard := latest(w.Since, s.heard[metric])
 		return Fired{At: heard}, now.Sub(heard) >= rule.Window
 	case dream.StateIs:
 		newest, ok := last(s.states[metric])
@@ -100,11 +100,15 @@ func (s spoken) judge(rule dream.Rule, metric string, since, now time.Time) (Fir
 	}
 	n := *newest.Number
 	said := Fired{At: newest.At, Number: newest.Number}
+	margin := 0.0
+	if w.isUp(Key(rule, metric)) {
+		margin = rule.Margin
+	}
 	switch rule.Kind {
 	case dream.Above:
-		return said, n > rule.Number
+		return said, n > rule.Number-margin
 	case dream.Below:
-		return said, n < rule.Number
+		return said, n < rule.Number+margin
 	}
 	for _, r := range held(s.numbers[metric], rule.Window, now) { // the farthest move is the one that is told
 		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number && (said.From == nil || by > moved(rule.Kind, *said.From, n)) {

@@ -83,6 +83,17 @@ func Watched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	return found
 }
 
+// Unwatched are the others.
+func Unwatched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
+	var found []dream.Reading
+	for _, r := range readings {
+		if !looksAt(rules, r.Metric) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
 func looksAt(rules []dream.Rule, metric string) bool {
 	return slices.ContainsFunc(rules, func(r dream.Rule) bool { return r.Metric == "" || r.Metric == metric })
 }

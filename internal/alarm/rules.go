@@ -45,7 +45,29 @@ const (
 	LongestWindow = 7 * 24 * time.Hour // what a probe carries with it
 )
 
-var word = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+var (
+	word    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	trigger = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._-]*)?$`)
+)
+
+// LongestTrigger bounds what an alarm is told by, in bytes: it is kept with every wake.
+const LongestTrigger = 100
+
+// ValidateTrigger says what is wrong with what an alarm is told by: a name, or feed/rule.
+func ValidateTrigger(s string) error {
+	if len(s) > LongestTrigger || !trigger.MatchString(s) {
+		return fmt.Errorf("%q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes, such as harbour/drill", brief(s), LongestTrigger)
+	}
+	return nil
+}
+
+// ValidateName says what is wrong with the name of a feed.
+func ValidateName(s string) error {
+	if !word.MatchString(s) {
+		return fmt.Errorf("feed name %q must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter, such as harbour", brief(s))
+	}
+	return nil
+}
 
 // Validate says everything that is wrong with a rule.
 func Validate(r dream.Rule) error {
@@ -81,6 +103,11 @@ func Validate(r dream.Rule) error {
 	default:
 		fault("kind %q is unknown; kinds are %v", brief(string(r.Kind)), Kinds)
 	}
+	if r.Margin != 0 && r.Kind != dream.Above && r.Kind != dream.Below {
+		fault("margin is %v; only above and below have one", r.Margin)
+	} else if math.IsNaN(r.Margin) || math.IsInf(r.Margin, 0) || r.Margin < 0 {
+		fault("margin is %v; it must be 0 or more, and finite", r.Margin)
+	}
 	if (changes(r.Kind) || r.Kind == dream.Stale) && (r.Window < Soonest || r.Window > LongestWindow) {
 		fault("window is %s; a %s needs one between %s and %s", r.Window, r.Kind, Soonest, LongestWindow)
 	}
@@ -98,8 +125,8 @@ func asShare(kind dream.RuleKind) string {
 func ValidateFeed(f dream.Feed) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if !word.MatchString(f.Name) {
-		fault("feed name %q must be 1 to 32 of a-z, 0-9, - and _, and begin with a letter", brief(f.Name))
+	if err := ValidateName(f.Name); err != nil {
+		faults = append(faults, err)
 	}
 	if f.URL != "" {
 		if scheme, rest, ok := strings.Cut(f.URL, "://"); !ok || rest == "" || scheme != "https" && scheme != "http" {

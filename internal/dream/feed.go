@@ -17,6 +17,7 @@ type Rule struct {
 	Metric string        `json:"metric,omitempty"` // of the readings; empty: each by itself, which is the feed's only one for most
 	Kind   RuleKind      `json:"kind"`
 	Number float64       `json:"number,omitempty"` // the change or threshold; relative changes as a share: .05 is 5 %
+	Margin float64       `json:"margin,omitempty"` // of above and below: how far back over the threshold the number must come before the rule fires again
 	Window time.Duration `json:"window,omitempty"` // of a change, and the longest silence of staleness
 	State  string        `json:"state,omitempty"`  // of a state rule
 }

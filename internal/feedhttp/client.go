@@ -20,7 +20,7 @@ import (
 // Limits of one exchange.
 const (
 	Document = 1 << 20         // bytes of an answer, unpacked
-	Patience = 8 * time.Second // for one answer, its redirects included; below the deed's own 15 s, so that the reason is ours
+	Patience = 8 * time.Second // for one answer, its redirects included; twice within the deed's own 20 s, so that the reason is ours
 	follows  = 3               // redirects, to the same host only
 )
 

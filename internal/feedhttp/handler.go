@@ -14,13 +14,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/alarm"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Pusher gives readings to a feed. memory.ErrNotFound when there is no such feed.
+// Pusher gives readings to a feed and tells which of them no rule takes, empty when there are none. memory.ErrNotFound when
+// there is no such feed, alarm.Untimely when the time of a reading cannot be right.
 type Pusher interface {
-	Push(ctx context.Context, feed string, readings []dream.Reading) error
+	Give(ctx context.Context, feed string, readings []dream.Reading) (unheard string, err error)
 }
 
 // Alarmer wakes an agent by hand. memory.ErrNotFound when there is no such agent.
@@ -44,10 +46,7 @@ const (
 	byHand   = "push/alarm"     // the trigger of an alarm that names none
 )
 
-var (
-	name    = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	trigger = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,63}$`)
-)
+var name = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 type handler struct {
 	Options
@@ -60,7 +59,8 @@ type handler struct {
 //	POST /v1/agents/{handle}/alarm   nothing, or {"trigger":"desk/price"}; 202
 //	GET  /healthz                    200, without a token
 //
-// Whatever is wrong is answered as {"error":"..."}.
+// Readings that no rule takes are taken in all the same, and the answer has a "warning". Whatever is wrong is answered as
+// {"error":"..."}: 422 when the time of a reading cannot be right, 403 when a browser asks for another site's page.
 func NewHandler(o Options) (http.Handler, error) {
 	if len(o.Token) < shortest {
 		return nil, fmt.Errorf("the token of the feeds' door is %d bytes long; %d at least", len(o.Token), shortest)
@@ -95,9 +95,15 @@ func only(method string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// bearing lets through whoever bears the token. The comparison takes as long whatever is borne.
+// bearing lets through whoever bears the token, unless it is a browser that asks for a page of another site: nobody who has
+// the token needs that, and a page that got hold of it shall not use it. The comparison takes as long whatever is borne.
 func (h *handler) bearing(next http.HandlerFunc) http.HandlerFunc {
+	sites := http.NewCrossOriginProtection()
 	return func(w http.ResponseWriter, r *http.Request) {
+		if sites.Check(r) != nil {
+			fail(w, http.StatusForbidden, "a browser asks this for a page of another site, which is refused; push from a program, or from a page of this host")
+			return
+		}
 		scheme, borne, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		sum := sha256.Sum256([]byte(strings.TrimSpace(borne)))
 		if subtle.ConstantTimeCompare(sum[:], h.token[:]) != 1 || !strings.EqualFold(scheme, "bearer") {
@@ -122,11 +128,21 @@ func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if err := h.Push.Push(r.Context(), feed, readings); err != nil {
+	unheard, err := h.Push.Give(r.Context(), feed, readings)
+	var untimely alarm.Untimely
+	switch {
+	case errors.As(err, &untimely):
+		fail(w, http.StatusUnprocessableEntity, untimely.Error())
+		return
+	case err != nil:
 		h.failed(w, err, "feed "+feed)
 		return
 	}
-	say(w, http.StatusAccepted, map[string]any{"feed": feed, "readings": len(readings)})
+	said := map[string]any{"feed": feed, "readings": len(readings)}
+	if unheard != "" {
+		said["warning"] = unheard
+	}
+	say(w, http.StatusAccepted, said)
 }
 
 func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
@@ -144,8 +160,8 @@ func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !trigger.MatchString(asked.Trigger) {
-		fail(w, http.StatusBadRequest, "the trigger must be 1 to 64 of A-Z, a-z, 0-9 and ._/-, such as desk/price")
+	if err := alarm.ValidateTrigger(asked.Trigger); err != nil {
+		fail(w, http.StatusBadRequest, "the trigger "+err.Error())
 		return
 	}
 	if err := h.Alarm.Alarm(r.Context(), handle, asked.Trigger); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/alarm"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
@@ -23,14 +24,15 @@ const token = "a token of the feeds"
 type desk struct {
 	pushed  map[string][]dream.Reading
 	alarmed []string
+	unheard string
 	fails   error
 }
 
-func (d *desk) Push(_ context.Context, feed string, readings []dream.Reading) error {
+func (d *desk) Give(_ context.Context, feed string, readings []dream.Reading) (string, error) {
 	if d.fails == nil {
 		d.pushed[feed] = append(d.pushed[feed], readings...)
 	}
-	return d.fails
+	return d.unheard, d.fails
 }
 
 func (d *desk) Alarm(_ context.Context, handle, trigger string) error {
@@ -107,7 +109,9 @@ func TestAWrongRequestIsToldWhatWouldBeRight(t *testing.T) {
 		{"POST", "/v1/feeds/eth/readings", "", http.StatusBadRequest, "it is empty"},
 		{"POST", "/v1/feeds/eth/readings", `{"number":`, http.StatusBadRequest, "unexpected EOF"},
 		{"POST", "/v1/feeds/eth/readings", strings.Repeat(" ", Body+1), http.StatusRequestEntityTooLarge, "the body is longer than 64 KiB"},
-		{"POST", "/v1/agents/echo/alarm", `{"trigger":"no spaces"}`, http.StatusBadRequest, "the trigger must be"},
+		{"POST", "/v1/agents/echo/alarm", `{"trigger":"no spaces"}`, http.StatusBadRequest, `the trigger \"no spaces\" must be a name`},
+		{"POST", "/v1/agents/echo/alarm", `{"trigger":"a/b/c"}`, http.StatusBadRequest, "two with a / between"},
+		{"POST", "/v1/agents/echo/alarm", `{"trigger":"` + strings.Repeat("x", alarm.LongestTrigger+1) + `"}`, http.StatusBadRequest, "at most 100 bytes"},
 		{"POST", "/v1/agents/echo/alarm", `{"cause":"x"}`, http.StatusBadRequest, "it must be empty or like"},
 	} {
 		w := call(t, h, c.method, c.path, "Bearer "+token, c.body)
@@ -125,6 +129,7 @@ func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 		want   string
 	}{
 		{fmt.Errorf("push: %w", memory.ErrNotFound), http.StatusNotFound, `{"error":"there is no feed eth"}`},
+		{fmt.Errorf("push: %w", errors.Join(nil, alarm.Untimely("the reading has at 1999"))), http.StatusUnprocessableEntity, `{"error":"the reading has at 1999"}`},
 		{errors.New("open /home/secret/memory.db"), http.StatusServiceUnavailable, `{"error":"feed eth could not be told now; try again"}`},
 	} {
 		d.fails = c.fails
@@ -133,6 +138,35 @@ func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 		require.JSONEq(t, c.want, w.Body.String())
 	}
 	require.Contains(t, log.String(), "secret")
+}
+
+func TestAReadingThatNoRuleTakesIsTakenInWithAWarning(t *testing.T) {
+	t.Parallel()
+	d, h, _ := door(t)
+	d.unheard = "no rule takes lvel"
+	w := call(t, h, "POST", "/v1/feeds/eth/readings", "Bearer "+token, `{"metric":"lvel","number":9}`)
+	require.Equal(t, http.StatusAccepted, w.Code)
+	require.JSONEq(t, `{"feed":"eth","readings":1,"warning":"no rule takes lvel"}`, w.Body.String())
+}
+
+func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
+	t.Parallel()
+	for header, status := range map[[2]string]int{
+		{"Origin", "https://elsewhere.example"}: http.StatusForbidden,
+		{"Origin", "null"}:                      http.StatusForbidden,
+		{"Sec-Fetch-Site", "cross-site"}:        http.StatusForbidden,
+		{"Origin", "http://example.com"}:        http.StatusAccepted, // the host that httptest asks
+		{"Sec-Fetch-Site", "same-origin"}:       http.StatusAccepted,
+	} {
+		d, h, _ := door(t)
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/feeds/eth/readings", strings.NewReader(`{"number":1}`))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set(header[0], header[1])
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, status, w.Code, "%v", header)
+		require.Equal(t, status == http.StatusAccepted, len(d.pushed) > 0)
+	}
 }
 
 func TestADoorWithoutALockIsNotOpened(t *testing.T) {

@@ -1,0 +1,162 @@
+package alarm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Named are readings with the name that a bare value has: where all rules of a feed name one and the same metric, a value
+// without a name is of that one. A rule over the silence of the whole feed does not count: it looks at no value.
+func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
+	metric := ""
+	for _, r := range rules {
+		if r.Kind == dream.Stale && r.Metric == "" {
+			continue
+		}
+		if r.Metric == "" || metric != "" && metric != r.Metric {
+			return readings
+		}
+		metric = r.Metric
+	}
+	named := slices.Clone(readings)
+	for i, r := range named {
+		named[i].Metric = cmp.Or(r.Metric, metric)
+	}
+	return named
+}
+
+// Takes says whether a reading means anything to rules: one looks at its metric, and it is what that one judges, a number or
+// a word. Silence is no judge of values: a rule over it takes only what is of no other rule's concern, so that it hides no typo.
+func Takes(rules []dream.Rule, r dream.Reading) bool {
+	values, looks := false, false
+	for _, rule := range rules {
+		if rule.Kind == dream.Stale {
+			continue
+		}
+		if judges(rule, r) {
+			return true
+		}
+		values, looks = true, looks || rule.Metric == "" || rule.Metric == r.Metric
+	}
+	return slices.ContainsFunc(rules, func(rule dream.Rule) bool {
+		return rule.Kind == dream.Stale && (rule.Metric == "" && !values || rule.Metric != "" && rule.Metric == r.Metric && !looks)
+	})
+}
+
+// judges says whether a rule looks at a reading's metric and can judge what it says.
+func judges(rule dream.Rule, r dream.Reading) bool {
+	switch {
+	case rule.Metric != "" && rule.Metric != r.Metric:
+		return false
+	case rule.Kind == dream.Stale:
+		return true
+	case rule.Kind == dream.StateIs:
+		return r.State != ""
+	}
+	return r.Number != nil
+}
+
+// Strays are those of a feed's readings that no rule takes.
+func Strays(rules []dream.Rule, readings []dream.Reading) []dream.Reading {
+	var strays []dream.Reading
+	for _, r := range Named(readings, rules) {
+		if !Takes(rules, r) {
+			strays = append(strays, r)
+		}
+	}
+	return strays
+}
+
+// Untaken remembers what a feed said that no rule takes.
+type Untaken struct {
+	Readings int     `json:"readings"`
+	Metrics  []Stray `json:"metrics,omitempty"` // those heard last first; bounded
+}
+
+// Stray is a metric that no rule takes, or one whose values are of the wrong sort.
+type Stray struct {
+	dream.Reading     // the newest
+	Times         int `json:"times"`
+}
+
+// mostStray is how many metrics that no rule takes are named. A feed that makes new names for ever is seen from fewer.
+const mostStray = 8
+
+// Add takes in one more.
+func (u Untaken) Add(r dream.Reading) Untaken {
+	next := Untaken{Readings: u.Readings + 1, Metrics: []Stray{{Reading: r, Times: 1}}}
+	for _, s := range u.Metrics {
+		if s.Metric == r.Metric {
+			next.Metrics[0].Times += s.Times
+		} else if len(next.Metrics) < mostStray {
+			next.Metrics = append(next.Metrics, s)
+		}
+	}
+	return next
+}
+
+// Under forgets what new rules take.
+func (u Untaken) Under(rules []dream.Rule) Untaken {
+	next := Untaken{Readings: u.Readings}
+	for _, s := range u.Metrics {
+		if len(Strays(rules, []dream.Reading{s.Reading})) > 0 {
+			next.Metrics = append(next.Metrics, s)
+		} else {
+			next.Readings -= s.Times
+		}
+	}
+	return next
+}
+
+// Unheard tells that rules take none of some readings, and what they would take: "no rule takes lvel; the rules take numbers of level".
+// Empty when there are no such readings.
+func Unheard(rules []dream.Rule, strays []dream.Reading) string {
+	if len(strays) == 0 {
+		return ""
+	}
+	var names []string
+	for _, r := range strays {
+		name := "words of " + r.Metric
+		switch {
+		case r.Metric == "":
+			name = "a value without a name"
+		case r.State == "" || !looksAt(rules, r.Metric):
+			name = r.Metric
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - mostStray; more > 0 {
+		names = append(names[:mostStray], "and others")
+	}
+	said := "no rule takes " + strings.Join(names, ", ")
+	if len(rules) == 0 {
+		return said + ": the feed has no rules"
+	}
+	return said + "; the rules take " + strings.Join(wants(rules), ", ")
+}
+
+// wants are what rules take, in their order.
+func wants(rules []dream.Rule) []string {
+	var wants []string
+	for _, rule := range rules {
+		want := "numbers"
+		switch rule.Kind {
+		case dream.StateIs:
+			want = "words"
+		case dream.Stale:
+			want = "anything"
+		}
+		if rule.Metric != "" {
+			want += " of " + rule.Metric
+		}
+		if !slices.Contains(wants, want) {
+			wants = append(wants, want)
+		}
+	}
+	return wants
+}
