@@ -19,14 +19,17 @@ import (
 
 // stores opens what the commands that move a store need.
 func (d *door) stores() console.StoreDoor {
-	return console.StoreDoor{
-		Here: func(ctx context.Context) (console.Deposit, error) {
+	here := func(options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
+		return func(ctx context.Context) (console.Deposit, error) {
 			c, err := d.config()
 			if err != nil {
 				return console.Deposit{}, err
 			}
-			return deposit(ctx, c)
-		},
+			return deposit(ctx, c, options...)
+		}
+	}
+	return console.StoreDoor{
+		Here: here(), Fill: here(redisstore.Refill()),
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			c, err := d.config()
 			if err == nil {
@@ -35,7 +38,7 @@ func (d *door) stores() console.StoreDoor {
 			if err != nil {
 				return console.Deposit{}, err
 			}
-			return deposit(ctx, c)
+			return deposit(ctx, c, redisstore.Refill())
 		},
 	}
 }
@@ -59,9 +62,9 @@ func elsewhere(c config.Config, p console.StorePlace) (config.Config, error) {
 }
 
 // deposit opens a store to be handed over or filled.
-func deposit(ctx context.Context, c config.Config) (console.Deposit, error) {
+func deposit(ctx context.Context, c config.Config, options ...redisstore.Option) (console.Deposit, error) {
 	if c.Store.URL != "" {
-		return depositOnRedis(ctx, c)
+		return depositOnRedis(ctx, c, options...)
 	}
 	path := c.StorePath()
 	d := console.Deposit{
@@ -86,7 +89,7 @@ func deposit(ctx context.Context, c config.Config) (console.Deposit, error) {
 	return d, err
 }
 
-func depositOnRedis(ctx context.Context, c config.Config) (console.Deposit, error) {
+func depositOnRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (console.Deposit, error) {
 	u, err := url.Parse(c.Store.URL)
 	if err != nil {
 		return console.Deposit{}, errors.New("store.url cannot be read")
@@ -98,7 +101,7 @@ func depositOnRedis(ctx context.Context, c config.Config) (console.Deposit, erro
 	if c.Store.TrustServer {
 		d.Use = append(d.Use, "store.trust_server: true")
 	}
-	s, err := keepOnRedis(ctx, c, redisstore.Refill())
+	s, err := keepOnRedis(ctx, c, options...)
 	if err != nil {
 		return d, err
 	}

@@ -126,12 +126,12 @@ Memories in other people's formats come in by memory import.`,
 				defer func() { _ = f.Close() }()
 				in = f
 			}
-			d, err := app.Stores.Here(cmd.Context())
+			d, err := app.Stores.Fill(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer d.Store.Close()
-			if err := app.idle(cmd.Context(), force, d); err != nil {
+			if err := app.unheard(cmd.Context(), d, force); err != nil {
 				return err
 			}
 			begun := app.Now()

@@ -16,8 +16,9 @@ import (
 
 // StoreDoor is what the commands that move a store need of the door.
 type StoreDoor struct {
-	Here  func(ctx context.Context) (Deposit, error)               // the configured one
-	There func(ctx context.Context, p StorePlace) (Deposit, error) // another
+	Here  func(ctx context.Context) (Deposit, error)               // the configured one, to be read
+	Fill  func(ctx context.Context) (Deposit, error)               // the configured one, to be filled
+	There func(ctx context.Context, p StorePlace) (Deposit, error) // another, to be filled
 }
 
 // StorePlace names a store that is not the configured one.
@@ -27,7 +28,7 @@ type StorePlace struct {
 	Trust       bool   // although the server may lose data
 }
 
-// Deposit is a store, opened to be handed over or filled. An import into it that was cut off does not hinder that.
+// Deposit is a store, opened to be handed over or filled. An import that was cut off does not hinder the next one.
 type Deposit struct {
 	Store interface {
 		memory.Store
@@ -123,12 +124,19 @@ func (app *App) move(ctx context.Context, from, to Deposit, force bool) error {
 	if from.Name == to.Name {
 		return exit(Usage, "%s is the configured store itself; name another", to.Name)
 	}
-	if err := app.idle(ctx, force, from, to); err != nil {
+	work, err := app.atWork(ctx, from)
+	if err == nil {
+		err = idle(from, work, force)
+	}
+	if err == nil {
+		err = app.unheard(ctx, to, force)
+	}
+	if err != nil {
 		return dropped(to, err)
 	}
 	begun := app.Now()
 	var tally memory.Tally
-	err := error(memory.ErrTorn)
+	err = memory.ErrTorn
 	for try := 0; try < tornTries && errors.Is(err, memory.ErrTorn); try++ {
 		tally, err = to.Store.Import(ctx, from.Store.Export(ctx))
 	}
@@ -204,29 +212,36 @@ func occupied(d Deposit, err error) error {
 	return err
 }
 
-// idle refuses stores that are in use, as far as can be known.
-func (app *App) idle(ctx context.Context, force bool, stores ...Deposit) error {
-	for _, d := range stores {
-		work, err := app.atWork(ctx, d)
-		if err != nil {
-			return err
-		}
-		if len(work) > 0 && !force {
-			return exit(Refused, "%s is in use: %s. End that first, or add --force; what is written meanwhile would be lost", d.Name, strings.Join(work, "; "))
-		}
+// idle refuses a store that is in use, as far as can be known.
+func idle(d Deposit, work []string, force bool) error {
+	if len(work) == 0 || force {
+		return nil
 	}
-	return nil
+	return exit(Refused, "%s is in use: %s. End that first, or add --force; what is written meanwhile would be lost", d.Name, strings.Join(work, "; "))
+}
+
+// unheard refuses to fill a store that others listen to. What else may be in it, its import judges.
+func (app *App) unheard(ctx context.Context, d Deposit, force bool) error {
+	work, err := listening(ctx, d)
+	if err != nil {
+		return err
+	}
+	return idle(d, work, force)
+}
+
+func listening(ctx context.Context, d Deposit) ([]string, error) {
+	n, err := d.Store.Listeners(ctx)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []string{plural(n, "worker or server listens to its bell", "workers and servers listen to its bell")}, nil
 }
 
 // atWork tells who uses a store.
 func (app *App) atWork(ctx context.Context, d Deposit) ([]string, error) {
-	var work []string
-	n, err := d.Store.Listeners(ctx)
+	work, err := listening(ctx, d)
 	if err != nil {
 		return nil, err
-	}
-	if n > 0 {
-		work = append(work, plural(n, "worker or server listens to its bell", "workers and servers listen to its bell"))
 	}
 	slots, err := d.Store.Slots(ctx)
 	if err != nil {

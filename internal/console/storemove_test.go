@@ -26,10 +26,11 @@ func (lent) Close() error { return nil }
 // depot gives the desk a configured store and others, by file.
 func (d *desk) depot() {
 	d.Helper()
+	here := func(context.Context) (console.Deposit, error) {
+		return console.Deposit{Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"}, Remove: "the file here.db"}, nil
+	}
 	d.stores = console.StoreDoor{
-		Here: func(context.Context) (console.Deposit, error) {
-			return console.Deposit{Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"}, Remove: "the file here.db"}, nil
-		},
+		Here: here, Fill: here,
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			s, err := sqlitestore.Open(ctx, p.To)
 			return console.Deposit{Store: s, Name: filepath.Base(p.To), Use: []string{"store.path: " + filepath.Base(p.To)}, Remove: "the file there.db"}, err

@@ -252,7 +252,7 @@ func (s *Store) Listeners(ctx context.Context) (int, error) {
 
 // same reads the keys again.
 func (s *Store) same(ctx context.Context, given archive.Tally) error {
-	kept, err := archive.Count(s.Export(ctx))
+	kept, err := archive.Count(s.told(ctx))
 	if err == nil && kept != given {
 		err = fmt.Errorf("%w: given %+v, kept %+v", memory.ErrAltered, given, kept)
 	}

@@ -32,6 +32,26 @@ const exportTries = 20
 // says when one has changed before the part's end.
 func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
+		if err := s.finished(ctx); err != nil {
+			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
+			return
+		}
+		s.told(ctx)(yield)
+	}
+}
+
+// finished refuses keys that an import has begun to fill.
+func (s *Store) finished(ctx context.Context) error {
+	stands, err := s.standing(ctx)
+	if err == nil && strings.HasPrefix(stands, importing) {
+		err = ErrUnfinished
+	}
+	return err
+}
+
+// told tells what the keys say, whole or not.
+func (s *Store) told(ctx context.Context) memory.Records {
+	return func(yield func(memory.Record, error) bool) {
 		err := s.export(ctx, func(r memory.Record) error {
 			if !yield(r, nil) {
 				return errEnough

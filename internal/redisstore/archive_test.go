@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -272,4 +273,64 @@ func TestWhoListensOnTheServerIsCounted(t *testing.T) {
 	_, err = here.Listen(func(presence.Ring) {})
 	require.NoError(t, err)
 	require.Equal(t, 1, count(there))
+}
+
+func TestAnImportThatIsToldToStopLeavesNothing(t *testing.T) {
+	t.Parallel()
+	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
+	s := open(t, url, prefix)
+	ctx, stop := context.WithCancel(t.Context())
+	_, err := s.Import(ctx, halfway(memorytest.Deployment(1, few), stop))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, memorytest.Collect(t, open(t, url, prefix).Export(t.Context())))
+}
+
+func TestWhatAnImportHasBegunIsNotTold(t *testing.T) {
+	t.Parallel()
+	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
+	s, reading := open(t, url, prefix), open(t, url, prefix)
+	_, err := s.Import(t.Context(), halfway(memorytest.Deployment(1, few), func() {
+		_, err := archive.Count(reading.Export(t.Context()))
+		require.ErrorIs(t, err, redisstore.ErrUnfinished)
+	}))
+	require.NoError(t, err)
+}
+
+// Whoever gives the store a new kind of key says in archive.go whether it lasts, and if so, what an archive tells of it.
+func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
+	t.Parallel()
+	server, prefix := redis.Shared(t), redis.Prefix(t)
+	s := open(t, server.URL, prefix)
+	_, err := s.Import(t.Context(), memorytest.Told(memorytest.Deployment(2, few)))
+	require.NoError(t, err)
+	memorytest.Live(t, s)
+	c := server.Dial(t)
+	keys, err := c.Keys(t.Context(), prefix+"*").Result()
+	require.NoError(t, err)
+	lasting := 0
+	for _, key := range keys {
+		name := strings.TrimPrefix(key, prefix)
+		if name == "schema" || strings.HasPrefix(name, "done:") || strings.HasPrefix(name, "m:closed:") {
+			continue
+		}
+		require.True(t, redisstore.Lasting(s, key), "nobody has said whether %s lasts", key)
+		lasting++
+	}
+	require.Greater(t, lasting, 100)
+	for hash, known := range map[string]string{
+		"a:*:life": "seq dreams space dim tide scrubs pulse epoch told lock seen last by digest",
+		"a:*:slot": "dream run epoch workflow cluster since mood",
+		"m:row:*":  "step attempt token ask reserved counted state tokens finish ended mute",
+	} {
+		keys, err := c.Keys(t.Context(), prefix+hash).Result()
+		require.NoError(t, err)
+		require.NotEmpty(t, keys, hash)
+		for _, key := range keys {
+			fields, err := c.HKeys(t.Context(), key).Result()
+			require.NoError(t, err)
+			for _, field := range fields {
+				require.Contains(t, strings.Fields(known), field, "an archive does not know the field %s of %s", field, key)
+			}
+		}
+	}
 }

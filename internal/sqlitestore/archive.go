@@ -66,11 +66,9 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 		})
 		return errors.Join(err, set(usualRoom))
 	})
-	if err == nil {
-		err = s.emptyLog(context.WithoutCancel(ctx)) // it is as large as the archive
-	}
-	if errors.Is(err, errHeld) { // somebody reads; the log goes with its next use
-		err = nil
+	// The log holds as much as the archive, whether it was kept or not. Where somebody reads, it goes when they are done.
+	if emptied := s.emptyLog(context.WithoutCancel(ctx)); !errors.Is(emptied, errHeld) {
+		err = errors.Join(err, emptied)
 	}
 	if err != nil {
 		return memory.Tally{}, fmt.Errorf("import into %s: %w", s.name, s.explain(err))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,4 +110,35 @@ func TestWhoListensBesideAFileIsCounted(t *testing.T) {
 	require.Equal(t, 1, count())
 	kill(t, child)
 	require.Zero(t, count(), "the socket of the dead is nobody")
+}
+
+// Whoever gives the file a new table or column says here that an archive tells it, or that it can be worked out again.
+func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "oneiros.db")
+	open(t, path)
+	rows, err := raw(t, path).QueryContext(t.Context(), `SELECT m.name || '.' || c.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`)
+	require.NoError(t, err)
+	defer rows.Close()
+	var columns []string
+	for rows.Next() {
+		var column string
+		require.NoError(t, rows.Scan(&column))
+		columns = append(columns, column)
+	}
+	require.NoError(t, rows.Err())
+	known := strings.Fields(`accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
+		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
+		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
+		attempts.finish attempts.forgotten attempts.key attempts.model attempts.phase attempts.reserved attempts.state attempts.step
+		attempts.tokens events.agent events.at events.data events.dream events.id events.schema events.seq events.subsystem events.type
+		feeds.body feeds.name items.agent items.at items.bare items.body items.cause items.changed items.dream items.due items.id items.key
+		items.kind items.revision items.salience items.score items.session items.state items.status items.surprise items.text leases.agent
+		leases.cause leases.client leases.since leases.until lives.agent lives.dim lives.dreams lives.scrubs lives.seq lives.space lives.tide
+		moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value presences.agent presences.digest presences.epoch
+		presences.lock presences.seen presences.told presences.wake revisions.agent revisions.at revisions.body revisions.cause
+		revisions.id revisions.kind revisions.number slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
+		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.space vectors.tide vectors.v`)
+	require.Equal(t, known, columns)
 }

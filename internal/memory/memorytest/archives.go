@@ -178,7 +178,7 @@ var states = []dream.State{dream.Live, dream.Superseded, dream.Archived}
 // writtenMoved fills a store by its own words, which an archive must tell as they were meant.
 func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	one := from(t)
-	live(t, one)
+	Live(t, one)
 	other := to(t)
 	fill(t, other, one.Export(t.Context()))
 	require.Equal(t, written(t, one.Export(t.Context())), written(t, other.Export(t.Context())))
@@ -199,7 +199,8 @@ func writtenMoved(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	require.Equal(t, ids(find(t, one, memory.Query{States: states})), ids(find(t, other, memory.Query{States: states})))
 }
 
-func live(t *testing.T, s ArchiveStore) {
+// Live leads a life by the words of the port, of an agent that no Deployment has.
+func Live(t *testing.T, s ArchiveStore) {
 	t.Helper()
 	ctx := t.Context()
 	require.NoError(t, s.PutAgent(ctx, dream.Agent{ID: echo, Handle: "echo", Zone: "UTC", Tier: dream.Core}))
@@ -311,7 +312,7 @@ func alter[T any](at **T, change func(*T)) bool {
 // filledGoesOn works on what was filled in.
 func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	one := to(t)
-	live(t, one)
+	Live(t, one)
 	s := to(t)
 	fill(t, s, one.Export(t.Context()))
 	f := memory.Fence{Dream: "d1", Run: "run-d1"}
