@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
@@ -134,6 +132,9 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	for _, t := range r.Tallies {
 		night.Phases = append(night.Phases, sumUp(t, rows))
 	}
+	if err := b.counted(ctx, r.Sitting, night.Phases, nil); err != nil {
+		return err
+	}
 	if o.ResumeTTL > 0 && (o.Free || result.Left > 0) {
 		result.Until = now.Add(o.ResumeTTL)
 	}
@@ -175,40 +176,6 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	}
 	w.Events = append(w.Events, b.event(r.Sitting, deed, told))
 	return b.write(ctx, r.Sitting, w)
-}
-
-// shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
-// much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
-func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, last presence.Wake) (moved, known bool, err error) {
-	if last.Epoch == r.Epoch+1 {
-		return last.Dream == r.Dream && last.Delta > 0, true, nil
-	}
-	affect, err := b.Memory.Affect(ctx, r.Agent)
-	if err != nil {
-		return false, false, fmt.Errorf("ask how %s feels: %w", r.Agent, err)
-	}
-	return affect.Cause == r.Dream && affect.PAD != night.Before, false, nil
-}
-
-// felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
-// lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, mood mood.PAD) (int, error) {
-	if r.Phase != dream.Onset {
-		return max(night.Knocked, r.Cycle+1), nil
-	}
-	kept, err := b.kept(ctx, r.Sitting)
-	if err != nil {
-		return 0, err
-	}
-	whole, err := b.left(ctx, o, kept, night)
-	if err != nil {
-		return 0, err
-	}
-	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
-	if within && whole == mood {
-		return max(night.Knocked, r.Cycle+1), nil
-	}
-	return max(night.Knocked, r.Cycle), nil
 }
 
 // becauseOf says what woke a dream, as its record tells it.

@@ -152,6 +152,9 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	}
 	night.Knocked = 0 // nothing is to be applied any more
 	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
+	if err := b.counted(ctx, s, night.Phases, unjudged); err != nil {
+		return RiseResult{}, err
+	}
 	for _, row := range rows {
 		night.Spent += row.Counted
 	}

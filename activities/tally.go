@@ -23,7 +23,7 @@ func finalTallies(e Ending, rows []purse.Row, now time.Time) []dream.Tally {
 			continue
 		}
 		t = sumUp(t, rows)
-		t.State, t.Reason, t.Ended = "stopped", e.Reason, now
+		t.State, t.Reason, t.Ended = brokenOff, e.Reason, now
 		if e.Outcome == dream.Exhausted {
 			t.State = "exhausted"
 		}
@@ -32,8 +32,11 @@ func finalTallies(e Ending, rows []purse.Row, now time.Time) []dream.Tally {
 	return tallies
 }
 
-// stillRunning is the state of a phase that is going on.
-const stillRunning = "running"
+// States of a phase: it is going on; it did not get to its end.
+const (
+	stillRunning = "running"
+	brokenOff    = "stopped"
+)
 
 // sumUp takes the figures of a phase from the ledger's rows, those of other phases left out.
 func sumUp(t dream.Tally, rows []purse.Row) dream.Tally {

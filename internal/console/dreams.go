@@ -47,7 +47,10 @@ func (app *App) nightRow(item dream.Item, a dream.Agent) []string {
 		}
 	}
 	keptText, callsText, spentText := fmt.Sprint(kept), fmt.Sprint(calls), n.Spent.String()
-	if n.Outcome == dream.Dreaming { // its books are not closed
+	switch {
+	case n.Outcome == dream.Dreaming && n.Sittings > 1: // what the sittings before this one left
+		keptText, callsText, spentText = keptText+"+", callsText+"+", spentText+"+"
+	case n.Outcome == dream.Dreaming: // its books are not closed
 		keptText, callsText, spentText = "-", "-", "-"
 	}
 	outcome := outcomeOf(n)

@@ -248,7 +248,7 @@ func TestARefusalToDreamTwiceSaysHowToWatchAndHowToEndTheOther(t *testing.T) {
 	id, err := s.Begin(t.Context(), console.Wish{})
 	require.NoError(t, err)
 	s.dead, s.refuse = false, fmt.Errorf("echo: %w %s", console.ErrDreaming, id)
-	require.Equal(t, console.Failure, d.run(0, "dream", "-a", "echo"))
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
 	require.Contains(t, d.err.String(), "watch it with oneiros watch "+id+", or end it with oneiros dreams cancel "+id)
 }
 

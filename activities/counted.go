@@ -1,0 +1,53 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// yields are what each phase counts as made. Return makes nothing: what comes back was kept before.
+var yields = map[dream.Phase][]dream.Kind{
+	dream.Onset: {dream.KindFragment}, dream.NREM: {dream.KindPrediction, dream.KindGist}, dream.REM: {dream.KindScenario},
+	dream.Integration: {dream.KindHypothesis},
+}
+
+// counted gives phases that were broken off what the store holds of them: their workflow counts at the end of a cycle or of a
+// phase, and what was kept since would be missing from the record. more is about to be written.
+func (b *Bed) counted(ctx context.Context, s Sitting, tallies []dream.Tally, more []dream.Item) error {
+	for i, t := range tallies {
+		kinds := yields[t.Phase]
+		if t.State != stillRunning && t.State != brokenOff || len(kinds) == 0 {
+			continue
+		}
+		items, err := b.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: kinds})
+		if err != nil {
+			return fmt.Errorf("count what %s of %s has kept: %w", t.Phase, s.Dream, err)
+		}
+		made, kept := 0, 0
+		for _, item := range append(items, more...) {
+			if item.Header().Phase != t.Phase {
+				continue
+			}
+			switch f := item.(type) {
+			case *dream.Fragment:
+				made, kept = made+1, kept+one(f.Status != dream.FragmentDiscarded)
+			case *dream.Scenario:
+				made, kept = made+1, kept+one(f.Kept)
+			case *dream.Prediction, *dream.Gist, *dream.Hypothesis:
+				made, kept = made+1, kept+1
+			}
+		}
+		tallies[i].Made, tallies[i].Kept = max(t.Made, made), max(t.Kept, kept)
+	}
+	return nil
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
