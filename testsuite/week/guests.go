@@ -107,7 +107,8 @@ func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, err
 	if woken.Degraded != "" {
 		return woken, fmt.Errorf("a knock was degraded: %s", woken.Degraded)
 	}
-	g.note(Held{Who: k.Client, From: came, To: g.clock.Now().Add(k.For)}, woken.Raised)
+	rises := woken.Raised && (k.Cause != presence.Alarm || woken.Dream != "") // over a sleeper an alarm only holds
+	g.note(Held{Who: k.Client, From: came, To: g.clock.Now().Add(k.For), rises: rises}, woken.Raised)
 	if !woken.Raised {
 		return woken, nil
 	}

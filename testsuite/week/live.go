@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -25,6 +26,28 @@ type Held struct {
 	Who      string
 	From, To time.Time
 	left     bool
+	rises    bool // by it the agent became awake
+}
+
+// quiet are the times from which idleness counts: somebody came or left, or the agent fell asleep again.
+func (l *Lived) quiet() []time.Time {
+	all := slices.Clone(l.Actives)
+	for _, h := range l.Held {
+		if !h.rises {
+			continue
+		}
+		end := h.To
+		for longer := true; longer; {
+			longer = false
+			for _, o := range l.Held {
+				if !o.From.After(end) && o.To.After(end) {
+					end, longer = o.To, true
+				}
+			}
+		}
+		all = append(all, end)
+	}
+	return all
 }
 
 // Live lets an agent live its days and answers when its last dream is over.

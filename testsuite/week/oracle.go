@@ -23,9 +23,10 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 	if !last.IsZero() {
 		due = latest(due, last.Add(s.Hours.Gap+draw))
 	}
+	quiet := l.quiet()
 	for {
 		was := due
-		for _, a := range l.Actives {
+		for _, a := range quiet {
 			if idle := a.Add(s.Hours.Idle + draw); !a.After(due) && idle.After(due) {
 				due = idle
 			}
@@ -49,7 +50,6 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 
 // Timely checks that every dream began when it was due, inside the hours, and that none that was due is missing.
 func (s *Sleeper) Timely(l *Lived, nights []Night) error {
-	slices.SortFunc(l.Actives, func(a, b time.Time) int { return a.Compare(b) })
 	last := time.Time{}
 	for i, n := range nights {
 		due := s.expected(l, s.Start, last, i)
