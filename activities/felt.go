@@ -1,0 +1,45 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
+// much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
+func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, last presence.Wake) (moved, known bool, err error) {
+	if last.Epoch == r.Epoch+1 {
+		return last.Dream == r.Dream && last.Delta > 0, true, nil
+	}
+	affect, err := b.Memory.Affect(ctx, r.Agent)
+	if err != nil {
+		return false, false, fmt.Errorf("ask how %s feels: %w", r.Agent, err)
+	}
+	return affect.Cause == r.Dream && affect.PAD != night.Before, false, nil
+}
+
+// felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
+// lucid capture after the last cycle, whose fragments the mood goes by, there is none.
+func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, now mood.PAD) (int, error) {
+	if r.Phase != dream.Onset {
+		return max(night.Knocked, r.Cycle+1), nil
+	}
+	kept, err := b.kept(ctx, r.Sitting)
+	if err != nil {
+		return 0, err
+	}
+	whole, err := b.left(ctx, o, kept, night)
+	if err != nil {
+		return 0, err
+	}
+	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
+	if within && whole == now {
+		return max(night.Knocked, r.Cycle+1), nil
+	}
+	return max(night.Knocked, r.Cycle), nil
+}

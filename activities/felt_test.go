@@ -1,0 +1,176 @@
+package activities
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+func (r *rig) feels(p float64) {
+	r.t.Helper()
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Affect: &dream.Affect{PAD: mood.PAD{Pleasure: p}, Cause: "talk"}})
+	require.NoError(r.t, err)
+}
+
+func (r *rig) settle(s Sitting, kept ...string) SettleResult {
+	r.t.Helper()
+	settled, err := (&Awakening{r.ports}).Settle(context.Background(), SettleRequest{Sitting: s, Kept: kept})
+	require.NoError(r.t, err)
+	return settled
+}
+
+func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o, s := r.waits()
+	r.feels(.9)
+	lain := r.lieAgain(o, s)
+	require.Empty(t, lain.Refused, lain.Reason)
+	s.Epoch = lain.Epoch
+	r.settle(s)
+	affect, err := r.store.Affect(context.Background(), "a")
+	require.NoError(t, err)
+	require.InDelta(t, .9, affect.PAD.Pleasure, 1e-9)
+}
+
+// keeps has a dream keep a fragment of a Dali cycle that draws on a memory of this pleasure.
+func (r *rig) keeps(o Order, s Sitting, cycle int, pleasure float64) string {
+	r.t.Helper()
+	lived := &dream.Episode{
+		Head:    dream.Head{ID: fragmentStep(cycle, 9), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Content: fragmentStep(cycle, 9), Affect: mood.PAD{Pleasure: pleasure},
+	}
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{lived}})
+	require.NoError(r.t, err)
+	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, 1), []string{lived.ID}), Content: "kept", Cycle: cycle, Status: dream.FragmentRaw}
+	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
+	return f.ID
+}
+
+func (r *rig) marks(s Sitting, cycle int) {
+	r.t.Helper()
+	_, err := (&Chronicle{r.ports}).Mark(context.Background(), MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{
+		Phase: dream.Onset, Name: "cycle-" + fragmentStep(cycle, 0), State: stillRunning, Dali: &Dali{Cycle: cycle},
+	}}})
+	require.NoError(r.t, err)
+}
+
+// A dream that nobody's day came between settles as if it had never been woken, to the last bit.
+func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *testing.T) {
+	t.Parallel()
+	var settled []SettleResult
+	for _, woken := range []bool{false, true} {
+		r := newRig(t)
+		o := r.order(1, tonight)
+		o.ResumeTTL = time.Hour
+		s := r.lie(o)
+		kept := []string{r.keeps(o, s, 1, 1)}
+		r.marks(s, 1)
+		if woken {
+			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+			require.NoError(t, err)
+			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
+			lain := r.lieAgain(o, s)
+			require.Empty(t, lain.Refused, lain.Reason)
+			s.Epoch = lain.Epoch
+		}
+		settled = append(settled, r.settle(s, append(kept, r.keeps(o, s, 2, .5))...))
+		r.rise(s)
+		require.Zero(t, r.nightOf(s).Felt+r.nightOf(s).Knocked)
+	}
+	require.Positive(t, settled[0].Delta)
+	require.Equal(t, settled[0], settled[1])
+}
+
+// Z14: what a knock has made the agent feel is not applied again; what it had not is.
+func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
+	t.Parallel()
+	later, both := .5, .75
+	for _, c := range []struct {
+		name   string
+		cause  presence.Cause
+		phase  dream.Phase
+		marked int      // how many cycles were over
+		kept   int      // cycles that kept something
+		toward *float64 // the tone that is left to be felt
+		felt   int
+	}{
+		{"after the onset", presence.Knock, dream.NREM, 2, 2, nil, 3},
+		{"within the second cycle", presence.Knock, dream.Onset, 1, 2, &later, 2},
+		{"within the second cycle, which had kept nothing", presence.Knock, dream.Onset, 1, 1, nil, 2},
+		{"in the lucid capture after the second cycle", presence.Knock, dream.Onset, 2, 2, nil, 3},
+		{"by an alarm", presence.Alarm, dream.NREM, 2, 2, &both, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			ctx := context.Background()
+			o := r.order(1, tonight)
+			o.ResumeTTL = time.Hour
+			s := r.lie(o)
+			var kept []string
+			for cycle := 1; cycle <= 2; cycle++ {
+				if cycle <= c.kept {
+					kept = append(kept, r.keeps(o, s, cycle, 1/float64(cycle)))
+				}
+				if cycle <= c.marked {
+					r.marks(s, cycle)
+				}
+			}
+			_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
+			require.NoError(t, err)
+			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
+			require.Equal(t, c.felt, r.nightOf(s).Knocked)
+			r.feels(-.5)
+			lain := r.lieAgain(o, s)
+			require.Empty(t, lain.Refused, lain.Reason)
+			s.Epoch = lain.Epoch
+			settled := r.settle(s, kept...)
+			require.InDelta(t, -.5, settled.Before.Pleasure, 1e-9)
+			require.Equal(t, c.felt, r.nightOf(s).Felt)
+			want := settled.Before
+			if c.toward != nil {
+				want = want.Toward(mood.PAD{Pleasure: *c.toward}, o.Knobs.MoodShift)
+			}
+			require.InDelta(t, want.Pleasure, settled.After.Pleasure, 1e-9)
+		})
+	}
+}
+
+// The store keeps the newest wake: one that came before the sitting was booked hides how far the mood moved.
+func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		r := newRig(t)
+		ctx := context.Background()
+		o := r.order(1, tonight)
+		o.ResumeTTL = time.Hour
+		s := r.lie(o)
+		r.keeps(o, s, 1, 1)
+		r.marks(s, 1)
+		visit := presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute}
+		_, err := r.store.Arrive(ctx, visit)
+		require.NoError(t, err)
+		if again {
+			visit.Now = tonight.Add(time.Hour)
+			later, err := r.store.Arrive(ctx, visit)
+			require.NoError(t, err)
+			require.True(t, later.Raised)
+		}
+		_, err = r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
+		require.NoError(t, err)
+		var told event.DreamInterrupted
+		require.Equal(t, 1, r.told(told.EventType(), &told))
+		require.Equal(t, again, told.DeltaUnknown)
+		require.Equal(t, again, told.Delta == 0)
+		require.Equal(t, 2, r.nightOf(s).Knocked, "it was moved all the same")
+	}
+}
