@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/internal/alarm"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
@@ -59,7 +60,7 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	text("handle", &a.Handle, f.handle)
 	text("persona", &a.Persona, f.persona)
 	text("zone", &a.Zone, f.zone)
-	text("feed", &a.Feed, f.feed)
+	set("feed", func() error { return f.applyFeed(a) })
 	set("vitality", func() error { return f.applyVitality(a) })
 	set("tier", func() error { a.Tier = dream.Tier(f.tier); return nil })
 	set("auto", func() error { a.Auto = f.auto; return nil })
@@ -69,6 +70,14 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	cap("cap-month", &a.Caps.Month, f.month)
 	set("model", func() error { return f.applyModels(a) })
 	return errors.Join(faults...)
+}
+
+// applyFeed names the feed whose alarms wake it; a blank name is none.
+func (f *agentFlags) applyFeed(a *dream.Agent) error {
+	if a.Feed = strings.TrimSpace(f.feed); a.Feed == "" {
+		return nil
+	}
+	return alarm.ValidateName(a.Feed)
 }
 
 // applyVitality sets what bounds the depth of dreams from outside, or leaves it to the caps again (H24).

@@ -35,7 +35,7 @@ func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a drea
 	app.say("Agent %s %s.", a.Handle, did)
 	if cmd.Flags().Changed("feed") && a.Feed != "" {
 		if _, err := h.Feeds.Feed(cmd.Context(), a.Feed); errors.Is(err, memory.ErrNotFound) {
-			app.note("There is no feed %s yet: oneiros feed add %s --help says how to add it.", a.Feed, a.Feed)
+			app.note(`There is no feed %s yet. Add it, for example: oneiros feed add %s --rule "above level 4"%s`, a.Feed, a.Feed, h.option())
 		} else if err != nil {
 			return err
 		}

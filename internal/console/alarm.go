@@ -1,16 +1,12 @@
 package console
 
 import (
-	"regexp"
-
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/internal/alarm"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
-
-// triggers are feed and rule, or one name.
-var triggers = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(/[a-zA-Z0-9][a-zA-Z0-9._-]*)?$`)
 
 func (app *App) alarm() *cobra.Command {
 	f := &wakeFlags{digest: journal.DigestOff}
@@ -28,8 +24,8 @@ Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or wi
 	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what the alarm is told by: a `name`, or feed/rule")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if !triggers.MatchString(trigger) || len(trigger) > longestName {
-			return exit(Usage, "--trigger %q must be a name of letters, digits, dots, - and _, or two with a / between, at most %d bytes", trigger, longestName)
+		if err := alarm.ValidateTrigger(trigger); err != nil {
+			return exit(Usage, "--trigger %w", err)
 		}
 		h, a, err := app.promptly(cmd)
 		if err != nil {

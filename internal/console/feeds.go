@@ -46,6 +46,7 @@ type feedLine struct {
 	Rules     []dream.Rule         `json:"rules"`
 	Followers []string             `json:"followers"`
 	State     *workflows.FeedState `json:"state,omitempty"`
+	Warning   string               `json:"warning,omitempty"` // what it says means nothing to its rules
 }
 
 // lineOf tells a feed, with the agents that follow it.
@@ -86,11 +87,16 @@ A rule is a preset, or a kind with a metric of the feed ("-" for a feed that has
   change METRIC NUMBER WINDOW            moved by so much within the window, up or down
   relative_change METRIC SHARE WINDOW    likewise, as a share: 0.05 or 5%
   relative_drop METRIC SHARE WINDOW      likewise, downwards only
-  above METRIC NUMBER, below METRIC NUMBER
+  above METRIC NUMBER [rearm NUMBER]     and fires again only after it was back at the second number
+  below METRIC NUMBER [rearm NUMBER]
   state METRIC WORD                      the feed says this word
   stale METRIC WINDOW                    nothing was heard for so long
 
-A name may stand before it: --rule "crash=relative_drop price 20% 1h".`,
+A name may stand before it: --rule "crash=relative_drop price 20% 1h".
+
+A JSON object gives each of its numbers and words the metric of its member's name; {"metric":"price","value":5}
+names itself. A bare value has no metric, unless all rules name one and the same: then it is of that one.
+oneiros feed show NAME tells what no rule takes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Name = args[0]
 			var faults []error
@@ -200,7 +206,11 @@ func (app *App) feedRemove() *cobra.Command {
 func (app *App) feedPush() *cobra.Command {
 	return &cobra.Command{
 		Use: "push NAME [METRIC=]VALUE...", Short: "Give a feed readings by hand", Args: cobra.MinimumNArgs(2), ValidArgsFunction: app.completeFeeds,
-		Long: "Push gives a feed readings of now: numbers, or words, which are states. For example:\noneiros feed push harbour price=101.5 gate=closed",
+		Long: `Push gives a feed readings of now: numbers, or words, which are states. A value without a metric is of the one that
+all rules of the feed name, if they do. Where no rule takes a reading, a warning says so; it is given all the same, and
+the exit code is 0. For example:
+
+oneiros feed push harbour price=101.5 gate=closed`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var readings []dream.Reading
 			var faults []error
@@ -218,10 +228,18 @@ func (app *App) feedPush() *cobra.Command {
 			if err := app.probing(cmd.Context(), h, func(feeds Feeds) error { return feeds.Push(cmd.Context(), f.Name, readings) }); err != nil {
 				return err
 			}
+			said := map[string]any{"feed": f.Name, "readings": len(readings)}
+			unheard := alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings))
+			if unheard != "" {
+				said["warning"] = unheard
+			}
 			if app.json {
-				return app.answer(map[string]any{"feed": f.Name, "readings": len(readings)})
+				return app.answer(said)
 			}
 			app.say("Feed %s was given %s.", f.Name, plural(len(readings), "reading", "readings"))
+			if unheard != "" {
+				app.note("Warning: %s.", unheard)
+			}
 			return nil
 		},
 	}

@@ -30,7 +30,15 @@ func (p prober) Push(_ context.Context, _ string, readings []dream.Reading) erro
 }
 
 func (p prober) State(context.Context, string) (workflows.FeedState, error) {
+	price, nine := 106.0, 9.0
 	return workflows.FeedState{
+		Watch: alarm.Watch{
+			Readings: []dream.Reading{{Metric: "price", Number: &nine, At: now.Add(-2 * time.Hour)}, {Metric: "price", Number: &price, At: now.Add(-time.Hour)}, {Metric: "gate", State: "open", At: now.Add(-time.Minute)}},
+			Up:       []string{"price/price"}, Rose: map[string]time.Time{"price/price": now.Add(-time.Hour)},
+			Took: map[string]time.Time{"price": now.Add(-time.Hour), "relative_change-price": now.Add(-time.Hour), "state-gate": now.Add(-time.Minute)},
+		},
+		Untaken: alarm.Untaken{Readings: 5, Metrics: []alarm.Stray{{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2}}},
+		Refused: 1, Turned: now, Refusal: `the number of "price" is NaN; it must be finite`,
 		Readings: 12, Heard: now.Add(-time.Minute), Asked: now.Add(-time.Minute), Alarms: 2, Failures: 3, InARow: 1, Failed: now, Failure: "it did not answer in time",
 		Last: &workflows.Sounding{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
 	}, p.fault
@@ -59,6 +67,7 @@ func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "feed", "show", "harbour", "--json"))
 	require.NotContains(t, d.out.String(), "secret")
 	require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", "price=101.5", "gate=shut", "7"), d.err.String())
+	require.Contains(t, d.err.String(), "Warning: no rule takes price, gate, a value without a name: the feed has no rules.")
 	require.Len(t, s.pushed, 3)
 	require.InDelta(t, 101.5, *s.pushed[0].Number, 0)
 	require.Equal(t, dream.Reading{Metric: "gate", State: "shut"}, s.pushed[1])
@@ -67,6 +76,35 @@ func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
 	require.Contains(t, d.err.String(), "It was followed by echo.")
 	require.Equal(t, console.NotFound, d.run(0, "feed", "push", "harbour", "1"))
 	require.Equal(t, console.NotFound, d.run(0, "feed", "remove", "harbour"))
+}
+
+func TestAPushThatNoRuleTakesIsGivenWithAWarning(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "above level 4", "--rule", "stale - 6h"))
+	for said, warning := range map[string]string{
+		"level=9": "", "9": "", "level=1e3": "", "level=-.5": "",
+		"lvel=9": "Warning: no rule takes lvel; the rules take numbers of level, anything.", "level=high": "Warning: no rule takes words of level;",
+	} {
+		require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", said), said)
+		if warning == "" {
+			require.Empty(t, d.err.String(), said)
+			continue
+		}
+		require.Contains(t, d.err.String(), warning, said)
+	}
+	require.Equal(t, console.OK, d.run(0, "feed", "push", "desk", "lvel=9", "--json"))
+	require.Contains(t, d.out.String(), `"warning": "no rule takes lvel;`)
+	given := len(s.pushed)
+	for _, said := range []string{"level=1,5", "level=1e999", "level=0x10", "level=3m", "level=-4..5"} {
+		require.Equal(t, console.Usage, d.run(0, "feed", "push", "desk", said), said)
+		require.Contains(t, d.err.String(), "begins like a number and is none; numbers are like 1.5, -20 or 3e6", said)
+	}
+	require.Len(t, s.pushed, given)
+	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--feed", "bad name!"))
+	require.Contains(t, d.err.String(), `--feed: feed name "bad name!" must be 1 to 32 of a-z`)
+	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", ""))
 }
 
 func TestAFeedIsKeptWithoutAServerAndItsProbeComesLater(t *testing.T) {
@@ -101,6 +139,8 @@ func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
 		"fall = relative_drop ETH 5% 1h": {Name: "fall", Kind: dream.RelativeDrop, Metric: "ETH", Number: .05, Window: time.Hour},
 		"above load.avg 8":               {Name: "above-load_avg", Kind: dream.Above, Metric: "load.avg", Number: 8},
 		"state gate shut":                {Name: "state-gate", Kind: dream.StateIs, Metric: "gate", State: "shut"},
+		"above x 4 rearm 3.5":            {Name: "above-x", Kind: dream.Above, Metric: "x", Number: 4, Margin: .5},
+		"below - 0 rearm 2":              {Name: "below", Kind: dream.Below, Margin: 2},
 		"stale - 90s":                    {Name: "stale", Kind: dream.Stale, Window: 90 * time.Second},
 		"change x -3 1m":                 {},
 	} {
@@ -119,6 +159,8 @@ func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
 		"sideways x 1":            "neither a preset (price, liquidity, pause) nor a kind (change, relative_change,",
 		"price a b":               "the preset price takes a metric at most",
 		"above x":                 "it must be above METRIC NUMBER",
+		"above x 4 rearm 5":       "rearm 5 is on the side where the rule is true; it must be where above 4 is not",
+		"below x 4 rearm low":     `rearm "low" must be a number`,
 		"above x 5%":              `number "5%" must be a number`,
 		"change x many 10":        `window "10" must be a duration`,
 		"state gate very shut":    "it must be state METRIC WORD",

@@ -73,6 +73,7 @@ func (app *App) feedShow() *cobra.Command {
 					why = "no Temporal server runs"
 				}
 			}
+			l.Warning = l.deaf()
 			if app.json {
 				return app.answer(l)
 			}
@@ -84,7 +85,7 @@ func (app *App) feedShow() *cobra.Command {
 
 func (app *App) showFeed(l feedLine, why string) {
 	pairs := []string{
-		"feed", l.Name, "source", l.source(), "path", l.Path, "rules", orDash(strings.Join(l.rules(), "; ")),
+		"feed", l.Name, "source", l.source(), "path", l.Path, "rules", orDash(strings.Join(app.rulesHeard(l), "; ")),
 		"followed by", orDash(strings.Join(l.Followers, ", ")), "probe", why,
 	}
 	if s := l.State; s != nil {
@@ -97,7 +98,8 @@ func (app *App) showFeed(l feedLine, why string) {
 			last = fmt.Sprintf("%s at %s, which reached %s", s.Last.What, app.stamp(s.Last.At), plural(s.Last.Agents, "agent", "agents"))
 		}
 		pairs = append(pairs, "heard", fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
-			"asked", app.stamp(s.Asked), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures", failures)
+			"values", app.values(s), "no rule takes", app.strays(s.Untaken), "refused", app.refused(s),
+			"asked", app.stamp(s.Asked), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures", failures, "warning", l.Warning)
 	}
 	app.fields(app.Out, pairs...)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,9 @@ func parseRule(text string) (dream.Rule, error) {
 		return wrong("it is empty; name a preset, or a kind with its metric and numbers")
 	}
 	rule, preset := alarm.Preset(words[0])
-	shape, known := shapes[dream.RuleKind(words[0])]
+	kind := dream.RuleKind(words[0])
+	shape, known := shapes[kind]
+	words, rearm := rearmed(kind, words)
 	switch {
 	case preset && len(words) > 2:
 		return wrong("the preset %s takes a metric at most", words[0])
@@ -40,6 +43,8 @@ func parseRule(text string) (dream.Rule, error) {
 		rule.Metric = metric(words)
 	case !known:
 		return wrong("%q is neither a preset (%s) nor a kind (%s)", words[0], strings.Join(presetNames(), ", "), strings.Join(kindNames(), ", "))
+	case len(words) != 2+len(shape) && (kind == dream.Above || kind == dream.Below):
+		return wrong("it must be %s METRIC NUMBER, or %s METRIC NUMBER rearm NUMBER", kind, kind)
 	case len(words) != 2+len(shape):
 		return wrong("it must be %s METRIC %s", words[0], strings.Join(shape, " "))
 	default:
@@ -48,6 +53,9 @@ func parseRule(text string) (dream.Rule, error) {
 		var faults []error
 		for i, what := range shape {
 			faults = append(faults, fill(&rule, what, words[2+i]))
+		}
+		if rearm != "" {
+			faults = append(faults, widen(&rule, rearm))
 		}
 		if err := errors.Join(faults...); err != nil {
 			return wrong("%w", err)
@@ -58,6 +66,33 @@ func parseRule(text string) (dream.Rule, error) {
 	}
 	return rule, nil
 }
+
+// rearmed takes the last two words off a rule over a threshold: "above level 4 rearm 3.5".
+func rearmed(kind dream.RuleKind, words []string) (rest []string, rearm string) {
+	if end := len(words) - 2; end > 0 && words[end] == "rearm" && (kind == dream.Above || kind == dream.Below) {
+		return words[:end], words[end+1]
+	}
+	return words, ""
+}
+
+// widen gives a rule the margin up to the number at which it may fire again.
+func widen(rule *dream.Rule, rearm string) error {
+	at, err := strconv.ParseFloat(rearm, 64)
+	if err != nil {
+		return fmt.Errorf("rearm %q must be a number", rearm)
+	}
+	rule.Margin = rule.Number - at
+	if rule.Kind == dream.Below {
+		rule.Margin = -rule.Margin
+	}
+	if rule.Margin < 0 {
+		return fmt.Errorf("rearm %s is on the side where the rule is true; it must be where %s %s is not", rearm, rule.Kind, rounded(rule.Number))
+	}
+	return nil
+}
+
+// rounded writes a number without the noise of binary fractions.
+func rounded(n float64) string { return strconv.FormatFloat(n, 'g', 12, 64) }
 
 func metric(words []string) string {
 	if len(words) < 2 || words[1] == "-" {
@@ -137,6 +172,12 @@ func ruleText(r dream.Rule, named bool) string {
 		text = fmt.Sprintf("%s falls by %s within %s", what, share, span(r.Window))
 	case dream.Above, dream.Below:
 		text = fmt.Sprintf("%s is %s %s", what, r.Kind, number)
+		switch {
+		case r.Margin > 0 && r.Kind == dream.Above:
+			text += ", again after " + rounded(r.Number-r.Margin)
+		case r.Margin > 0:
+			text += ", again after " + rounded(r.Number+r.Margin)
+		}
 	case dream.StateIs:
 		text = fmt.Sprintf("%s says %s", what, r.State)
 	case dream.Stale:
@@ -162,6 +203,9 @@ func span(d time.Duration) string {
 	return text
 }
 
+// numeric is how numbers begin.
+var numeric = regexp.MustCompile(`^[+-]?[.,]?[0-9]`)
+
 // parseReading reads what a feed says: a number, or a word, which is a state; with the name of its metric, when it has several.
 func parseReading(text string) (dream.Reading, error) {
 	name, value, named := strings.Cut(text, "=")
@@ -170,9 +214,13 @@ func parseReading(text string) (dream.Reading, error) {
 	}
 	r := dream.Reading{Metric: strings.TrimSpace(name)}
 	value = strings.TrimSpace(value)
-	if number, err := strconv.ParseFloat(value, 64); err == nil {
+	number, err := strconv.ParseFloat(value, 64)
+	switch {
+	case err == nil:
 		r.Number = &number
-	} else {
+	case numeric.MatchString(value):
+		return r, fmt.Errorf("reading %q: %q begins like a number and is none; numbers are like 1.5, -20 or 3e6, and words begin with a letter", text, value)
+	default:
 		r.State = value
 	}
 	if err := alarm.Sane(r); err != nil {

@@ -82,7 +82,7 @@ func (f *wakeFlags) check(hold bool) error {
 // operator is the client that a person knocks as who runs the deployment. Its lease is one like any (Z10).
 const operator = "operator"
 
-// longestName bounds the names of clients and triggers, which are kept with every wake.
+// longestName bounds the names of clients, which are kept with every wake.
 const longestName = 100
 
 // knock wakes, says at once what whoever knocked may go on with, and waits for the record where that is wanted.
