@@ -14,7 +14,7 @@ func dreamingRows() []Knob {
 		{Key: "agent.auto", Sort: YesNo, Default: false, Reason: "New agents dream by themselves when idle. Off until somebody switches it on, because it may spend money (Z13)."},
 		{
 			Key: "agent.idle_timeout", Sort: Span, Default: "30m", Low: 10, High: 30 * day,
-			Reason: "Quiet time before an agent that may dream by itself does. Long enough to outlast a pause in a talk.",
+			Reason: "Quiet time before an agent that may dream by itself does, up to agent.jitter later. Long enough to outlast a pause in a talk.",
 		},
 		{
 			Key: "agent.min_gap", Sort: Span, Default: "6h", Low: 60, High: 90 * day,
@@ -22,7 +22,7 @@ func dreamingRows() []Knob {
 		},
 		{
 			Key: "agent.jitter", Sort: Span, Default: "5m", High: 1 * day,
-			Reason: "Dreams by themselves begin up to so much later, each agent and each dream its own. A thousand agents that fall idle together, or whose window opens, begin 3 or 4 a second instead of at once. Unless set, at most a sixth of idle_timeout.",
+			Reason: "Dreams by themselves begin, and interrupted ones go on, up to so much later, each agent and each dream its own. A thousand agents that fall idle together, or whose window opens, begin 3 or 4 a second instead of at once. Unless set, at most a sixth of idle_timeout.",
 		},
 		{
 			Key: "agent.windows", Sort: Text, Default: "", Unit: "hours",
@@ -51,7 +51,7 @@ func wakingRows() []Knob {
 		},
 		{
 			Key: "agent.resume_after", Sort: Span, Default: "5m", Low: 1, High: 1 * day,
-			Reason: "Quiet time before an interrupted dream goes on. Five times client_timeout, so that it is not interrupted again in the same talk; well below idle_timeout, because half of it is paid for. Unless set, at most idle_timeout and half of resume_ttl.",
+			Reason: "Quiet time before an interrupted dream goes on; it goes on up to agent.jitter later. Five times client_timeout, so that it is not interrupted again in the same talk; well below idle_timeout, because half of it is paid for. Unless set, at most idle_timeout and half of resume_ttl.",
 		},
 		{
 			Key: "agent.resume_ttl", Sort: Span, Default: "8h", High: 30 * day,

@@ -159,7 +159,7 @@ func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentLife
 	if _, held := slots[a.ID]; held {
 		l.State = workflows.Dreaming
 	}
-	if l.Standing.Awake(app.Now()) {
+	if last := l.Standing.Last; l.Standing.Awake(app.Now()) && (last == nil || !asleep(*last, l.Standing)) {
 		l.State = string(circadian.Awake)
 	}
 	life, err := app.askLife(ctx, h, a)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/alarm"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/screen"
@@ -76,7 +77,24 @@ func (l agentLife) alarms() string {
 	if l.Alarms.Onsets == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s ended by one (%s)", l.Alarms.Aborted, plural(l.Alarms.Onsets, "onset", "onsets"), l.Alarms.Verdict)
+	f := l.Alarms
+	return fmt.Sprintf("%d of %s ended by one, %.0f %%: %s", f.Aborted, plural(f.Onsets, "onset", "onsets"), 100*f.Share, nervous(f))
+}
+
+// fewOnsets is how many onsets say nothing of the rules yet: of fewer, one alarm is above S4's limit.
+const fewOnsets = 5
+
+// nervous tells what a frequency of alarms means.
+func nervous(f alarm.Frequency) string {
+	switch {
+	case f.Verdict == alarm.Healthy:
+		return "healthy"
+	case f.Onsets < fewOnsets:
+		return "too few to tell"
+	case f.Verdict == alarm.TooMany:
+		return fmt.Sprintf("the rules are too nervous, above %.0f %%", 100*alarm.AlarmAbove)
+	}
+	return fmt.Sprintf("raised, above %.0f %%", 100*alarm.HealthyBelow)
 }
 
 // lastWakes are the newest wakes out of a dream, each with its four phases (W2).

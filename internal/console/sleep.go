@@ -104,6 +104,35 @@ func (app *App) waiting(ctx context.Context, h *House, a dream.Agent) error {
 	if err != nil || n == nil {
 		return err
 	}
-	app.note("Dream %s was interrupted and goes on after %s of quiet; at once with oneiros dreams resume %s%s", n.ID, span(h.Settings.ResumeAfter), n.ID, h.option())
+	when, err := app.goesOn(ctx, h, a, n)
+	if err != nil {
+		return err
+	}
+	app.note("Dream %s was interrupted and goes on %s; at once with oneiros dreams resume %s%s", n.ID, when, n.ID, h.option())
 	return nil
+}
+
+// goesOn says when an interrupted dream goes on if nobody comes: by the agent's life, which draws how much later than its
+// settings say; else by the settings.
+func (app *App) goesOn(ctx context.Context, h *House, a dream.Agent, n *dream.Night) (string, error) {
+	short, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	life, err := app.askLife(short, h, a)
+	if err != nil {
+		text := "after " + span(h.Settings.ResumeAfter) + " of quiet"
+		if h.Settings.Jitter > 0 {
+			text += ", up to " + span(h.Settings.Jitter) + " later (agent.jitter)"
+		}
+		return text, nil
+	}
+	interrupted := app.public(n)
+	l := agentLife{Known: "temporal", State: life.State, Life: &life, Interrupted: &interrupted}
+	if l.Standing, err = app.standing(ctx, h, a); err != nil {
+		return "", err
+	}
+	next, err := app.next(ctx, h, a, l)
+	if err != nil || next.At == nil {
+		return "after " + span(life.Settings.ResumeAfter) + " of quiet", err
+	}
+	return "not before " + clock(*next.At, app.Now(), a.Zone) + " if nobody comes until then", nil
 }

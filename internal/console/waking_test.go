@@ -364,10 +364,15 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	p := &porter{}
+	p.life = workflows.Life{State: "awake", LastActive: now, Settings: workflows.Settings{ResumeAfter: 5 * time.Minute}}
 	d.guarded(p).interrupt(now.Add(time.Hour))
+	p.lost = errors.New("away")
+	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
+	require.Contains(t, d.err.String(), "goes on after 5m of quiet, up to 1m later (agent.jitter); at once")
+	p.lost, p.stopped = nil, 0
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "Nobody held echo awake.")
-	require.Zero(t, p.stopped, "nothing is asked of anybody")
+	require.Equal(t, 1, p.stopped, "only its life is asked, and that once")
 
 	lease := func(client string, cause presence.Cause) presence.Lease {
 		return presence.Lease{Client: client, Cause: cause, Since: now, Until: now.Add(5 * time.Minute)}
@@ -380,7 +385,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	require.Contains(t, d.out.String(), "echo stays awake, held by operator (knock) until 06:05:00.")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
 	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
-	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on after 5m of quiet; at once with oneiros dreams resume dream/echo/0002")
+	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on not before 06:05:00 if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "echo may sleep")
 	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Knock)}
