@@ -14,6 +14,14 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 5 * time.Minute
 
+// waiting bounds how long tests within a test may wait for their turn.
+var waiting = func() time.Duration {
+	if full {
+		return 2 * time.Hour
+	}
+	return 10 * time.Minute
+}()
+
 // full says whether the proofs run at their full size.
 var full = os.Getenv("PROVE") == "full"
 

@@ -37,9 +37,13 @@ type room struct {
 	named   *atomic.Int64
 }
 
-// with is the same room for a test of its own.
+// with is the same room for a test of its own, which has its own time.
 func (r *room) with(t *testing.T) *room {
+	t.Helper()
 	own := *r
+	var cancel context.CancelFunc
+	own.ctx, cancel = context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
 	own.t = t
 	return &own
 }
@@ -62,7 +66,7 @@ func furnish(t *testing.T, f furniture) *room {
 	}
 	r := &room{t: t, moments: new(chaos.Moments), named: new(atomic.Int64)}
 	var cancel context.CancelFunc
-	r.ctx, cancel = context.WithTimeout(context.Background(), patience)
+	r.ctx, cancel = context.WithTimeout(context.Background(), waiting+patience)
 	t.Cleanup(cancel)
 	if f.own {
 		r.server = temporal.Start(t)
