@@ -20,6 +20,14 @@ func (s Seal) validate() error {
 	return nil
 }
 
+// SealFile is the file that the sealing keys lie in; empty when they lie in none.
+func (c Config) SealFile() string {
+	if c.Seal.KeysFile == "" {
+		return ""
+	}
+	return c.home(c.Seal.KeysFile)
+}
+
 // SealKeys fetches the lines of the sealing keys and says which place they came from; "" when the configuration names none.
 // The caller parses them with internal/payload and hands them to nothing else.
 func (c Config) SealKeys() (lines, place string, err error) {

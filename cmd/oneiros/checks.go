@@ -25,7 +25,9 @@ func (d *door) checks(context.Context) []console.Check {
 		{Name: "clock", Look: d.checkClock},
 		{Name: "disk", Look: d.checkDisk},
 		{Name: "store", Look: d.checkStore},
+		{Name: "sealing", Look: d.checkSeal},
 		{Name: "temporal", Look: d.checkTemporal},
+		{Name: "feeds", Look: d.checkFeeds},
 		{Name: "models", Look: d.checkModels},
 	}
 	var names []string
@@ -193,7 +195,7 @@ func (d *door) checkProvider(ctx context.Context, name string) console.Finding {
 	if err != nil {
 		return ill("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(), cause(err))
 	}
-	_ = answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	switch {
 	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
 		return ill("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)", p.ProviderURL(), answer.StatusCode)
@@ -201,6 +203,10 @@ func (d *door) checkProvider(ctx context.Context, name string) console.Finding {
 		return warn("It may still serve; if dreams fail, check that base_url ends in /v1.", "%s answers, without a list of models", p.ProviderURL())
 	case answer.StatusCode >= 400:
 		return warn("Look again later; the provider's status page may know more.", "%s answers HTTP %d", p.ProviderURL(), answer.StatusCode)
+	}
+	if missing := d.unlisted(name, answer.Body); len(missing) > 0 {
+		return warn("Correct roles, or the wire name of the model under providers; a call to a model that it does not know fails.",
+			"%s answers, and its list of models lacks %s", p.ProviderURL(), strings.Join(missing, ", "))
 	}
 	return well("%s answers", p.ProviderURL())
 }

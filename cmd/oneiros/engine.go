@@ -147,6 +147,9 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 	}
 	e := newEngine(own)
 	e.known, e.listens = true, true
+	if loose := exposed(own.told); loose != "" {
+		tell("Warning: %s.", loose)
+	}
 	up, err := d.raise(ctx, e, tell)
 	if err == nil && e.beside > 0 {
 		tell("Process %d runs the Temporal server of this data_dir already: this one is only another worker beside it.", e.beside)
