@@ -151,7 +151,7 @@ func (p *probe) heardBack(ctx workflow.Context) {
 		p.stopping = true
 	default:
 		if p.state.InARow > 0 {
-			workflow.GetLogger(ctx).Warn("a feed can be read again", "feed", p.name, "after", p.state.InARow)
+			workflow.GetLogger(ctx).Warn("a feed can be read again", "feed", p.name, "failures", p.state.InARow)
 		}
 		p.state.InARow = 0
 		p.hear(ctx, append(said.Readings, said.Rest...), 0)
@@ -243,6 +243,9 @@ func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.T
 		if alarm.Takes(p.state.Settings.Rules, r) {
 			p.state.Readings++
 		} else {
+			if r.At.IsZero() {
+				r.At = now
+			}
 			p.state.Untaken = p.state.Untaken.Add(r)
 		}
 	}
