@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
@@ -218,100 +217,4 @@ func (d deal) exportLedger(put putting) error {
 		}
 		return put(memory.Record{Allowance: &a})
 	})
-}
-
-// page is how many items are read at once, with their revisions and vectors: a megabyte or two.
-const page = 500
-
-func (d deal) exportItems(agent string, put putting) error {
-	for after := ""; ; {
-		items, err := d.itemsAfter(agent, after)
-		if err != nil || len(items) == 0 {
-			return err
-		}
-		last := items[len(items)-1].ID
-		if err := d.addPast(agent, after, last, items); err != nil {
-			return err
-		}
-		if err := d.addPlaces(agent, after, last, items); err != nil {
-			return err
-		}
-		for i := range items {
-			if err := put(memory.Record{Item: &items[i]}); err != nil {
-				return err
-			}
-		}
-		after = last
-	}
-}
-
-// itemsAfter reads a page with the newest revisions.
-func (d deal) itemsAfter(agent, after string) ([]memory.KeptItem, error) {
-	var items []memory.KeptItem
-	err := d.each("SELECT id, kind, cause, changed, body FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
-		func(scan func(...any) error) error {
-			i := memory.KeptItem{Agent: agent}
-			var r memory.KeptRevision
-			var at int64
-			err := scan(&i.ID, (*string)(&i.Kind), &r.Cause, &at, (*[]byte)(&r.Body))
-			r.At = time.Unix(0, at).UTC()
-			i.Revisions = []memory.KeptRevision{r}
-			items = append(items, i)
-			return err
-		})
-	return items, err
-}
-
-// addPast puts the older revisions of a page before the newest.
-func (d deal) addPast(agent, after, last string, items []memory.KeptItem) error {
-	place := 0
-	var older []memory.KeptRevision
-	settle := func() {
-		if len(older) > 0 {
-			items[place].Revisions = append(older, items[place].Revisions...)
-			older = nil
-		}
-	}
-	err := d.each("SELECT id, cause, at, body FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
-		func(scan func(...any) error) error {
-			var id string
-			var r memory.KeptRevision
-			var at int64
-			if err := scan(&id, &r.Cause, &at, (*[]byte)(&r.Body)); err != nil {
-				return err
-			}
-			r.At = time.Unix(0, at).UTC()
-			if items[place].ID != id {
-				settle()
-			}
-			for items[place].ID < id {
-				place++
-			}
-			if items[place].ID == id {
-				older = append(older, r)
-			}
-			return nil
-		})
-	settle()
-	return err
-}
-
-// addPlaces puts the vectors to the items of a page.
-func (d deal) addPlaces(agent, after, last string, items []memory.KeptItem) error {
-	place := 0
-	return d.each("SELECT id, space, v FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space", []any{agent, after, last},
-		func(scan func(...any) error) error {
-			var id string
-			var v memory.KeptVector
-			if err := scan(&id, &v.Space, &v.V); err != nil {
-				return err
-			}
-			for items[place].ID < id {
-				place++
-			}
-			if items[place].ID == id {
-				items[place].Vectors = append(items[place].Vectors, v)
-			}
-			return nil
-		})
 }

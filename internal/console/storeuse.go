@@ -1,0 +1,82 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func dropped(d Deposit, err error) error {
+	if d.Drop != nil {
+		d.Drop()
+	}
+	return err
+}
+
+func occupied(d Deposit, err error) error {
+	if errors.Is(err, memory.ErrOccupied) {
+		return exit(Refused, "%s: %w; name another, or remove what it keeps (%s)", d.Name, err, d.Remove)
+	}
+	return err
+}
+
+// idle refuses a store that is in use, as far as can be known.
+func idle(d Deposit, work []string, force bool) error {
+	if len(work) == 0 || force {
+		return nil
+	}
+	return exit(Refused, "%s is in use: %s. End that first, or add --force; what is written meanwhile would be lost", d.Name, strings.Join(work, "; "))
+}
+
+// unheard refuses to fill a store that others listen to. What else may be in it, its import judges.
+func (app *App) unheard(ctx context.Context, d Deposit, force bool) error {
+	work, err := listening(ctx, d)
+	if err != nil {
+		return err
+	}
+	return idle(d, work, force)
+}
+
+func listening(ctx context.Context, d Deposit) ([]string, error) {
+	n, err := d.Store.Listeners(ctx)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return []string{plural(n, "worker or server listens to its bell", "workers and servers listen to its bell")}, nil
+}
+
+// atWork tells who uses a store.
+func (app *App) atWork(ctx context.Context, d Deposit) ([]string, error) {
+	work, err := listening(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	slots, err := d.Store.Slots(ctx)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := d.Store.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		if slot, dreams := slots[a.ID]; dreams {
+			work = append(work, fmt.Sprintf("%s dreams (%s)", a.Handle, slot.Dream))
+			delete(slots, a.ID)
+		}
+		st, err := d.Store.Standing(ctx, a.ID, app.Now())
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range st.Leases {
+			work = append(work, fmt.Sprintf("%s is held awake by %s", a.Handle, l.Client))
+		}
+	}
+	for id, slot := range slots {
+		work = append(work, fmt.Sprintf("agent %s dreams (%s)", id, slot.Dream))
+	}
+	return work, nil
+}

@@ -1,0 +1,109 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// crate is items of one agent that wait.
+type crate struct {
+	agent string
+	plan  cratePlan
+	blobs []any
+	bytes int
+}
+
+type cratePlan struct {
+	Before string   `json:"before"`
+	After  string   `json:"after"`
+	Own    string   `json:"own"`
+	Tide   int64    `json:"tide"`
+	Items  []crated `json:"items"`
+}
+
+type crated struct {
+	ID     string   `json:"id"`
+	Past   int      `json:"past"`
+	Spaces []string `json:"spaces,omitempty"`
+}
+
+// item puts an item into the crate.
+func (f *filling) item(k memory.KeptItem) error {
+	c := &f.crate
+	if c.agent != k.Agent {
+		if err := f.unload(); err != nil {
+			return err
+		}
+		c.agent = k.Agent
+	}
+	for i, r := range k.Revisions {
+		kept, err := keptRow(k, r, i+1)
+		if err != nil {
+			return fmt.Errorf("item %s, revision %d: %w", k.ID, i+1, err)
+		}
+		c.add(kept)
+	}
+	told := crated{ID: k.ID, Past: len(k.Revisions) - 1}
+	for _, v := range k.Vectors {
+		told.Spaces = append(told.Spaces, v.Space)
+		c.add(string(v.V))
+	}
+	c.plan.Items = append(c.plan.Items, told)
+	if c.bytes < bytesAtOnce && len(c.plan.Items) < itemsAtOnce {
+		return nil
+	}
+	return f.unload()
+}
+
+// itemsAtOnce is how many items one step of an import writes at most.
+const itemsAtOnce = 250
+
+func (c *crate) add(blob string) {
+	c.blobs = append(c.blobs, blob)
+	c.bytes += len(blob)
+}
+
+// keptRow works out again what a store sorts and finds a revision by; its body stays as it is.
+func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, error) {
+	item, err := dream.Decode(k.Kind, kept.Body)
+	if err != nil {
+		return "", err
+	}
+	r, err := encodeItem(k.Agent, item, kept.Cause, kept.At)
+	if err != nil {
+		return "", err
+	}
+	if r.id != k.ID || r.kind != k.Kind {
+		return "", fmt.Errorf("its body is of the %s %s: %w", r.kind, r.id, memory.ErrAltered)
+	}
+	r.body = string(kept.Body)
+	packed, err := r.packed()
+	return strconv.Itoa(number) + " " + packed, err
+}
+
+// unload writes the items that wait. Each load has a tide of its own, so that a search reads them in pages.
+func (f *filling) unload() error {
+	c := f.crate
+	if len(c.plan.Items) == 0 {
+		return nil
+	}
+	f.crate = crate{agent: c.agent}
+	if f.life.Agent == c.agent {
+		c.plan.Own = f.life.Space
+	}
+	if c.plan.Own != "" {
+		f.tide++
+		c.plan.Tide = f.tide
+		if err := f.do("HSET", f.key(c.agent, lifePart), "tide", f.tide); err != nil { // goes with the next step
+			return err
+		}
+	}
+	return f.advance(func(before, after string) (any, error) {
+		c.plan.Before, c.plan.After = before, after
+		said, err := f.of(f.ctx, refillScript, c.agent, c.plan, c.blobs...)
+		return said, err
+	})
+}
