@@ -172,6 +172,9 @@ func (k Knob) readMoney(raw any) (any, error) {
 	return m, nil
 }
 
+// ParseSpan reads a duration as the configuration does: 90s, 30m, 12h, 7d.
+func ParseSpan(s string) (time.Duration, error) { return parseSpan(s) }
+
 // parseSpan reads what time.ParseDuration reads, and whole or broken days such as 7d or 0.5d.
 func parseSpan(s string) (time.Duration, error) {
 	text := strings.TrimSpace(s)

@@ -37,6 +37,7 @@ func (app *App) addAgentFlags(cmd *cobra.Command) *agentFlags {
 	fs.StringVar(&f.vitality, "vitality", "", "its vitality, a `share` from 0 to 1, whatever it has spent; caps: what is left under its caps")
 	fs.BoolVar(&f.auto, "auto", false, "dream by itself when idle")
 	app.completes(cmd, "feed", app.feedNames)
+	app.completes(cmd, "vitality", fixed([]string{"caps"}))
 	_ = cmd.RegisterFlagCompletionFunc("tier", cobra.FixedCompletions([]string{string(dream.Core), string(dream.Hardened)}, cobra.ShellCompDirectiveNoFileComp))
 	return f
 }

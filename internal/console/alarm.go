@@ -23,6 +23,7 @@ Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or wi
 	app.whose(cmd)
 	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what the alarm is told by: a `name`, or feed/rule")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
+	app.completes(cmd, "trigger", nothing)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := alarm.ValidateTrigger(trigger); err != nil {
 			return exit(Usage, "--trigger %w", err)

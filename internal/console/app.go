@@ -38,6 +38,7 @@ type App struct {
 	Flags         *pflag.FlagSet
 	Configuration func() Configuration
 	Reference     func() string
+	Span          func(string) (time.Duration, error) // reads a duration as the configuration does; nil: time.ParseDuration
 	Open          func(ctx context.Context) (*House, error)
 	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
 	Night         NightDoor

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -95,6 +96,7 @@ func (d *desk) run(width int, args ...string) int {
 				{Key: "money.dream", Value: "$0.25", Default: "$0.50", Source: "file oneiros.yaml"},
 			}, File: "oneiros.yaml"}
 		},
+		Span:      config.ParseSpan,
 		Reference: func() string { return "# Configuration\n" },
 	}
 	return console.Run(d.Context(), d.app, args)

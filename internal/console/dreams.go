@@ -72,6 +72,7 @@ func (app *App) dreamsShow() *cobra.Command {
 		Long: "Show reads the report of a dream: what was noticed, what was kept and why, what it cost.\nDREAM is an id, a number of the agent's, or last.",
 	}
 	app.whose(cmd)
+	cmd.ValidArgsFunction = app.completeDreams(nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, night, err := app.nightOf(cmd, args[0])
 		if err != nil {

@@ -56,6 +56,7 @@ Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the a
 already, 5 Temporal or the store does not answer; with --watch those of oneiros watch.`,
 	}
 	app.whose(cmd)
+	cmd.ValidArgsFunction = app.completeDreams([]string{dream.NightWaits})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow it to its report")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, night, err := app.interrupted(cmd, args)

@@ -26,7 +26,11 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 	app.whose(cmd)
 	cmd.Flags().StringVar(&client, "client", "", "only the client of this `name` goes")
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases of connected clients too")
+	app.completes(cmd, "client", app.connected)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("client") && client == "" {
+			return exit(Usage, `--client "" names nobody; leave it out to end the operator's lease, alarms and the lock`)
+		}
 		h, a, err := app.promptly(cmd)
 		if err != nil {
 			return err

@@ -73,6 +73,7 @@ A dream holds its agent until the Temporal cluster it was begun on says that it 
 is gone for good, --abandon closes the dream without asking that cluster.`,
 	}
 	app.whose(cmd)
+	cmd.ValidArgsFunction = app.completeDreams([]string{string(dream.Dreaming), dream.NightWaits})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking it")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -43,13 +43,14 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	}
 	app.whose(cmd)
 	fs := cmd.Flags()
-	fs.DurationVar(&f.hold, "for", 0, "how long to hold it awake, as in 5m; agent.client_timeout when absent (`duration`)")
+	app.spanVar(fs, &f.hold, "for", "how long to hold it awake, as in 5m or 2h, at most 30d; agent.client_timeout when absent (`duration`)")
 	fs.StringVar(&f.client, "client", "", "the `name` of the client that knocks; operator when absent")
 	fs.StringVar(&f.digest, "digest", "", "how much to tell of dreams: off, header or message; agent.digest when absent")
 	fs.BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
 	app.completes(cmd, "digest", fixed(journal.Digests))
+	app.completes(cmd, "client", app.connected)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := f.check(cmd.Flags().Changed("for")); err != nil {
+		if err := f.check(cmd.Flags().Changed("for"), cmd.Flags().Changed("client")); err != nil {
 			return err
 		}
 		h, a, err := app.promptly(cmd)
@@ -65,10 +66,19 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	return cmd
 }
 
-func (f *wakeFlags) check(hold bool) error {
+// How long a knock may hold an agent: what is shorter is over before anybody has looked, and what is longer is a mistake.
+const (
+	leastHold = time.Second
+	mostHold  = 30 * 24 * time.Hour
+)
+
+func (f *wakeFlags) check(hold, named bool) error {
 	var faults []error
-	if hold && f.hold <= 0 {
-		faults = append(faults, fmt.Errorf("--for %s must be longer than nothing, as in 5m", f.hold))
+	if hold && (f.hold < leastHold || f.hold > mostHold) {
+		faults = append(faults, fmt.Errorf("--for %s must be between 1s and 30d, as in 5m", f.hold))
+	}
+	if named && f.client == "" {
+		faults = append(faults, errors.New(`--client "" names nobody; leave it out to knock as operator`))
 	}
 	if f.digest != "" && !oneOf(f.digest, journal.Digests) {
 		faults = append(faults, fmt.Errorf("--digest %s must be one of %s", f.digest, strings.Join(journal.Digests, ", ")))
@@ -142,6 +152,9 @@ func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, to
 	awoken, err := w.Recorded(short, a.ID, told.Epoch)
 	if err != nil {
 		told.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
+		if errors.Is(err, ErrNobody) {
+			told.Degraded = "No Temporal server runs: the wake is recorded by the next worker that does."
+		}
 		app.note("%s", told.Degraded)
 		return nil
 	}

@@ -337,7 +337,12 @@ func TestAKnockNamesWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish().guarded(&porter{})
 	for line, why := range map[string]string{
-		"wake -a echo --for 0s":                                     "--for 0s must be longer than nothing",
+		"wake -a echo --for 0s":                                     "--for 0s must be between 1s and 30d, as in 5m",
+		"wake -a echo --for 999ms":                                  "must be between 1s and 30d",
+		"wake -a echo --for 31d":                                    "must be between 1s and 30d",
+		"wake -a echo --for 5":                                      "such as 90s, 30m, 12h or 7d",
+		"wake -a echo --client=":                                    `--client "" names nobody`,
+		"sleep -a echo --client=":                                   `--client "" names nobody`,
 		"wake -a echo --digest loud":                                "--digest loud must be one of off, header, message",
 		"alarm -a echo --trigger a/b/c":                             "--trigger \"a/b/c\" must be a name",
 		"wake -a echo --client " + strings.Repeat("long", 100):      "at most 100 bytes",

@@ -20,6 +20,7 @@ func (app *App) watch() *cobra.Command {
 		Long: "Watch follows a dream that is going on, live, to its report. DREAM is an id, a number of the agent's, or last,\nwhich is the one watched when none is named. A dream that is woken and may be resumed is watched on, across its\nsittings. Leaving off watching changes nothing: the dream goes on.",
 	}
 	app.whose(cmd)
+	cmd.ValidArgsFunction = app.completeDreams(nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := "last"
 		if len(args) == 1 {

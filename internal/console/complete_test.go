@@ -1,0 +1,41 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.interrupt(now.Add(time.Hour))
+	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Hour)}}
+	for line, want := range map[string]string{
+		"dreams show -a echo ":         "dream/echo/0002\ndream/echo/0001",
+		"dreams resume ":               "dream/echo/0002",
+		"dreams cancel -a echo ":       "dream/echo/0002",
+		"watch ":                       "dream/echo/0002\ndream/echo/0001",
+		"dreams show dream/echo/0001 ": "",
+		"sleep -a echo --client ":      "mara",
+		"wake -a echo --client ":       "mara",
+		"agents edit echo --vitality ": "caps",
+		"alarm -a echo --trigger ":     "",
+	} {
+		require.Equal(t, console.OK, d.run(0, append([]string{"__complete"}, strings.Split(line, " ")...)...), d.err.String())
+		require.Equal(t, strings.TrimPrefix(want+"\n:4\n", "\n"), d.out.String(), line)
+	}
+}
+
+func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	p := &porter{wake: d.woken()}
+	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo", "--for", "1d"), d.err.String())
+	require.Equal(t, 24*time.Hour, p.knocks[0].For)
+}
