@@ -47,6 +47,9 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 	nobody := &callFailed{"house/any", &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret}}
 	require.ErrorContains(t, tell(nobody), "house/any: unavailable: nobody answers there")
 	require.NotContains(t, tell(nobody).Error(), secret)
+	strange := &inference.Failure{Kind: inference.BadRequest, Status: 404, Message: "The model " + secret + " does not exist"}
+	require.ErrorContains(t, tell(strange), "bad_request (HTTP 404): the provider does not know this model")
+	require.NotContains(t, tell(strange).Error(), secret)
 	require.ErrorContains(t, tell(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}), "model x has no price")
 }
 

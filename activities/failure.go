@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -74,8 +76,13 @@ func brief(f *inference.Failure) string {
 		inference.Broken, inference.Malformed:
 	}
 	own := ""
-	if f.Kind == inference.Unavailable && f.Status == 0 && !f.Billed {
+	switch {
+	case f.Kind == inference.Unavailable && f.Status == 0 && !f.Billed:
 		own = "nobody answers there"
+	case f.Status == http.StatusNotFound && strings.Contains(strings.ToLower(f.Message), "model"):
+		own = "the provider does not know this model"
+	case f.Status == http.StatusNotFound:
+		own = "the provider knows no such address or model"
 	}
 	return (&inference.Failure{Kind: f.Kind, Status: f.Status, Message: own}).Error()
 }

@@ -45,12 +45,13 @@ type App struct {
 	Codec         CodecDoor
 	Stores        StoreDoor
 
-	open  sync.Once
-	house *House
-	fail  error
-	json  bool
-	began time.Time // when the command started
-	again string    // the command that goes on with what is watched, when it is not oneiros up alone
+	open   sync.Once
+	house  *House
+	fail   error
+	json   bool
+	began  time.Time // when the command started
+	misled error     // the command that help was asked on, and that there is none of
+	again  string    // the command that goes on with what is watched, when it is not oneiros up alone
 }
 
 // House is what most commands stand on.
@@ -135,6 +136,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.SetHelpCommandGroupID(house)
 	root.SetCompletionCommandGroupID(house)
 	root.InitDefaultCompletionCmd()
+	app.mindHelp(root)
 	mindArguments(root)
 	return root
 }
@@ -152,6 +154,9 @@ func Run(ctx context.Context, app *App, args []string) int {
 	root := New(app)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = app.misled
+	}
 	if err == nil && out.fail != nil {
 		err = fmt.Errorf("write the answer: %w", out.fail)
 	}

@@ -124,6 +124,44 @@ func (app *App) complain(err error) {
 	}
 }
 
+// unknown names a command that there is none of, and one that may be meant.
+func unknown(c *cobra.Command, name string) error {
+	hint := ""
+	if near := c.SuggestionsFor(name); len(near) > 0 {
+		hint = "; did you mean " + near[0] + "?"
+	}
+	return exit(Usage, "%s knows no command %q%s", c.CommandPath(), name, hint)
+}
+
+// mindHelp makes it a usage error too to ask for help on a command that there is none of.
+func (app *App) mindHelp(root *cobra.Command) {
+	tell := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+			app.misled = unknown(c, words[0])
+			return
+		}
+		tell(c, args)
+	})
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if found == nil || err != nil {
+				return unknown(root, args[0])
+			}
+			if len(rest) > 0 && found.HasSubCommands() {
+				return unknown(found, rest[0])
+			}
+			return found.Help()
+		}
+		c.Args = cobra.ArbitraryArgs
+	}
+}
+
 // mindArguments makes every wrong number of arguments, and every unknown command, a usage error.
 func mindArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
@@ -138,11 +176,7 @@ func mindArguments(cmd *cobra.Command) {
 			if len(args) == 0 {
 				return c.Help()
 			}
-			hint := ""
-			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "; did you mean " + near[0] + "?"
-			}
-			return exit(Usage, "%s knows no command %q%s", c.CommandPath(), args[0], hint)
+			return unknown(c, args[0])
 		}
 		check = cobra.ArbitraryArgs
 		cmd.SuggestionsMinimumDistance = 2

@@ -34,6 +34,16 @@ func TestEveryFaultHasItsExitCode(t *testing.T) {
 		"memory list -a echo --status correct":              console.OK,
 		"fragments list -a echo --status selected":          console.OK,
 		"completion tcsh":                                   console.Usage,
+		"stor --help":                                       console.Usage,
+		"dreams shwo --help":                                console.Usage,
+		"help stor":                                         console.Usage,
+		"help dreams shwo":                                  console.Usage,
+		"--help":                                            console.OK,
+		"help":                                              console.OK,
+		"help dreams show":                                  console.OK,
+		"help exit-codes":                                   console.OK,
+		"dreams --help":                                     console.OK,
+		"dreams show x --help":                              console.OK,
 	} {
 		require.Equal(t, code, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 	}

@@ -14,8 +14,11 @@ func figuresOf(s segment, t dream.Tally, begun bool) []string {
 		return []string{""}
 	}
 	if t.State == skipped {
-		why := Clean(t.Reason)
-		return []string{"skipped: " + why, "skip: " + why, "skipped"}
+		var texts []string
+		for _, why := range skippedFor(t.Reason) {
+			texts = append(texts, "skipped: "+why, "skip: "+why)
+		}
+		return append(texts, "skipped")
 	}
 	calls, cache, end := count(t.Calls, "call"), "", ""
 	if share, any := cached(t); any {
@@ -34,6 +37,14 @@ func figuresOf(s segment, t dream.Tally, begun bool) []string {
 		return []string{full + " · " + calls + word(cache) + end, full + " · " + calls + end, full + end, full, dali + " " + kept, fmt.Sprintf("%dD %s", t.Cycles, kept)}
 	}
 	return []string{calls + word(cache) + " · " + kept + end, calls + word(cache) + end, calls + cache + end, calls + cache, calls}
+}
+
+// skippedFor says why a phase was skipped, the fullest first.
+func skippedFor(reason string) []string {
+	if reason == "phase" { // the behavioural one (H2)
+		return []string{"the agent's vitality is too low for an onset", "vitality too low", "vitality"}
+	}
+	return []string{Clean(reason)}
 }
 
 // word says what a percentage is of.

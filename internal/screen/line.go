@@ -37,7 +37,7 @@ func tell(e event.Event, st Style) (about string, colour ink, text string) {
 		})
 	case "OnsetSkipped":
 		return read(e, func(p event.OnsetSkipped) (string, ink, string) {
-			return "onset", amber, "skipped: " + p.Reason
+			return "onset", amber, "skipped: " + skippedFor(p.Reason)[0]
 		})
 	case "DepthChanged":
 		return read(e, func(p event.DepthChanged) (string, ink, string) {

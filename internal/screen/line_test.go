@@ -83,3 +83,12 @@ func TestALineTellsTimeWhereTheReaderIs(t *testing.T) {
 	require.True(t, strings.HasPrefix(screen.Line(e, screen.Style{}), "03:10:00"))
 	require.True(t, strings.HasPrefix(screen.Line(e, screen.Style{Zone: time.FixedZone("east", 3600)}), "04:10:00"))
 }
+
+func TestAnOnsetSkippedForVitalitySaysSo(t *testing.T) {
+	t.Parallel()
+	e := event.New("e", "echo", "dream/echo/0001", time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC), event.OnsetSkipped{Reason: "phase"})
+	require.Contains(t, screen.Line(e, screen.Style{Width: 100, Zone: time.UTC}), "skipped: the agent's vitality is too low for an onset")
+	tallies := []dream.Tally{{Phase: dream.Onset, State: "skipped", Reason: "phase"}}
+	require.Contains(t, screen.Timeline(tallies, screen.Style{Width: 80}), "skip")
+	require.NotContains(t, screen.Timeline(tallies, screen.Style{Width: 200}), "skipped: phase")
+}
