@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
@@ -67,6 +66,9 @@ func tell(err error) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), FailStore, temporal.ApplicationErrorOptions{Cause: err})
 }
 
+// notThere is the HTTP status of a model or an address that a provider does not know.
+const notThere = 404
+
 // brief is a failure as it may stand in a history: a provider's own words can quote the prompt, so only our own cross.
 func brief(f *inference.Failure) string {
 	switch f.Kind {
@@ -79,9 +81,9 @@ func brief(f *inference.Failure) string {
 	switch {
 	case f.Kind == inference.Unavailable && f.Status == 0 && !f.Billed:
 		own = "nobody answers there"
-	case f.Status == http.StatusNotFound && strings.Contains(strings.ToLower(f.Message), "model"):
+	case f.Status == notThere && strings.Contains(strings.ToLower(f.Message), "model"):
 		own = "the provider does not know this model"
-	case f.Status == http.StatusNotFound:
+	case f.Status == notThere:
 		own = "the provider knows no such address or model"
 	}
 	return (&inference.Failure{Kind: f.Kind, Status: f.Status, Message: own}).Error()
