@@ -158,7 +158,7 @@ func (app *App) journal() *cobra.Command {
 		case err != nil:
 			return err
 		case app.json:
-			return app.answer(orEmpty(items))
+			return app.answer(publicItems(items))
 		case len(items) == 0:
 			app.note("The journal of %s is empty.", a.Handle)
 			return nil

@@ -30,7 +30,7 @@ func (app *App) memoryShow() *cobra.Command {
 			return app.showRevisions(cmd, h, a, item)
 		}
 		if app.json {
-			return app.answer(item)
+			return app.answer(publicItem(item))
 		}
 		return app.showItem(app.Out, a, item)
 	}
