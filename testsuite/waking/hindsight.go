@@ -21,13 +21,20 @@ func (d *disturbance) trouble() error {
 		for line := range strings.Lines(said) {
 			switch {
 			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):
-				d.tally.Again++
+				d.tally.Again = append(d.tally.Again, retried(line))
 			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"), strings.Contains(line, "DATA RACE"):
 				faults = append(faults, errors.New("a worker said: "+line))
 			}
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// retried is what a line says of a task that is tried again.
+func retried(line string) string {
+	_, line, _ = strings.Cut(line, "WorkflowType=")
+	said, _, _ := strings.Cut(line, " StackTrace=")
+	return said
 }
 
 // replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to the

@@ -63,15 +63,15 @@ type Tally struct {
 	Missed   int           // wakes that found the dream ended
 	Blind    int           // knocks that were answered although the store was too slow
 	Kills    int
-	Windows  int // times in which no dream may begin
-	Replayed int // histories
-	Again    int // workflow tasks that the SDK tried again from the history
+	Windows  int      // times in which no dream may begin
+	Replayed int      // histories
+	Again    []string // workflow tasks that the SDK tried again from the history
 	Wall     time.Duration
 }
 
 func (t Tally) String() string {
 	return fmt.Sprintf("%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d tasks tried again",
-		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows, t.Replayed, t.Again)
+		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows, t.Replayed, len(t.Again))
 }
 
 // Perform plays the run on a server of its own and gives the evidence. What went wrong while it was on is in the error.

@@ -51,6 +51,9 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	t.Logf("seed %d", seed)
 	e, w, tally, err := run.Perform(ctx, t)
 	t.Logf("seed %d: %s", seed, tally)
+	for _, said := range tally.Again {
+		t.Logf("tried again: %s", said)
+	}
 	require.NoError(t, err)
 	require.NoError(t, e.Audit())
 	require.NoError(t, e.Once())

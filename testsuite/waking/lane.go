@@ -155,7 +155,7 @@ func (l *lane) moment(ctx context.Context, id string) bool {
 // disturb wakes the agent and does something with the dream; true when it does not go on.
 func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	way := draw(l.dice, ways)
-	before, err := l.company.Starter.Life(ctx, l.agent.Handle)
+	before, err := l.life(ctx)
 	if err != nil {
 		return true, err
 	}
@@ -186,6 +186,18 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	after := draw(l.dice, afters)
 	l.note(func(t *Tally) { t.After[after]++ })
 	return after != Resumed, l.follow(ctx, id, after, from)
+}
+
+// life asks until somebody answers: the worker that is asked may be killed.
+func (l *lane) life(ctx context.Context) (workflows.Life, error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		life, err := l.company.Starter.Life(within, l.agent.Handle)
+		if err == nil || within.Err() != nil {
+			return life, err
+		}
+	}
 }
 
 // patience bounds each wait of a lane: a killed worker costs some seconds.

@@ -50,8 +50,9 @@ func (r *room) with(t *testing.T) *room {
 
 // furniture is what a test wants otherwise.
 type furniture struct {
-	own     bool // a Temporal server that the test may kill
-	workers int  // processes; 0: 1, and none below
+	own     bool             // a Temporal server that the test may kill
+	server  *temporal.Server // one that the test has; nil: the one that tests share
+	workers int              // processes; 0: 1, and none below
 	plan    provider.Plan
 	token   time.Duration // 0: 2 ms
 	retry   time.Duration // what a 429 with a delay asks for; 0: 100 ms
@@ -68,9 +69,10 @@ func furnish(t *testing.T, f furniture) *room {
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeout(context.Background(), waiting+patience)
 	t.Cleanup(cancel)
-	if f.own {
+	switch r.server = f.server; {
+	case f.own:
 		r.server = temporal.Start(t)
-	} else {
+	case r.server == nil:
 		r.server = temporal.Shared(t)
 	}
 	if f.token == 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
 // TestAnInterruptedDreamIsTheSameDream proves decision 2 for the knock: same seed, memory and model, woken in a phase and
@@ -22,7 +23,15 @@ import (
 // wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it has kept (Z14).
 func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	t.Parallel()
-	undisturbed := nightOf(t)
+	server := temporal.Start(t, temporal.InMemory(), temporal.WithNamespaces("night-0", "night-1", "night-2", "night-3", "night-4", "night-5", "night-6"))
+	nights := 0
+	apart := func() *temporal.Server { // of one name, in namespaces of their own
+		one := *server
+		one.Namespace = fmt.Sprintf("night-%d", nights)
+		nights++
+		return &one
+	}
+	undisturbed := nightOf(t, apart())
 	require.Contains(t, undisturbed, "nrem")
 	for name, at := range map[string][]touch{
 		"before the first cycle": {{dream.Onset, "induction", provider.HangMiddle}},
@@ -38,17 +47,18 @@ func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 			{dream.Return, "surface", provider.HangMiddle},
 		},
 	} {
+		there := apart()
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, undisturbed, nightOf(t, at...))
+			require.Equal(t, undisturbed, nightOf(t, there, at...))
 		})
 	}
 }
 
 // nightOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but times.
-func nightOf(t *testing.T, at ...touch) string {
+func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 	t.Helper()
-	r := furnish(t, furniture{})
+	r := furnish(t, furniture{server: server})
 	agent, err := r.company.Hire(r.ctx, 1, "same")
 	require.NoError(t, err)
 	id := first(agent)
