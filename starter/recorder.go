@@ -152,6 +152,27 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	return true
 }
 
+// later does something small in the background, again until it is done, the recorder is closed or it has waited for long.
+func (r *recorder) later(do func(context.Context) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.begin(); r.open.Err() != nil {
+		return
+	}
+	r.gone.Go(func() {
+		ctx, cancel := context.WithTimeout(r.open, 2*tellFor)
+		defer cancel()
+		for pause := tellAgain; do(ctx) != nil && ctx.Err() == nil; pause = min(2*pause, tellSlow) {
+			wait := time.NewTimer(pause)
+			select {
+			case <-ctx.Done():
+			case <-wait.C:
+			}
+			wait.Stop()
+		}
+	})
+}
+
 // drop forgets a wake that nobody can be told of.
 func (r *recorder) drop(key string) {
 	r.mu.Lock()

@@ -189,16 +189,26 @@ func (s *Starter) Sleep(ctx context.Context, agent string) error {
 	return s.lookAgain(ctx, a)
 }
 
-// lookAgain tells a life that somebody left. A life that cannot be told finds out by itself when its timer asks.
+// lookAgain tells a life that somebody left. Where that takes longer it goes on in the background; a life that cannot be told
+// at all finds out by itself, as it looks every two minutes.
 func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
 	if s.Client == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeWithin)
+	soon, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
+	err := s.left(soon, a)
+	if soon.Err() == nil {
+		return err
+	}
+	s.recording.later(func(ctx context.Context) error { return s.left(ctx, a) })
+	return ctx.Err()
+}
+
+func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(a.Handle), "", workflows.SignalSleep, nil)
 	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) || ctx.Err() != nil {
+	if errors.As(err, &gone) {
 		return nil
 	}
 	return err

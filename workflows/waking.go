@@ -217,6 +217,9 @@ func (a *life) lookAround(ctx workflow.Context, now time.Time) {
 	}
 	if found.Until.After(now) || a.state.Dream != nil {
 		a.state.Until = later(found.Until, now.Add(time.Second))
+		if most := now.Add(look); a.state.Until.After(most) { // whoever leaves may not reach us
+			a.state.Until = most
+		}
 		if !found.Until.After(now) { // only its dream keeps it from sleeping
 			a.state.Until = now.Add(look)
 		}

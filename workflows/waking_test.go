@@ -138,7 +138,7 @@ func TestAKnockWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	require.ErrorContains(t, refused, "holds it awake")
 	require.Equal(t, Sleeping, after.State)
 	require.Equal(t, []int64{1}, w.greeted)
-	require.Equal(t, 2, w.lookups, "after its own minute, and when the lease ends")
+	require.Equal(t, 6, w.lookups, "at once, every two minutes, and when the lease ends")
 	require.Empty(t, w.dreamt)
 }
 
@@ -262,7 +262,7 @@ func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
 			require.NotNil(t, l.Broken)
 			require.Equal(t, signal == SignalAlarm, l.Wake.Cause == presence.Alarm)
 			if signal == SignalAlarm {
-				require.Equal(t, 10*time.Minute, l.Until.Sub(l.Since).Round(time.Second))
+				require.Equal(t, look, l.Until.Sub(l.Since).Round(10*time.Second), "then it looks again")
 				require.Equal(t, 1, l.Alarms)
 			}
 		})
