@@ -195,5 +195,5 @@ func (d *disturbance) enough() bool {
 	for _, n := range d.tally.After {
 		woken += n
 	}
-	return woken >= d.run.AtLeast || len(d.faults) > 0
+	return woken >= d.run.AtLeast+d.run.AtLeast/20+2 || len(d.faults) > 0 // some wake a dream that has not lain down again yet
 }
