@@ -227,6 +227,10 @@ func (s *Starter) Standing(ctx context.Context, agent string) (presence.Standing
 func (s *Starter) Life(ctx context.Context, handle string) (workflows.Life, error) {
 	var l workflows.Life
 	value, err := s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryLife)
+	var refused *serviceerror.QueryFailed
+	for again := 0; errors.As(err, &refused) && again < 2; again++ { // by a worker that has just taken it over, with an Update half told
+		value, err = s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryLife)
+	}
 	if err != nil {
 		return l, fmt.Errorf("ask the life of %s where it stands: %w", handle, err)
 	}

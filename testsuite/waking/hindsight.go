@@ -13,8 +13,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// trouble says what workers may not say. A task that the SDK could not fit to what it had in its cache is tried again from
-// the history; that is counted, and the histories tell whether the fault was ours.
+// trouble says what workers may not say. A query that meets a life whose worker has just been killed, with an Update accepted
+// and not answered yet, can fail in the SDK as if the code had changed, and is answered when it is asked again. That is
+// counted; the histories tell whether the fault was ours.
 func (d *disturbance) trouble() error {
 	var faults []error
 	for _, said := range d.crew.Said() {
@@ -30,9 +31,8 @@ func (d *disturbance) trouble() error {
 	return errors.Join(faults...)
 }
 
-// retried is what a line says of a task that is tried again.
+// retried is what a line says of a query that is asked again, without its stack.
 func retried(line string) string {
-	_, line, _ = strings.Cut(line, "WorkflowType=")
 	said, _, _ := strings.Cut(line, " StackTrace=")
 	return said
 }

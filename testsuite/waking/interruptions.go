@@ -65,12 +65,12 @@ type Tally struct {
 	Kills    int
 	Windows  int      // times in which no dream may begin
 	Replayed int      // histories
-	Again    []string // workflow tasks that the SDK tried again from the history
+	Again    []string // queries that had to be asked again
 	Wall     time.Duration
 }
 
 func (t Tally) String() string {
-	return fmt.Sprintf("%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d tasks tried again",
+	return fmt.Sprintf("%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d queries asked again",
 		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows, t.Replayed, len(t.Again))
 }
 

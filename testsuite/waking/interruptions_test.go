@@ -52,7 +52,7 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	e, w, tally, err := run.Perform(ctx, t)
 	t.Logf("seed %d: %s", seed, tally)
 	for _, said := range tally.Again {
-		t.Logf("tried again: %s", said)
+		t.Logf("asked again: %s", said)
 	}
 	require.NoError(t, err)
 	require.NoError(t, e.Audit())
