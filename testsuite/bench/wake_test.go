@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
@@ -122,13 +123,32 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	}
 	room := &bedroom{company: company, till: till, known: make([]int64, s.dreaming)}
 	for i := range s.dreaming {
-		agent, err := company.Hire(ctx, 0, fmt.Sprintf("sleeper-%04d", i))
-		require.NoError(b, err)
+		agent := sleeper(b, company, i)
 		agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 10_000 * agent.Caps.Day, Month: 10_000 * agent.Caps.Month}
 		require.NoError(b, company.Store.PutAgent(ctx, agent))
 		room.agents = append(room.agents, agent)
 	}
 	return room
+}
+
+// sleeper makes an agent of a short life: a thousand long ones would take longer to make than to wake.
+func sleeper(b *testing.B, company *stage.Company, i int) dream.Agent {
+	b.Helper()
+	name := fmt.Sprintf("sleeper-%04d", i)
+	agent := dream.Agent{ID: "id-" + name, Handle: name, Persona: "a sleeper", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night}
+	require.NoError(b, company.Store.PutAgent(context.Background(), agent))
+	w := memory.Write{Agent: agent.ID, Cause: "bench"}
+	for n := range 12 {
+		e := &dream.Episode{
+			Head:    dream.Head{ID: fmt.Sprintf("%s-%d", name, n), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(n+1) * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Content: fmt.Sprintf("On evening %d the keeper counted %d lanterns and wrote the number down.", n, n*7%5), Salience: .5, Surprise: float64(n%4) / 4,
+		}
+		w.Add = append(w.Add, e)
+		w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: "scripted/vectors/64", V: provider.Vector(e.Content, 64)})
+	}
+	_, err := company.Store.Commit(context.Background(), w)
+	require.NoError(b, err)
+	return agent
 }
 
 // crowd starts worker processes of a play.
