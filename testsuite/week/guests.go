@@ -57,9 +57,9 @@ func (g *guests) rest(ctx context.Context) error {
 	if err := g.undisturbed(ctx); err != nil {
 		return err
 	}
-	return g.until(ctx, "its life sleeps", func(l workflows.Life) bool {
+	return g.until(ctx, "its life is at rest", func(l workflows.Life) bool {
 		g.lived.Life = l
-		return l.Dream == nil && !l.Settings.Auto && l.State == workflows.Sleeping
+		return l.Dream == nil && !l.Settings.Auto && l.State != workflows.Waking && l.Greeted == l.Epoch
 	})
 }
 
