@@ -38,4 +38,15 @@ func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
 	p := &porter{wake: d.woken()}
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo", "--for", "1d"), d.err.String())
 	require.Equal(t, 24*time.Hour, p.knocks[0].For)
+	d.asleep(&sleeper{}, 0)
+	for text, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1d": 24 * time.Hour} {
+		require.Equal(t, console.OK, d.run(0, "feed", "add", "tide-"+text, "--url", "https://harbour.example/v1", "--every", text), d.err.String())
+		kept, err := d.store.Feed(t.Context(), "tide-"+text)
+		require.NoError(t, err)
+		require.Equal(t, want, kept.Every)
+	}
+	for _, line := range []string{"wake -a echo --for soon", "feed add tide --url https://harbour.example/v1 --every soon"} {
+		require.Equal(t, console.Usage, d.run(0, strings.Fields(line)...))
+		require.Contains(t, d.err.String(), `"soon" must be a duration with its unit, such as 90s, 30m, 12h or 7d`)
+	}
 }

@@ -125,7 +125,7 @@ oneiros feed show NAME tells what no rule takes.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.URL, "url", "", "where to ask for a JSON document (`address`); kept in the store, never shown")
 	fs.StringVar(&f.Path, "path", "", "where in the document the readings are, such as $.data[0].price")
-	fs.DurationVar(&f.Every, "every", 0, "how often it is asked, as in 30s (`duration`)")
+	app.spanVar(fs, &f.Every, "every", "how often it is asked, as in 30s or 10m, at most 1d (`duration`)")
 	fs.StringArrayVar(&rules, "rule", nil, "an `alarm` over it, as above (repeat for more)")
 	fs.BoolVar(&replace, "replace", false, "put it in the place of the feed of that name")
 	return cmd
