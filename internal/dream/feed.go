@@ -20,6 +20,7 @@ type Rule struct {
 	Margin float64       `json:"margin,omitempty"` // of above and below: how far back over the threshold the number must come before the rule fires again
 	Window time.Duration `json:"window,omitempty"` // of a change, and the longest silence of staleness
 	State  string        `json:"state,omitempty"`  // of a state rule
+	Quiet  bool          `json:"quiet,omitempty"`  // it wakes nobody: it only resolves the predictions that watch it
 }
 
 // RuleKind is what a rule looks at.

@@ -119,6 +119,24 @@ type Fragment struct {
 	Scenario   string   `json:"scenario,omitempty"`
 	Hypothesis string   `json:"hypothesis,omitempty"`
 	Settings   Settings `json:"settings"`
+	Flags      []Flag   `json:"flags,omitempty"` // what the policy and hooks said of it
+}
+
+// Flag is what a rule of the policy or a hook said of a fragment (H18, H23).
+type Flag struct {
+	By     string `json:"by"` // "policy/<rule>" or "hook/<name>"
+	Reason string `json:"reason"`
+	Bars   bool   `json:"bars"` // it may never be developed; false: it is only to be looked at
+}
+
+// Barred says whether a fragment may never be developed, and who says so.
+func (f *Fragment) Barred() (Flag, bool) {
+	for _, flag := range f.Flags {
+		if flag.Bars {
+			return flag, true
+		}
+	}
+	return Flag{}, false
 }
 
 // Marks of a fragment.
