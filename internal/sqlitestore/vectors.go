@@ -30,8 +30,7 @@ func checkVector(space string, v []float32) error {
 // putVector places an item in the agent's space, which the first vector founds.
 func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) error {
 	if l.space == "" {
-		l.space, l.dim = v.Space, int64(len(v.V))
-		if _, err := d.exec("DELETE FROM moves WHERE agent = ? AND space = ?", agent, v.Space); err != nil {
+		if err := d.found(agent, l, v); err != nil {
 			return err
 		}
 	}
@@ -58,6 +57,24 @@ func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) erro
 	if bare == 1 {
 		_, err = d.exec("UPDATE items SET bare = 0 WHERE key = ?", key)
 	}
+	return err
+}
+
+// found makes a vector's space the agent's own, with everything that has been collected in it.
+func (d deal) found(agent string, l *life, v memory.Vector) error {
+	dim, err := d.dimension(agent, v.Space)
+	if err != nil {
+		return err
+	}
+	if l.space, l.dim = v.Space, dim; dim == 0 { // nothing lies there
+		l.dim = int64(len(v.V))
+		return nil
+	}
+	if _, err := d.exec("DELETE FROM moves WHERE agent = ? AND space = ?", agent, v.Space); err != nil {
+		return err
+	}
+	_, err = d.exec(`UPDATE items SET bare = 0 WHERE agent = ? AND bare = 1 AND EXISTS
+		(SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)`, agent, v.Space)
 	return err
 }
 

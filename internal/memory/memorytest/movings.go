@@ -19,6 +19,7 @@ var movings = []clause{
 	{"NoAgentMovesWhileItDreams", noMoveInADream},
 	{"WhatWasCollectedInVainIsDropped", collectedInVain},
 	{"AnAgentWithoutVectorsMovesToo", movesFromNowhere},
+	{"TheFirstVectorFoundsACollectedSpaceWithAllOfIt", foundsCollected},
 }
 
 // elsewhere is the space that the agents of these clauses move to.
@@ -189,6 +190,23 @@ func movesFromNowhere(t *testing.T, s memory.Store) {
 	require.Zero(t, move(t, s, elsewhere))
 	require.Equal(t, []string{"a"}, nearThere(t, s, 1, 0, 0))
 	require.Equal(t, []string{"b"}, bareIn(t, s, elsewhere))
+}
+
+func foundsCollected(t *testing.T, s memory.Store) {
+	add(t, s, semantic("a", "tides"), semantic("b", "glass"), semantic("c", "salt"), semantic("d", "ash"))
+	collect(t, s, there("a", 1, 0, 0), there("b", 1, 1, 0))
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{there("c", 1, 2)}})
+	require.ErrorIs(t, err, memory.ErrSpace, "what is collected there has three numbers")
+	none, err := s.Space(t.Context(), echo)
+	require.NoError(t, err)
+	require.Empty(t, none)
+	require.Empty(t, nearThere(t, s, 1, 0, 0))
+	commit(t, s, memory.Write{Cause: "import", Vectors: []memory.Vector{there("c", 1, 2, 0)}})
+	require.Equal(t, []string{"d"}, bareIn(t, s, elsewhere), "what was collected has its place")
+	require.Equal(t, []string{"a", "b", "c"}, nearThere(t, s, 1, 0, 0))
+	require.Zero(t, move(t, s, elsewhere))
+	require.Equal(t, []string{"d"}, bareIn(t, s, elsewhere))
+	require.Equal(t, []string{"a", "b", "c"}, nearThere(t, s, 1, 0, 0))
 }
 
 // bothMove moves an agent by one handle while the other searches: every answer is wholly of one space.
