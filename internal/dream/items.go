@@ -192,6 +192,9 @@ type Hypothesis struct {
 	FirstStep  string  `json:"first_step,omitempty"`
 	Confidence float64 `json:"confidence"`
 	Status     string  `json:"status"`
+
+	Confirmed    []string `json:"confirmed,omitempty"`    // the predictions it rests on that came true
+	Contradicted []string `json:"contradicted,omitempty"` // and those that did not
 }
 
 // Marks of a hypothesis.
@@ -252,7 +255,26 @@ type Prediction struct {
 	Status     string     `json:"status"`
 	ResolvedAt *time.Time `json:"resolved_at,omitempty"`
 	Residual   *float64   `json:"residual,omitempty"` // outcome (1 or 0) - confidence
+	ResolvedBy string     `json:"resolved_by,omitempty"`
+	Evidence   string     `json:"evidence,omitempty"` // what was seen, in the words of whoever resolved it
+	Watch      *Watch     `json:"watch,omitempty"`
 }
+
+// Watch is a rule over a feed that resolves a prediction when it fires before the horizon; the horizon passing without it
+// resolves the opposite.
+type Watch struct {
+	Feed  string `json:"feed"`
+	Rule  string `json:"rule"`
+	Means string `json:"means"` // what the rule says of the prediction when it fires: PredictionRight or PredictionWrong
+}
+
+// Who resolves a prediction. A rule is named behind ByRule: "rule/harbour/quay-price". A dream is none of them.
+const (
+	ByPerson  = "person"
+	ByTool    = "tool"
+	ByRule    = "rule/"
+	ByHorizon = "horizon" // the time ran out
+)
 
 // Marks of a prediction.
 func (p *Prediction) Marks() Marks {
