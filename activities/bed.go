@@ -144,7 +144,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 		return LieDownResult{}, tell(err)
 	}
 	night.Workflow, night.Cluster, night.Run, night.Before, night.After = r.Workflow, b.Lives.Here(), r.Run, affect.PAD, affect.PAD
-	night.Sittings = 1
+	night.Sittings, night.Open = 1, true
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
 		Events: []event.Event{b.event(s, "begin/"+r.Run, event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget})},

@@ -76,7 +76,7 @@ func (b *Bed) Abandon(ctx context.Context, agent, dreamID string) error {
 	if err != nil {
 		return err
 	}
-	if night.Outcome != dream.Dreaming && !night.Resumable() {
+	if !night.Unsettled() {
 		return fmt.Errorf("dream %s has ended %s: %w", dreamID, night.Outcome, memory.ErrNotFound)
 	}
 	slots, err := b.Memory.Slots(ctx)
@@ -103,20 +103,24 @@ func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil
 	}
-	if err != nil || night.Outcome != dream.Dreaming && !night.Resumable() {
+	if err != nil || !night.Unsettled() {
 		return err
 	}
-	reason := "its workflow was terminated"
-	if night.Run == "" {
-		reason = "it was never begun"
+	ending := Ending{Outcome: dream.Canceled, Reason: "its workflow was terminated"}
+	switch {
+	case night.Run == "":
+		ending.Reason = "it was never begun"
+	case night.Outcome == dream.Interrupted && !night.Resumable(): // it had ended already, and was about to say so
+		ending = Ending{Outcome: dream.Interrupted, Reason: "it may not be resumed", Tallies: night.Phases}
 	}
 	s := Sitting{Agent: agent, Dream: held.Dream, Run: held.Run}
-	_, err = b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: reason})
+	_, err = b.close(ctx, s, night, ending)
 	return err
 }
 
-// closeOpen closes the nights that have no outcome and hold no slot: their beginning broke off before they lay down, or
-// their end before it was written. Nights that were undone are looked at too: undoing a dream does not end it.
+// closeOpen closes the nights whose books are open and that hold no slot: their beginning broke off before they lay down, or
+// their end before it was written, which is after the slot is free when a knock has ended them for good. Nights that were
+// undone are looked at too: undoing a dream does not end it.
 func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
 	agents, err := b.Memory.Agents(ctx)
 	if err != nil {
@@ -197,7 +201,7 @@ func (b *Bed) closeLeft(ctx context.Context, agent, id string) (bool, error) {
 	case errors.Is(err, memory.ErrNotFound):
 		_, _, err = b.Purse.Ledger.Close(ctx, id, b.Now())
 		return err == nil, err
-	case err != nil || night.Outcome == dream.Dreaming || night.Resumable():
+	case err != nil || night.Unsettled():
 		return false, err
 	}
 	s := Sitting{Agent: agent, Dream: id, Run: night.Run}

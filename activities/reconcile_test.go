@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
@@ -64,6 +65,46 @@ func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
 	h.running[o.Dream] = false
 	require.Equal(t, 1, h.reconcile())
 	require.Equal(t, "its workflow was terminated", h.night(o.Dream).Reason)
+}
+
+// Between the booking of its last sitting and its rising a dream holds no slot, and has an outcome already.
+func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingReserved(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.order("dream/echo/0001")
+	require.Empty(t, h.lieDown(o, "r1").Refused)
+	h.buy(o, "1/partial-1", "a thought", 10)
+	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Knock, Now: h.now, For: time.Minute})
+	require.NoError(t, err)
+	paused, err := h.bed.Pause(h.ctx, activities.PauseRequest{
+		Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,
+		Tallies: []dream.Tally{{Phase: dream.Onset, State: "stopped", Reason: "woken", Made: 3}},
+	})
+	require.NoError(t, err)
+	require.Zero(t, paused.Until, "no time is given to go on")
+	n := h.night(o.Dream)
+	require.Equal(t, dream.Interrupted, n.Outcome)
+	require.False(t, n.Resumable())
+	h.later(time.Hour)
+	require.Zero(t, h.reconcile(), "it is about to rise")
+	require.Equal(t, budget.Micros(300), h.allowance())
+
+	h.running[o.Dream] = false
+	require.Equal(t, 1, h.reconcile())
+	require.Zero(t, h.reconcile())
+	require.Equal(t, budget.Micros(10), h.allowance(), "what it spent")
+	n = h.night(o.Dream)
+	require.Equal(t, dream.Interrupted, n.Outcome)
+	require.Equal(t, "it may not be resumed", n.Reason)
+	require.Equal(t, 3, n.Phases[0].Made)
+	require.False(t, n.Unsettled())
+	require.Equal(t, []string{"a thought"}, h.fragments(o))
+	_, kept, err := h.store.Ledger().Answer(h.ctx, o.Dream+"/onset/1/partial-1")
+	require.NoError(t, err)
+	require.False(t, kept)
+	_, err = h.store.Note(h.ctx, o.Agent, o.Dream, "order")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	require.Contains(t, h.told(o.Dream), event.DreamEnded{}.EventType())
 }
 
 // meddling is a store in which somebody else writes the night just before it is closed.

@@ -150,7 +150,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if judged.entry != nil { // of a sitting that ended without being woken: it was cancelled
 		unjudged = append(unjudged, judged.entry)
 	}
-	night.Knocked = 0 // nothing is to be applied any more
+	night.Knocked, night.Open = 0, false // nothing is to be applied any more
 	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
 	if err := b.counted(ctx, s, night.Phases, unjudged); err != nil {
 		return RiseResult{}, err

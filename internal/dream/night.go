@@ -57,17 +57,25 @@ type Night struct {
 	Until    time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
 	Knocked  int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
 	Felt     int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already
+	Open     bool          `json:"open,omitempty"`     // it lay down, and its books are not closed yet
 }
 
 // Resumable says whether the dream was interrupted and may go on.
 func (n *Night) Resumable() bool { return n.Outcome == Interrupted && !n.Until.IsZero() }
 
-// NightWaits is the status of a night that was interrupted and may go on; that of every other is its outcome.
+// Unsettled says whether somebody has yet to close the dream's books: it goes on, may go on, or was woken for good and has not
+// risen.
+func (n *Night) Unsettled() bool {
+	return n.Outcome == Dreaming || n.Resumable() || n.Outcome == Interrupted && n.Open
+}
+
+// NightWaits is the status of a night that was interrupted and may go on, or whose books are to be closed; that of every other
+// is its outcome.
 const NightWaits = "waiting"
 
 // Marks of a night.
 func (n *Night) Marks() Marks {
-	if n.Resumable() {
+	if n.Outcome != Dreaming && n.Unsettled() {
 		return Marks{Status: NightWaits}
 	}
 	return Marks{Status: string(n.Outcome)}

@@ -161,15 +161,17 @@ func undoneNightIsFound(t *testing.T, s memory.Store) {
 	waits := &dream.Night{Head: head(dream.KindNight, "d1"), Outcome: dream.Interrupted, Until: dawn}
 	over := &dream.Night{Head: head(dream.KindNight, "d2"), Outcome: dream.Interrupted}
 	goesOn := &dream.Night{Head: head(dream.KindNight, "d3")}
-	for _, n := range []*dream.Night{waits, over, goesOn} {
+	unclosed := &dream.Night{Head: head(dream.KindNight, "d4"), Outcome: dream.Interrupted, Open: true}
+	for _, n := range []*dream.Night{waits, over, goesOn, unclosed} {
 		n.Dream = n.ID
 		commit(t, s, memory.Write{Cause: n.ID, Add: []dream.Item{n}})
 	}
 	open := memory.Query{
 		Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Statuses: []string{string(dream.Dreaming), dream.NightWaits},
 	}
-	require.ElementsMatch(t, []string{"d1", "d3"}, ids(find(t, s, open)))
+	require.ElementsMatch(t, []string{"d1", "d3", "d4"}, ids(find(t, s, open)))
 	undo(t, s, "d1")
 	undo(t, s, "d2")
-	require.ElementsMatch(t, []string{"d1", "d3"}, ids(find(t, s, open)))
+	undo(t, s, "d4")
+	require.ElementsMatch(t, []string{"d1", "d3", "d4"}, ids(find(t, s, open)))
 }
