@@ -151,6 +151,9 @@ type Settings struct {
 	Temperature *float64 `json:"temperature,omitempty"` // requested
 	MinP        *float64 `json:"min_p,omitempty"`       // requested
 	Effective   string   `json:"effective,omitempty"`   // what was sent, such as "temperature=1.31 min_p=0.1"
+
+	Loosening   Loosening `json:"loosening,omitempty"`   // the way its model was loosened; empty for those of old orders
+	Probability *float64  `json:"probability,omitempty"` // how likely the model called it; nil when it was not asked
 }
 
 // Scenario is something imagined in REM from fragments and recombined episodes.
@@ -162,8 +165,43 @@ type Scenario struct {
 	Synthetic      bool    `json:"synthetic"` // recombined from episodes that never happened together
 	Score          float64 `json:"score"`     // [0, 1]
 	Kept           bool    `json:"kept"`
-	Parent         string  `json:"parent,omitempty"`
-	Reason         string  `json:"reason,omitempty"`
+	Parent         string  `json:"parent,omitempty"` // the first fragment it develops
+	Reason         string  `json:"reason,omitempty"` // why it was let go
+
+	// Of a scenario that a search made (H13).
+	Operation Operation `json:"operation,omitempty"`
+	Round     int       `json:"round,omitempty"`   // of the search, from 1
+	Turn      int       `json:"turn,omitempty"`    // its place in the search, from 1
+	Parents   []string  `json:"parents,omitempty"` // scenarios it was made from
+	Seeds     []string  `json:"seeds,omitempty"`   // fragments it develops, those of its parents included
+	Worth     *Worth    `json:"worth,omitempty"`   // the parts of its score; nil: nobody weighed it
+	Said      string    `json:"said,omitempty"`    // by the judge
+}
+
+// Operation is how a search made a scenario: from nothing but fragment and memory, from one scenario, or from two.
+type Operation string
+
+// The operations (S4: tree and graph of thoughts).
+const (
+	Branch Operation = "branch"
+	Refine Operation = "refine"
+	Merge  Operation = "merge"
+)
+
+// Worth are the parts of a scenario's score, each in [0, 1].
+type Worth struct {
+	Novelty   float64 `json:"novelty"`
+	Plausible float64 `json:"plausible"`
+	Matters   float64 `json:"matters"`
+	Judge     string  `json:"judge"` // the model, or "embedder" when the numbers were measured
+}
+
+// Develops lists the fragments that the scenario was imagined from.
+func (s *Scenario) Develops() []string {
+	if len(s.Seeds) == 0 && s.Parent != "" {
+		return []string{s.Parent}
+	}
+	return s.Seeds
 }
 
 // Marks of a scenario.
@@ -266,12 +304,15 @@ type Watch struct {
 	Feed  string `json:"feed"`
 	Rule  string `json:"rule"`
 	Means string `json:"means"` // what the rule says of the prediction when it fires: PredictionRight or PredictionWrong
+
+	Since time.Time `json:"since,omitzero"` // from when on it is watched; what fired before says nothing
 }
 
-// Who resolves a prediction. A rule is named behind ByRule: "rule/harbour/quay-price". A dream is none of them.
+// Who resolves a prediction. A tool is named behind ByTool, "tool/ledger-bot", and a rule behind ByRule,
+// "rule/harbour/quay-price". A dream is none of them.
 const (
 	ByPerson  = "person"
-	ByTool    = "tool"
+	ByTool    = "tool/"
 	ByRule    = "rule/"
 	ByHorizon = "horizon" // the time ran out
 )

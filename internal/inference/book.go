@@ -39,6 +39,7 @@ type entry struct {
 	Reasoning bool     `json:"reasoning"`
 	Embeds    bool     `json:"embeds"`
 	Judges    bool     `json:"judges"`
+	LogProbs  bool     `json:"log_probs"`
 	price     *budget.Price
 }
 
@@ -145,7 +146,7 @@ func (b *book) find(model, lists string) *entry {
 func (e *entry) spec() Spec {
 	s := Spec{
 		Context: e.Context, Tokenizer: e.Tokenizer, MaxHeat: e.MaxHeat, MinP: e.MinP, TopP: e.TopP, Seed: e.Seed, Stop: e.Stop,
-		JSON: e.JSON, Reasoning: e.Reasoning, Embeds: e.Embeds, Judges: e.Judges,
+		JSON: e.JSON, Reasoning: e.Reasoning, Embeds: e.Embeds, Judges: e.Judges, LogProbs: e.LogProbs,
 	}
 	if e.price != nil {
 		price := *e.price

@@ -33,11 +33,13 @@ type Spec struct {
 	Seed      bool          `json:"seed"`
 	Stop      bool          `json:"stop"`
 	JSON      JSONMode      `json:"json"`
-	Reasoning bool          `json:"reasoning"`       // thinks before it answers; wants max_completion_tokens
-	Embeds    bool          `json:"embeds"`          // an embedding model
-	Judges    bool          `json:"judges"`          // its scores in JSON mean something; false: measure with the embedder
-	BuiltIn   bool          `json:"built_in"`        // announced on every screen
-	Space     string        `json:"space,omitempty"` // of its vectors; empty: "<provider>/<wire>/<dimensions>"
+	Reasoning bool          `json:"reasoning"`           // thinks before it answers; wants max_completion_tokens
+	Embeds    bool          `json:"embeds"`              // an embedding model
+	Judges    bool          `json:"judges"`              // its scores in JSON mean something; false: measure with the embedder
+	BuiltIn   bool          `json:"built_in"`            // announced on every screen
+	Space     string        `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
+	LogProbs  bool          `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
+	Steers    *Steers       `json:"steers,omitempty"`    // how it is steered; nil: it is not
 }
 
 // Makes says whether the vectors of a space come from this embedder.

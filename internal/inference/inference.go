@@ -60,6 +60,8 @@ type Request struct {
 	Schema    *Schema
 	Key       string        // idempotency key of this attempt, sent to the provider
 	IdleToken time.Duration // longest silence between two tokens; 0 for none
+	LogProbs  bool          // wants Answer.LogProb, where the model tells it
+	Steering  *Steering     // nil for none; a model whose Spec.Steers is nil is never asked
 }
 
 // Finish says why a generation ended.
@@ -92,6 +94,9 @@ type Answer struct {
 	Effective string        `json:"effective"` // the sampling that was really sent, rendered by Sampling.String
 	Provider  string        `json:"provider"`  // the provider's id of the answer
 	Model     string        `json:"model"`     // as the provider named it
+
+	LogProb *float64 `json:"log_prob,omitempty"` // mean natural logarithm of the probabilities of the visible tokens; nil when not told
+	Steered string   `json:"steered,omitempty"`  // the steering that was really asked for, rendered by Steering.String
 }
 
 // Vectors is what an embedding call gave: one unit vector per text, in order.
@@ -136,6 +141,9 @@ type Failure struct {
 	Billed     bool          // whether the provider may have charged for it: false only when it certainly did not
 	Message    string        // for people; never holds a secret
 	Err        error
+
+	Field  string // the request's field that the provider refused; empty when it named none that was sent
+	Remedy string // the line of configuration that would leave that field out; in our own words
 }
 
 // Error says the kind and the message.
@@ -146,6 +154,9 @@ func (f *Failure) Error() string {
 	}
 	if f.Message != "" {
 		text += ": " + f.Message
+	}
+	if f.Remedy != "" {
+		text += "; " + f.Remedy
 	}
 	return text
 }

@@ -29,6 +29,8 @@ type Override struct {
 	Reasoning *bool
 	Embeds    *bool
 	Judges    *bool
+	LogProbs  *bool
+	Steers    *Steers
 	Local     bool // the provider is declared local: a model without a price costs nothing
 }
 
@@ -74,7 +76,7 @@ func Known(profile, model string) (Spec, bool) {
 		s = p.spec()
 		s.Context, s.MaxHeat, s.Reasoning, s.Embeds = min(e.Context, p.Context), min(e.MaxHeat, p.MaxHeat), e.Reasoning, e.Embeds
 	}
-	s.MinP = s.MinP && p.MinP
+	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs
 	s.Wire, s.Judges = model, !s.Embeds
 	return s, true
 }
@@ -117,6 +119,10 @@ func (o *Override) over(s *Spec) {
 	replace(&s.Reasoning, o.Reasoning)
 	replace(&s.Embeds, o.Embeds)
 	replace(&s.Judges, o.Judges)
+	replace(&s.LogProbs, o.LogProbs)
+	if o.Steers != nil {
+		s.Steers = o.Steers
+	}
 	switch {
 	case o.Price != nil:
 		price := *o.Price

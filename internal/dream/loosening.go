@@ -1,0 +1,16 @@
+package dream
+
+// Loosening is the way one model is loosened in the onset (Z6). The empty one is that of orders which name none: heat and
+// min-p, as far as the model takes them.
+type Loosening string
+
+// The ways. By heat a Dali cycle is several partials, each a call of its own; the two others make one call of several ideas.
+const (
+	ByHeat     Loosening = "heat"       // without min-p, which caps how hot it may be
+	ByHeatMinP Loosening = "heat+min_p" // S4's own
+	Verbalised Loosening = "verbalised" // several ideas with stated probability in one call
+	TwoPhase   Loosening = "two_phase"  // a call that only diverges, then one that makes verbalised ideas of it
+)
+
+// Loosenings in the order of how much they leave to the sampler.
+var Loosenings = []Loosening{ByHeatMinP, ByHeat, Verbalised, TwoPhase}

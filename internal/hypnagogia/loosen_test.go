@@ -1,0 +1,85 @@
+package hypnagogia_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+func TestEveryClassOfModelsHasItsWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		class string
+		takes hypnagogia.Takes
+		want  dream.Loosening
+	}{
+		{"Claude from Opus 4.7 on", hypnagogia.Takes{Judges: true}, dream.TwoPhase},
+		{"Claude that thinks by itself", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
+		{"Claude before that", hypnagogia.Takes{MaxHeat: 1, Judges: true}, dream.Verbalised},
+		{"GPT-5, o-series", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
+		{"GPT-4.x", hypnagogia.Takes{MaxHeat: 2, Judges: true}, dream.Verbalised},
+		{"Gemini 2.5", hypnagogia.Takes{MaxHeat: 2, Judges: true, Reasoning: true}, dream.Verbalised},
+		{"Mistral", hypnagogia.Takes{MaxHeat: 1.5, Judges: true}, dream.Verbalised},
+		{"Ollama's /v1, which drops min-p", hypnagogia.Takes{MaxHeat: 2, Judges: true}, dream.Verbalised},
+		{"a small model on Ollama", hypnagogia.Takes{MaxHeat: 2}, dream.ByHeat},
+		{"an unknown small model, capped at 1", hypnagogia.Takes{MaxHeat: 1}, dream.ByHeat},
+		{"open weights on vLLM, llama.cpp, SGLang, Venice, OpenRouter", hypnagogia.Takes{MaxHeat: 2, MinP: true, Judges: true}, dream.ByHeatMinP},
+		{"Mistral's open weights there", hypnagogia.Takes{MaxHeat: 1.5, MinP: true, Judges: true}, dream.ByHeatMinP},
+		{"the built-in model", hypnagogia.Takes{MaxHeat: 2, MinP: true}, dream.ByHeatMinP},
+		{"open weights that think first", hypnagogia.Takes{MaxHeat: 2, MinP: true, Judges: true, Reasoning: true}, dream.Verbalised},
+		{"min-p, but no heat to use it at", hypnagogia.Takes{MaxHeat: 1, MinP: true, Judges: true}, dream.Verbalised},
+		{"a cap below every stage", hypnagogia.Takes{MaxHeat: .9, Judges: true}, dream.TwoPhase},
+		{"nothing at all", hypnagogia.Takes{}, dream.TwoPhase},
+	} {
+		got := hypnagogia.Loosen(c.takes)
+		require.Equal(t, c.want, got.Way, c.class)
+		require.NotEmpty(t, got.Why, c.class)
+		require.Contains(t, dream.Loosenings, got.Way, c.class)
+	}
+}
+
+func TestAVerbalisedCycleIsOneAskAndOneByHeatHasAsManyAsPartials(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		way            dream.Loosening
+		partials, want int
+	}{
+		{"", 4, 4},
+		{dream.ByHeat, 3, 3},
+		{dream.ByHeatMinP, 5, 5},
+		{dream.Verbalised, 5, 1},
+		{dream.TwoPhase, 3, 1},
+		{dream.TwoPhase, 0, 0},
+	} {
+		require.Equal(t, c.want, hypnagogia.Asks(c.way, c.partials), "%s of %d", c.way, c.partials)
+		require.Equal(t, c.partials > 0 && c.want == 1, hypnagogia.Verbal(c.way) && c.partials > 0)
+	}
+}
+
+func TestWithoutMinPNothingIsAskedForAboveTheFloorOfThePeak(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		way        dream.Loosening
+		heat, want float64
+	}{
+		{"", 1.5, 1.5},
+		{dream.ByHeatMinP, 1.5, 1.5},
+		{dream.ByHeat, 1.5, 1.2},
+		{dream.Verbalised, 1.5, 1.2},
+		{dream.TwoPhase, 1.3, 1.2},
+		{dream.Verbalised, 1.0, 1.0},
+	} {
+		require.InDelta(t, c.want, hypnagogia.Warmth(c.way, c.heat), 1e-12, "%s at %v", c.way, c.heat)
+	}
+	require.GreaterOrEqual(t, hypnagogia.Warmth(dream.Verbalised, 1.5), hypnagogia.Floor(dream.Peak), "Z5 still holds")
+}
+
+func TestAVerbalisedCycleHasRoomForEveryIdea(t *testing.T) {
+	t.Parallel()
+	k := dream.DefaultKnobs()
+	require.GreaterOrEqual(t, hypnagogia.IdeaTokens(k), k.Partials*k.PartialTokens)
+	require.Less(t, hypnagogia.ScrapTokens(k), k.Partials*k.PartialTokens, "the first call is the smaller one")
+}
