@@ -120,6 +120,8 @@ func (b *Bed) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 type LookRequest struct {
 	Agent string    `json:"agent"`
 	Now   time.Time `json:"now"`
+
+	Asleep bool `json:"asleep,omitempty"` // its life has it asleep: when nobody is there, there is nothing to announce
 }
 
 // LookResult tells until when an agent stays awake.
@@ -129,9 +131,10 @@ type LookResult struct {
 	Last  Wake          `json:"last"` // the newest wake
 	Seen  time.Time     `json:"seen,omitzero"`
 	Hold  time.Duration `json:"hold,omitempty"`
+	Guest Wake          `json:"guest,omitzero"` // the last of those who came by themselves and are still there
 }
 
-// Look asks who holds an agent awake; when nobody does, it announces that the agent sleeps.
+// Look asks who holds an agent awake; when nobody does, it announces that the agent falls asleep.
 func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
 	now := b.now(Sitting{Now: r.Now})
 	standing, err := b.Presence.Standing(ctx, r.Agent, now)
@@ -142,7 +145,12 @@ func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
 	if last := standing.Last; last != nil {
 		result.Last = Wake{Epoch: last.Epoch, Cause: last.Cause, Client: last.Client, At: last.At}
 	}
-	if standing.Awake(now) || standing.Epoch == 0 {
+	for _, l := range standing.Leases {
+		if l.Cause == presence.Knock && !l.Since.Before(result.Guest.At) {
+			result.Guest = Wake{Epoch: standing.Epoch, Cause: l.Cause, Client: l.Client, At: l.Since}
+		}
+	}
+	if standing.Awake(now) || standing.Epoch == 0 || r.Asleep {
 		return result, nil
 	}
 	e := event.New(fmt.Sprintf("asleep/%d", standing.Epoch), r.Agent, "", now, event.AgentAsleep{Epoch: standing.Epoch})

@@ -89,6 +89,7 @@ type life struct {
 
 	ended, active, settings      workflow.ReceiveChannel
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
+	visited                      workflow.ReceiveChannel
 
 	found   string          // the state that the search attributes tell
 	missing bool            // a wake came that is not settled yet
@@ -115,6 +116,7 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	a.alarms = workflow.GetSignalChannel(ctx, SignalAlarm)
 	a.sleep = workflow.GetSignalChannel(ctx, SignalSleep)
 	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
+	a.visited = workflow.GetSignalChannel(ctx, SignalVisited)
 	if err := workflow.SetQueryHandler(ctx, QueryLife, func() (Life, error) { return a.state, nil }); err != nil {
 		return err
 	}
@@ -190,7 +192,7 @@ func (a *life) wait(ctx workflow.Context) {
 
 // called says whether a signal waits to be read.
 func (a *life) called() bool {
-	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume} {
+	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume, a.visited} {
 		if c.Len() > 0 {
 			return true
 		}
@@ -278,6 +280,13 @@ func (a *life) drain(ctx workflow.Context) {
 		settings = Settings{}
 	}
 	a.drainWakes(ctx)
+	came := false
+	for a.visited.ReceiveAsync(nil) {
+		came = true
+	}
+	if came {
+		a.joined(ctx)
+	}
 }
 
 // mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not read

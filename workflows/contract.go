@@ -31,6 +31,7 @@ const (
 	SignalWake     = "wake"        // the same, where no answer is wanted; both may carry nothing at all
 	SignalAlarm    = "alarm"       // on an agent or a dream: an alarm; carries Wake
 	SignalSleep    = "sleep"       // on an agent: nobody is connected any more, look again
+	SignalVisited  = "visited"     // on an agent: somebody came whom the store found awake already, look who
 	SignalResume   = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
 	SignalLetGo    = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
 	UpdateResume   = "resume"      // on an agent: go on with the interrupted dream; answers Begun

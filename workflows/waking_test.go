@@ -20,6 +20,7 @@ type town struct {
 	*world
 	epoch   int64
 	until   time.Time // of the leases in the store
+	guest   Wake      // who came by itself and is there
 	greeted []int64
 	lookups int
 	deaf    bool // dreams do not answer a wake
@@ -59,7 +60,7 @@ func newTown(t *testing.T) *town {
 	})
 	deed("Bed.Look", func(context.Context, activities.LookRequest) (activities.LookResult, error) {
 		w.lookups++
-		return activities.LookResult{Until: w.until, Epoch: w.epoch}, nil
+		return activities.LookResult{Until: w.until, Epoch: w.epoch, Guest: w.guest}, nil
 	})
 	return w
 }

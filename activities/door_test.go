@@ -1,0 +1,41 @@
+package activities
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.ports.Now = func() time.Time { return tonight }
+	ctx := context.Background()
+	visit := func(client string, cause presence.Cause, after time.Duration) {
+		_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: client, Cause: cause, Now: tonight.Add(after), For: time.Minute})
+		require.NoError(t, err)
+	}
+	look := func(after time.Duration, asleep bool) LookResult {
+		found, err := r.bed().Look(ctx, LookRequest{Agent: "a", Now: tonight.Add(after), Asleep: asleep})
+		require.NoError(t, err)
+		return found
+	}
+	visit("alarm/harbour", presence.Alarm, 0)
+	require.Empty(t, look(time.Second, true).Guest)
+	visit("mara", presence.Knock, 10*time.Second)
+	visit("ivo", presence.Knock, 20*time.Second)
+	visit("mara", presence.Knock, 30*time.Second)
+	found := look(40*time.Second, true)
+	require.Equal(t, Wake{Epoch: 1, Cause: presence.Knock, Client: "ivo", At: tonight.Add(20 * time.Second)}, found.Guest, "the last that came")
+	require.Equal(t, tonight.Add(90*time.Second), found.Until)
+	require.Empty(t, look(2*time.Minute, true).Guest)
+	var asleep event.AgentAsleep
+	require.Zero(t, r.told(asleep.EventType(), &asleep))
+	look(2*time.Minute, false)
+	require.Equal(t, 1, r.told(asleep.EventType(), &asleep))
+}

@@ -1,0 +1,81 @@
+package workflows
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// An alarm lets a sleeper sleep on and holds it awake in the store (W1): a knock that comes then raises no epoch.
+func TestAKnockThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	var alarmed, joined, still, after Life
+	var refused error
+	w.at(time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
+		w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1})
+	})
+	w.at(2*time.Minute, func() {
+		alarmed = w.life(t)
+		w.guest = Wake{Epoch: 1, Cause: presence.Knock, Client: "mara", At: w.env.Now()}
+		w.env.SignalWorkflow(SignalVisited, nil)
+	})
+	w.at(2*time.Minute+time.Second, func() { joined = w.life(t) })
+	w.at(3*time.Minute, func() {
+		w.env.SignalWorkflow(SignalVisited, nil) // says it again
+		w.ask(anOrder("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
+	})
+	w.at(10*time.Minute, func() { still = w.life(t) })
+	w.at(15*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{WakeLock: 5 * time.Second})
+	require.Equal(t, Sleeping, alarmed.State)
+	require.Equal(t, Awake, joined.State)
+	require.Equal(t, int64(1), joined.Epoch)
+	require.Equal(t, presence.Knock, joined.Wake.Cause)
+	require.Equal(t, "mara", joined.Wake.Client)
+	require.Equal(t, 1, joined.Wakes, "it is the same wake")
+	require.ErrorContains(t, refused, "holds it awake")
+	require.Equal(t, Awake, still.State)
+	require.Equal(t, Sleeping, after.State)
+	require.Equal(t, []int64{1, 1}, w.greeted, "that it slept on was noted; that it is awake is announced")
+}
+
+func TestASleeperWhomNobodyVisitsSleepsOnWhateverIsSaid(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
+		w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1})
+	})
+	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalVisited, nil) })
+	var l Life
+	w.at(3*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{})
+	require.Equal(t, Sleeping, l.State)
+	require.Equal(t, 1, w.lookups)
+	require.Equal(t, []int64{1}, w.greeted)
+}
+
+// The one who joined is told of before the alarm, by another process.
+func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.at(time.Minute, func() {
+		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
+		w.guest = Wake{Epoch: 1, Cause: presence.Knock, Client: "mara", At: w.env.Now()}
+		w.env.SignalWorkflow(SignalVisited, nil)
+	})
+	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
+	var early, l Life
+	w.at(90*time.Second, func() { early = w.life(t) })
+	w.at(3*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	w.live(Settings{})
+	require.Equal(t, Awake, early.State)
+	require.Equal(t, Awake, l.State)
+	require.Equal(t, 1, l.Alarms)
+	require.Equal(t, []int64{1}, w.greeted)
+}
