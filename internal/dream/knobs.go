@@ -39,8 +39,10 @@ type Knobs struct {
 	ReplayHeat      float64 `json:"replay_heat"`
 	LastLookHeat    float64 `json:"last_look_heat"`
 	LastLookEntries int     `json:"last_look_entries"`
-	Branches        int     `json:"branches"` // scenarios imagined
-	Keep            int     `json:"keep"`     // scenarios kept
+	Branches        int     `json:"branches"`   // scenarios imagined
+	Keep            int     `json:"keep"`       // scenarios kept
+	RemRounds       int     `json:"rem_rounds"` // of the search in REM; 0: scenarios are imagined side by side and weighed once
+	RemBeam         int     `json:"rem_beam"`   // scenarios made in each round after the first, at most
 	RemHeat         float64 `json:"rem_heat"`
 	ScoreHeat       float64 `json:"score_heat"`
 	IntegrateHeat   float64 `json:"integrate_heat"`
@@ -68,7 +70,7 @@ func DefaultKnobs() Knobs {
 		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5,
 		Recent: 200, Salient: 50, SalientAbove: .7, Decaying: 20, Shuffle: .7, ShownCharacters: 12_000,
 		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayHeat: .7, LastLookHeat: .8, LastLookEntries: 20,
-		Branches: 3, Keep: 2, RemHeat: 1.0, ScoreHeat: .3, IntegrateHeat: .4, ReturnHeat: .6,
+		Branches: 3, Keep: 2, RemRounds: 3, RemBeam: 2, RemHeat: 1.0, ScoreHeat: .3, IntegrateHeat: .4, ReturnHeat: .6,
 		AnswerTokens: 600, ReasoningTokens: 2000, MaxStaged: 10, MoodShift: .3,
 		HalfLife: 30 * 24 * time.Hour, FadeBelow: .2,
 		Shares: budget.DefaultShares, CallTimeout: 3 * time.Minute, IdleToken: 60 * time.Second, Attempts: 3,
@@ -111,6 +113,8 @@ func (k Knobs) Validate() error {
 	in("last_look_entries", float64(k.LastLookEntries), 0, 200)
 	in("branches", float64(k.Branches), 1, 16)
 	in("keep", float64(k.Keep), 1, 16)
+	in("rem_rounds", float64(k.RemRounds), 0, 8)
+	in("rem_beam", float64(k.RemBeam), 0, 8)
 	in("rem_heat", k.RemHeat, 0, 2)
 	in("score_heat", k.ScoreHeat, 0, 2)
 	in("integrate_heat", k.IntegrateHeat, 0, 2)
@@ -127,6 +131,9 @@ func (k Knobs) Validate() error {
 	in("dream_wall (minutes)", k.DreamWall.Minutes(), 1, 24*60)
 	if k.Keep > k.Branches {
 		faults = append(faults, fmt.Errorf("keep is %d and branches is %d; a dream cannot keep more scenarios than it imagines", k.Keep, k.Branches))
+	}
+	if k.RemRounds > 1 && k.RemBeam < 1 {
+		faults = append(faults, fmt.Errorf("rem_rounds is %d and rem_beam is %d; a search of several rounds needs a beam of at least 1", k.RemRounds, k.RemBeam))
 	}
 	if k.HeatLow >= k.HeatHigh {
 		faults = append(faults, fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one", k.HeatLow, k.HeatHigh))

@@ -141,12 +141,35 @@ type ScenarioImagined struct {
 	Score     float64 `json:"score"`
 	Kept      bool    `json:"kept"`
 	Synthetic bool    `json:"synthetic"`
+
+	Operation dream.Operation `json:"operation,omitempty"` // branch, refine or merge
+	Parents   []string        `json:"parents,omitempty"`   // ids of the scenarios it was made from
 }
 
 // HypothesisStaged announces a claim staged for the playbook.
 type HypothesisStaged struct {
 	Hypothesis string  `json:"hypothesis_id"`
 	Confidence float64 `json:"confidence"`
+}
+
+// HypothesisMoved announces that the outcome of a prediction moved a hypothesis that rests on it (H14).
+type HypothesisMoved struct {
+	Hypothesis string  `json:"hypothesis_id"`
+	Prediction string  `json:"prediction_id"`
+	Confidence float64 `json:"confidence"` // after the move
+	Status     string  `json:"status"`     // staged, promoted or refuted
+}
+
+// PredictionResolved announces what became of a prediction (E2).
+type PredictionResolved struct {
+	Prediction string      `json:"prediction_id"`
+	Source     string      `json:"source"` // creative or analytical
+	Phase      dream.Phase `json:"phase,omitempty"`
+	Status     string      `json:"status"` // correct, incorrect or void
+	Confidence float64     `json:"confidence"`
+	Residual   *float64    `json:"residual,omitempty"` // outcome (1 or 0) - confidence; none when it is void
+	By         string      `json:"by"`                 // person, tool/NAME, rule/FEED/RULE or horizon
+	Again      bool        `json:"again,omitempty"`    // it was resolved another way before
 }
 
 // HypnopompicStarted opens the return (S4).
@@ -255,6 +278,8 @@ func (PatternFound) EventType() string         { return "PatternFound" }
 func (GistExtracted) EventType() string        { return "GistExtracted" }
 func (ScenarioImagined) EventType() string     { return "ScenarioImagined" }
 func (HypothesisStaged) EventType() string     { return "HypothesisStaged" }
+func (HypothesisMoved) EventType() string      { return "HypothesisMoved" }
+func (PredictionResolved) EventType() string   { return "PredictionResolved" }
 func (HypnopompicStarted) EventType() string   { return "HypnopompicStarted" }
 func (HypnopompicCompleted) EventType() string { return "HypnopompicCompleted" }
 func (DreamAborted) EventType() string         { return "DreamAborted" }
