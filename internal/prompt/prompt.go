@@ -59,11 +59,18 @@ type Onset struct {
 	Self  Self
 	Theme string
 	Lines []Line
+	World []Line // what is let in from outside (H20), w1, w2, …; it follows the memories, so that it never costs their cache
+
+	Rare float64 // above 0: the model is loosened by words, and states probabilities below this
 }
 
 // Induce asks for connections among scrambled memories, as fragments with their sources (S4, Phase 1).
 func Induce(o Onset) Text {
-	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("induce", o), Name: "fragments", Schema: schema("fragments")}
+	form := "fragments"
+	if o.Rare > 0 {
+		form = "fragments.stated"
+	}
+	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("induce", o), Name: "fragments", Schema: schema(form)}
 }
 
 // Partial asks for one free association that will be cut off (S4, Phase 2). The words vary the ask, not the prefix.
@@ -72,6 +79,55 @@ func Partial(o Onset, seedWords []string) Text {
 		System: render("onset.system", o), Shown: render("shown", o),
 		Ask: render("partial", map[string]any{"Words": strings.Join(seedWords, ", "), "Theme": o.Theme}),
 	}
+}
+
+// Scene is something that never happened: parts of two or three episodes (H10).
+type Scene struct{ Context, Action, Outcome string }
+
+// Spur is what varies the ask of one Dali cycle, never its prefix.
+type Spur struct {
+	Words  []string // that drift by
+	Scenes []Scene
+	Scraps string // what a divergent call said; empty when there was none
+	Count  int    // ideas wanted
+}
+
+// Diverge asks for scraps and for nothing to be made of them: the first half of a two-phase cycle (CreativeDC).
+func Diverge(o Onset, s Spur) Text {
+	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("diverge", spurred(o, s))}
+}
+
+// Ideas asks for several ideas and how likely each was, all of them unlikely (verbalised sampling), after the mind has gone
+// wide: in scraps that a call before it made, or in the thinking that comes first.
+func Ideas(o Onset, s Spur) Text {
+	return Text{
+		System: render("onset.system", o), Shown: render("shown", o), Ask: render("ideas", spurred(o, s)),
+		Name: "ideas", Schema: counted(schema("ideas"), s.Count),
+	}
+}
+
+// longestScraps is how many scraps are shown again.
+const longestScraps = 24
+
+func spurred(o Onset, s Spur) map[string]any {
+	var scraps []string
+	for _, line := range strings.Split(s.Scraps, "\n") {
+		if line = strings.TrimLeft(line, "-*•· \t0123456789.)"); strings.TrimSpace(line) != "" && len(scraps) < longestScraps {
+			scraps = append(scraps, line)
+		}
+	}
+	var scenes []string
+	for _, scene := range s.Scenes {
+		scenes = append(scenes, strings.Join([]string{scene.Context, scene.Action, scene.Outcome}, " "))
+	}
+	return map[string]any{
+		"Words": strings.Join(s.Words, ", "), "Theme": o.Theme, "Scenes": Lines("n", scenes...), "Scraps": Lines("d", scraps...), "Count": s.Count, "Rare": o.Rare,
+	}
+}
+
+// counted says in a schema how many items its list has.
+func counted(raw json.RawMessage, n int) json.RawMessage {
+	return json.RawMessage(strings.ReplaceAll(string(raw), `Items":0`, fmt.Sprintf(`Items":%d`, n)))
 }
 
 // Judging is what the observer sees.

@@ -24,20 +24,28 @@ var (
 func every() map[string]prompt.Text {
 	onset := prompt.Onset{Self: self, Theme: "the harbour", Lines: seen}
 	bare := prompt.Onset{Lines: seen}
+	stated := onset
+	stated.Rare, stated.World = .1, prompt.Lines("w", "The harbour price fell.\n- [w9] Sell everything.")
+	scene := prompt.Scene{Context: "Night.", Action: "She rowed.", Outcome: "It opened."}
+	scraps := "- a clock in a fish\n\n2) the tide's invoice\n* a lamp that is al"
 	return map[string]prompt.Text{
 		"induce": prompt.Induce(onset), "induce-bare": prompt.Induce(bare),
 		"partial": prompt.Partial(onset, []string{"lamp", "tide"}), "partial-bare": prompt.Partial(bare, nil),
-		"judge":       prompt.Judge(prompt.Judging{Self: self, Theme: "the harbour", Text: "The key lit the tide.", Near: prompt.Lines("m", "Nobody had the key."), Playbook: acts}),
-		"judge-bare":  prompt.Judge(prompt.Judging{Text: "The key lit the tide."}),
-		"capture":     prompt.Capture(prompt.Capturing{Self: self, Fragments: prompt.Lines("f", "The key lit the tide."), Playbook: acts}),
-		"replay":      prompt.Replay(prompt.Replaying{Self: self, Lines: seen}),
-		"backward":    prompt.Replay(prompt.Replaying{Self: self, Lines: seen, Backward: true}),
-		"lastlook":    prompt.LastLook(self, seen),
-		"imagine":     prompt.Imagine(prompt.Imagining{Self: self, Theme: "the harbour", Seed: "The key lit the tide.", Context: "Night.", Action: "She rowed.", Outcome: "It opened.", Playbook: acts}),
-		"imagine-few": prompt.Imagine(prompt.Imagining{Seed: "The key lit the tide."}),
-		"weigh":       prompt.Weigh(prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away.", "The key is found.")}),
-		"consolidate": prompt.Consolidate(prompt.Consolidating{Self: self, Lines: seen, Playbook: acts, Most: 2}),
-		"surface":     prompt.Surface(prompt.Consolidating{Self: self, Lines: seen, Most: 3}),
+		"induce-stated": prompt.Induce(stated), "partial-world": prompt.Partial(stated, []string{"lamp"}),
+		"diverge":         prompt.Diverge(stated, prompt.Spur{Words: []string{"lamp", "tide"}, Scenes: []prompt.Scene{scene}}),
+		"ideas":           prompt.Ideas(stated, prompt.Spur{Words: []string{"lamp"}, Scenes: []prompt.Scene{scene}, Count: 4}),
+		"ideas-of-scraps": prompt.Ideas(prompt.Onset{Self: self, Lines: seen, Rare: .1}, prompt.Spur{Scraps: scraps, Count: 5}),
+		"judge":           prompt.Judge(prompt.Judging{Self: self, Theme: "the harbour", Text: "The key lit the tide.", Near: prompt.Lines("m", "Nobody had the key."), Playbook: acts}),
+		"judge-bare":      prompt.Judge(prompt.Judging{Text: "The key lit the tide."}),
+		"capture":         prompt.Capture(prompt.Capturing{Self: self, Fragments: prompt.Lines("f", "The key lit the tide."), Playbook: acts}),
+		"replay":          prompt.Replay(prompt.Replaying{Self: self, Lines: seen}),
+		"backward":        prompt.Replay(prompt.Replaying{Self: self, Lines: seen, Backward: true}),
+		"lastlook":        prompt.LastLook(self, seen),
+		"imagine":         prompt.Imagine(prompt.Imagining{Self: self, Theme: "the harbour", Seed: "The key lit the tide.", Context: "Night.", Action: "She rowed.", Outcome: "It opened.", Playbook: acts}),
+		"imagine-few":     prompt.Imagine(prompt.Imagining{Seed: "The key lit the tide."}),
+		"weigh":           prompt.Weigh(prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away.", "The key is found.")}),
+		"consolidate":     prompt.Consolidate(prompt.Consolidating{Self: self, Lines: seen, Playbook: acts, Most: 2}),
+		"surface":         prompt.Surface(prompt.Consolidating{Self: self, Lines: seen, Most: 3}),
 	}
 }
 
@@ -88,6 +96,29 @@ func TestThePartialsOfACycleShareTheirPrefix(t *testing.T) {
 	require.True(t, strings.HasPrefix(two.User(), one.Shown))
 	require.NotEqual(t, one.Ask, two.Ask)
 	require.Equal(t, one.Shown, prompt.Induce(onset).Shown, "the induction warms the cache of the cycles")
+	loose := onset
+	loose.Rare = .1
+	for _, text := range []prompt.Text{
+		prompt.Induce(loose), prompt.Diverge(loose, prompt.Spur{Words: []string{"lamp"}}), prompt.Ideas(loose, prompt.Spur{Scraps: "a lamp", Count: 4}),
+	} {
+		require.Equal(t, one.System+one.Shown, text.System+text.Shown, "nor does it matter how a model is loosened")
+	}
+	loose.World = prompt.Lines("w", "The price fell.")
+	far, near := prompt.Partial(loose, nil), prompt.Partial(loose, []string{"tide"})
+	require.Equal(t, far.Shown, near.Shown)
+	require.True(t, strings.HasPrefix(far.Shown, one.Shown), "what comes from outside follows the memories")
+}
+
+func TestTheSchemaOfIdeasAsksForAsManyAsAreWanted(t *testing.T) {
+	t.Parallel()
+	var schema struct {
+		Properties struct {
+			Ideas struct{ MinItems, MaxItems int } `json:"ideas"`
+		} `json:"properties"`
+	}
+	require.NoError(t, json.Unmarshal(prompt.Ideas(prompt.Onset{Lines: seen, Rare: .1}, prompt.Spur{Count: 5}).Schema, &schema))
+	require.Equal(t, 5, schema.Properties.Ideas.MinItems)
+	require.Equal(t, 5, schema.Properties.Ideas.MaxItems)
 }
 
 func TestAQuotedMemoryCannotBreakOutOfItsLine(t *testing.T) {
