@@ -137,13 +137,22 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	ctx, done := attended(ctx)
 	defer done()
 	began := p.now(c.sitting)
-	paid, err := p.Purse.Generate(ctx, c.charge(key), r, func(string) bool { return true })
+	charge := c.charge(key)
+	var cut *Cut
+	charge.Broken = func(broken purse.Paid) {
+		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
+			cut = p.cut(ctx, c.sitting, c, broken, began)
+		}
+	}
+	paid, err := p.Purse.Generate(ctx, charge, r, func(string) bool { return true })
 	if err == nil {
 		return paid, Done{Reused: paid.Reused}, nil
 	}
 	d, err := p.ended(ctx, r.Model, err)
 	if d.End == EndWoken || d.End == EndCut {
-		d.Cut = p.cut(ctx, c.sitting, c, paid, began)
+		if d.Cut = cut; cut == nil { // it ended before the model was asked
+			d.Cut = p.cut(ctx, c.sitting, c, paid, began)
+		}
 	}
 	return paid, d, err
 }

@@ -2,8 +2,10 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -75,14 +77,20 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	return result, tell(b.putDown(ctx, r, judged))
 }
 
-// putDown erases what has been judged and frees the slot.
+// putDown erases what has been judged and frees the slot, side by side: somebody waits, and a store may do both at once.
 func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) error {
+	var erased error
+	var beside sync.WaitGroup
 	if len(j.keys) > 0 { // without a key all of the dream's notes would go
-		if err := b.Memory.DropNotes(ctx, r.Agent, r.Dream, j.keys...); err != nil {
-			return fmt.Errorf("erase what was judged of %s: %w", r.Dream, err)
-		}
+		beside.Go(func() {
+			if erased = b.Memory.DropNotes(ctx, r.Agent, r.Dream, j.keys...); erased != nil {
+				erased = fmt.Errorf("erase what was judged of %s: %w", r.Dream, erased)
+			}
+		})
 	}
-	return b.Memory.FreeSlot(ctx, r.Agent, r.fence())
+	err := b.Memory.FreeSlot(ctx, r.Agent, r.fence())
+	beside.Wait()
+	return errors.Join(erased, err)
 }
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.

@@ -46,7 +46,7 @@ type Cut struct {
 
 // cut keeps what an interrupted call had said. A store that cannot take it costs the partial and holds nobody up.
 func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, began time.Time) *Cut {
-	how := &Cut{Stopped: p.now(s)}
+	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
 		how.At, how.Raised, how.Heard = w.Ring.At, w.Ring.Raised, w.Heard
 	}
@@ -73,6 +73,19 @@ func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, bega
 		}
 	}
 	return how
+}
+
+// stopped is when the model had stopped, by the clock that deeds go by: so long ago as the stream is closed.
+func (p Ports) stopped(s Sitting, paid purse.Paid, began time.Time) time.Time {
+	now := p.now(s)
+	if paid.Ended.IsZero() { // it was never asked
+		return now
+	}
+	at := now.Add(-time.Since(paid.Ended))
+	if at.Before(began) { // where a server skips idle time the clock stands still meanwhile
+		return began
+	}
+	return at
 }
 
 // judged is what the snapshots of a sitting came to: an entry of the most significant, or nothing (W4, W5).

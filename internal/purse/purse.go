@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -27,6 +28,10 @@ type Charge struct {
 	Day      string
 	Accounts []budget.Account
 	Asked    time.Time // when the step was asked for; its rows are never older, where a server skips idle time
+
+	// Broken, when set, is told what a call had said whose context ended, while the ledger books its end: neither waits for
+	// the other, and both are done when Generate returns.
+	Broken func(Paid)
 }
 
 // Paid is an answer and what it cost.
@@ -74,7 +79,13 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
 		}
 	}
-	if err := errors.Join(callErr, p.settle(ctx, c, hold, bill)); err != nil {
+	var beside sync.WaitGroup
+	if callErr != nil && ctx.Err() != nil && c.Broken != nil {
+		beside.Go(func() { c.Broken(paid) })
+	}
+	err = p.settle(ctx, c, hold, bill)
+	beside.Wait()
+	if err := errors.Join(callErr, err); err != nil {
 		return paid, err
 	}
 	if kept, ok, err := p.bought(context.WithoutCancel(ctx), c.Step); err == nil && ok && kept.Attempt != paid.Attempt {

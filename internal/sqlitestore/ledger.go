@@ -81,7 +81,11 @@ func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
 func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	tokens, err := checkBill(b)
 	if err == nil {
-		err = s.write(ctx, func(d deal) error { return d.settle(h, b, string(tokens)) })
+		write := s.write
+		if b.State == purse.Partial { // of a call that was cut: somebody waits for the sitting to be booked
+			write = s.hurry
+		}
+		err = write(ctx, func(d deal) error { return d.settle(h, b, string(tokens)) })
 	}
 	if err != nil {
 		return fmt.Errorf("settle %s: %w", h.Key(), err)

@@ -132,7 +132,11 @@ func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[s
 
 // DropNotes removes a dream's working data.
 func (s *Store) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
-	err := s.write(ctx, func(d deal) error {
+	write := s.hurry // named keys are the last words of a sitting that was woken
+	if len(keys) == 0 {
+		write = s.write
+	}
+	err := write(ctx, func(d deal) error {
 		if len(keys) == 0 {
 			_, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ?", agent, dreamID)
 			return err
