@@ -101,3 +101,56 @@ func without(from []*dream.Episode, not ...*dream.Episode) []*dream.Episode {
 	}
 	return kept
 }
+
+// Turned is one episode with a part of it to be imagined otherwise: what was done, or how it came out.
+type Turned struct {
+	Context, Action, Outcome string
+	Part                     string // TurnedAction or TurnedOutcome
+	Source                   string // the episode's id
+}
+
+// The parts that can be turned.
+const (
+	TurnedAction  = "action"
+	TurnedOutcome = "outcome"
+)
+
+// Turn draws an episode that tells what was done and how it came out, the surprising ones more often (S4, importance
+// sampling), and one of the two to be imagined otherwise. False when no episode tells both.
+func Turn(episodes []*dream.Episode, alpha float64, r *rand.Rand) (Turned, bool) {
+	var able []*dream.Episode
+	var weights []float64
+	for _, e := range episodes {
+		if e != nil && strings.TrimSpace(e.Action) != "" && strings.TrimSpace(e.Outcome) != "" {
+			able, weights = append(able, e), append(weights, e.Surprise)
+		}
+	}
+	if len(able) == 0 {
+		return Turned{}, false
+	}
+	e := able[Sample(weights, 1, alpha, r)[0]]
+	part := TurnedAction
+	if r.IntN(2) == 1 {
+		part = TurnedOutcome
+	}
+	return Turned{
+		Context: strings.TrimSpace(e.Context), Action: strings.TrimSpace(e.Action), Outcome: strings.TrimSpace(e.Outcome), Part: part, Source: e.ID,
+	}, true
+}
+
+// WhatIf is what a branch sets out from beside its seed.
+type WhatIf string
+
+// The sorts: parts of two or three episodes put together, or one episode that went otherwise.
+const (
+	Recombination  WhatIf = "recombination"
+	Counterfactual WhatIf = "counterfactual"
+)
+
+// WhatIfOf takes the sorts in turn, counted from 1, recombination first.
+func WhatIfOf(turn int) WhatIf {
+	if turn%2 == 0 {
+		return Counterfactual
+	}
+	return Recombination
+}

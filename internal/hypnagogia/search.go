@@ -1,0 +1,261 @@
+package hypnagogia
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Thought is one scenario in the graph of a search (S4: tree and graph of thoughts). Its number is its place in the graph.
+type Thought struct {
+	Op      dream.Operation
+	Round   int   // that made it, from 1
+	Parents []int // places of the thoughts it was made from: none of a branch, one of a refinement, two of a merger
+	Seed    int   // of a branch: which seed it develops, from 0; at or past the last: none
+	Weighed bool
+	Score   float64 // in [0, 1]
+}
+
+// Search is a graph so far and the rounds that made it. A thought stands behind those it was made from.
+type Search struct {
+	Thoughts []Thought
+	Round    int
+}
+
+// Reach bounds a search.
+type Reach struct {
+	Branches int // thoughts of the first round, at most
+	Beam     int // thoughts of every other round, at most, and how many are looked at to make them
+	Rounds   int
+	Seeds    int // fragments there are to develop
+}
+
+// Means are what is left to spend, and the worst price of one call of each kind.
+type Means struct {
+	Left   budget.Micros            `json:"left"`
+	Prices map[string]budget.Micros `json:"prices"` // by operation, and PriceOfWeighing
+}
+
+// PriceOfWeighing is the price of scoring all that a round has made.
+const PriceOfWeighing = "weigh"
+
+// Move is one thought to be made.
+type Move struct {
+	Op      dream.Operation
+	Parents []int
+	Seed    int // of a branch
+}
+
+// Stop is why a search goes no further.
+type Stop string
+
+// The reasons to stop.
+const (
+	GoOn          Stop = ""
+	StopEmpty     Stop = "nothing was imagined"
+	StopUnweighed Stop = "what the last round made could not be weighed"
+	StopRounds    Stop = "its rounds are used"
+	StopNoGain    Stop = "two rounds brought no gain"
+	StopSpent     Stop = "nothing is left to try"
+	StopMoney     Stop = "another round might cost more than is left"
+)
+
+// Plan is the next round, or why there is none.
+type Plan struct {
+	Moves []Move
+	Stop  Stop
+	Left  []int // thoughts of the round before that score below what they came from: they are left, and another is taken up
+	Dear  int   // moves given up because there is no money for them
+}
+
+// A round gains when the best thought is better by at least gain; after patience rounds without, a search stops. One round
+// without gain is what it takes to find a wrong way and turn back. Both are ours.
+const (
+	patience = 2
+	gain     = .01
+)
+
+// Next plans a round: branches first; then the best thoughts that nothing has been tried with yet become one or are refined.
+// A thought that scores below what it came from is left, and what comes next best is taken up in its place; when too little
+// is left of the beam, a seed that was not developed is. The same search, reach and means always give the same plan.
+func (s Search) Next(r Reach, m Means) Plan {
+	p := Plan{Left: s.left()}
+	switch {
+	case s.Round == 0:
+		for i := range max(r.Branches, 1) {
+			p.Moves = append(p.Moves, Move{Op: dream.Branch, Seed: i})
+		}
+		p.Moves, p.Dear = affordable(p.Moves, m)
+		if len(p.Moves) == 0 { // the first is asked for all the same: only the purse knows what it really costs
+			p.Moves, p.Dear = []Move{{Op: dream.Branch}}, p.Dear-1
+		}
+		return p
+	case len(s.Thoughts) == 0:
+		p.Stop = StopEmpty
+	case !s.weighed():
+		p.Stop = StopUnweighed
+	case s.Round >= r.Rounds:
+		p.Stop = StopRounds
+	case s.Round > patience && s.best(s.Round)-s.best(s.Round-patience) < gain:
+		p.Stop = StopNoGain
+	default:
+		moves := s.moves(r)
+		if p.Moves, p.Dear = affordable(moves, m); len(moves) == 0 {
+			p.Stop = StopSpent
+		} else if len(p.Moves) == 0 {
+			p.Stop = StopMoney
+		}
+	}
+	return p
+}
+
+// affordable keeps the first moves whose worst prices, with that of weighing them, fit what is left.
+func affordable(moves []Move, m Means) ([]Move, int) {
+	if m.Left == budget.Unlimited {
+		return moves, 0
+	}
+	left := m.Left - m.Prices[PriceOfWeighing]
+	for i, move := range moves {
+		if left -= m.Prices[string(move.Op)]; left < 0 {
+			return moves[:i], len(moves) - i
+		}
+	}
+	return moves, 0
+}
+
+// moves are those of a later round: mergers of at most half the beam, then refinements of the best, then unused seeds.
+func (s Search) moves(r Reach) []Move {
+	standing := s.stand()
+	front := s.front(standing, r.Beam)
+	var moves []Move
+	taken := map[int]bool{}
+	for i, a := range front {
+		for _, b := range front[i+1:] {
+			if len(moves) < r.Beam/2 && !taken[a] && !taken[b] && s.compatible(standing, a, b) {
+				taken[a], taken[b] = true, true
+				moves = append(moves, Move{Op: dream.Merge, Parents: []int{a, b}})
+			}
+		}
+	}
+	for _, a := range front {
+		if len(moves) < r.Beam {
+			moves = append(moves, Move{Op: dream.Refine, Parents: []int{a}})
+		}
+	}
+	used := map[int]bool{}
+	for _, t := range s.Thoughts {
+		used[t.Seed] = used[t.Seed] || t.Op == dream.Branch
+	}
+	for seed := 0; seed < r.Seeds && len(moves) < r.Beam; seed++ {
+		if !used[seed] {
+			moves = append(moves, Move{Op: dream.Branch, Seed: seed})
+		}
+	}
+	return moves
+}
+
+// standing is how a thought stands in its graph.
+type standing struct {
+	left    bool         // it scores below the best that it came from
+	grown   int          // the best thought made from it that is not left; -1: none
+	refined bool         // a refinement of it was made
+	merged  bool         // a merger was
+	roots   map[int]bool // the branches it goes back to
+}
+
+func (s Search) stand() []standing {
+	all := make([]standing, len(s.Thoughts))
+	for i, t := range s.Thoughts {
+		all[i] = standing{grown: -1, roots: map[int]bool{}}
+		if t.Op == dream.Branch {
+			all[i].roots[i] = true
+		}
+		best := 0.0
+		for _, parent := range t.Parents {
+			best = max(best, s.Thoughts[parent].Score)
+			for root := range all[parent].roots {
+				all[i].roots[root] = true
+			}
+			all[parent].refined = all[parent].refined || t.Op == dream.Refine
+			all[parent].merged = all[parent].merged || t.Op == dream.Merge
+		}
+		all[i].left = len(t.Parents) > 0 && t.Weighed && t.Score < best
+		if !t.Weighed || all[i].left {
+			continue
+		}
+		for _, parent := range t.Parents {
+			if g := all[parent].grown; g < 0 || t.Score > s.Thoughts[g].Score {
+				all[parent].grown = i
+			}
+		}
+	}
+	return all
+}
+
+// front are the best thoughts that can be refined, best first, at most a beam of them.
+func (s Search) front(standing []standing, beam int) []int {
+	var open []int
+	for _, i := range s.ranked() {
+		if t, at := s.Thoughts[i], standing[i]; t.Weighed && t.Score > 0 && !at.left && at.grown < 0 && !at.refined && len(open) < beam {
+			open = append(open, i)
+		}
+	}
+	return open
+}
+
+// compatible says whether two thoughts may become one: they go back to different branches, and neither has been merged.
+func (s Search) compatible(standing []standing, a, b int) bool {
+	for root := range standing[a].roots {
+		if standing[b].roots[root] {
+			return false
+		}
+	}
+	return !standing[a].merged && !standing[b].merged
+}
+
+// ranked are the places of all thoughts, best first; of equals the one made first.
+func (s Search) ranked() []int {
+	order := make([]int, len(s.Thoughts))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Thoughts[b].Score, s.Thoughts[a].Score) })
+	return order
+}
+
+func (s Search) left() []int {
+	var left []int
+	for i, at := range s.stand() {
+		if at.left && s.Thoughts[i].Round == s.Round {
+			left = append(left, i)
+		}
+	}
+	return left
+}
+
+// weighed says whether the last round brought something that could be weighed, or nothing at all.
+func (s Search) weighed() bool {
+	made, weighed := 0, 0
+	for _, t := range s.Thoughts {
+		if t.Round == s.Round {
+			made++
+			if t.Weighed {
+				weighed++
+			}
+		}
+	}
+	return made == 0 || weighed > 0
+}
+
+// best is the best score after a round.
+func (s Search) best(round int) float64 {
+	best := 0.0
+	for _, t := range s.Thoughts {
+		if t.Round <= round {
+			best = max(best, t.Score)
+		}
+	}
+	return best
+}

@@ -1,0 +1,51 @@
+package hypnagogia_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+func TestSharesAreHealthyBesideTheirRangeOrAlarming(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		nights       []hypnagogia.Fragments
+		used, staged hypnagogia.State
+		value        float64
+	}{
+		{nil, hypnagogia.Unknown, hypnagogia.Unknown, 0},
+		{[]hypnagogia.Fragments{{}}, hypnagogia.Unknown, hypnagogia.Unknown, 0},
+		{[]hypnagogia.Fragments{{Caught: 100}}, hypnagogia.Alarmed, hypnagogia.Unknown, 0},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 9}}, hypnagogia.Alarmed, hypnagogia.Alarmed, .09},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 10, Staged: 1}}, hypnagogia.Beside, hypnagogia.Healthy, .1},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 19, Staged: 3}}, hypnagogia.Beside, hypnagogia.Beside, .19},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 20, Staged: 3}}, hypnagogia.Healthy, hypnagogia.Healthy, .2},
+		{[]hypnagogia.Fragments{{Caught: 60, Used: 30, Staged: 9}, {Caught: 40, Used: 20}}, hypnagogia.Healthy, hypnagogia.Beside, .5},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 50, Staged: 1}}, hypnagogia.Healthy, hypnagogia.Beside, .5},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 51, Staged: 16}}, hypnagogia.Beside, hypnagogia.Alarmed, .51},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 70, Staged: 21}}, hypnagogia.Beside, hypnagogia.Beside, .7},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 71, Staged: 1}}, hypnagogia.Alarmed, hypnagogia.Alarmed, .71},
+	} {
+		used, staged := hypnagogia.Shares(c.nights)
+		require.Equal(t, c.used, used.State, "%+v", c)
+		require.Equal(t, c.staged, staged.State, "%+v", c)
+		require.InDelta(t, c.value, used.Value, 1e-9, "%+v", c)
+	}
+}
+
+func TestSharesRollOverThirtyDreams(t *testing.T) {
+	t.Parallel()
+	nights := make([]hypnagogia.Fragments, 40)
+	for i := range nights {
+		nights[i] = hypnagogia.Fragments{Caught: 10, Used: 3, Staged: 1}
+		if i >= hypnagogia.ShareWindow {
+			nights[i] = hypnagogia.Fragments{Caught: 1000, Used: 1000, Staged: 1000}
+		}
+	}
+	used, staged := hypnagogia.Shares(nights)
+	require.Equal(t, hypnagogia.Share{Part: 90, Whole: 300, Value: .3, State: hypnagogia.Healthy, Band: hypnagogia.UsedBand}, used)
+	require.Equal(t, 30, staged.Part)
+	require.Equal(t, hypnagogia.Alarmed, staged.State)
+}
