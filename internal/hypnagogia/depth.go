@@ -24,6 +24,23 @@ func Floor(s dream.Stage) float64 {
 	return shallowFrom
 }
 
+// Ceiling is the hottest that an ideation call of this stage may be: where the next stage begins, and for the peak the knob's.
+func Ceiling(s dream.Stage, k dream.Knobs) float64 {
+	switch s {
+	case dream.Shallow:
+		return transitionalFrom
+	case dream.Transitional:
+		return peakFrom
+	case dream.Peak, dream.TooDeep:
+	}
+	return k.HeatHigh
+}
+
+// InductionHeat is the heat of an induction at this stage: the knob's, held within the stage.
+func InductionHeat(s dream.Stage, k dream.Knobs) float64 {
+	return max(Floor(s), min(k.InductionHeat, Ceiling(s, k)))
+}
+
 // StageAt is the depth that a temperature stands for. An edge belongs to the deeper stage, but 1.5 is still the peak.
 func StageAt(temperature float64) dream.Stage {
 	switch {
@@ -45,4 +62,10 @@ func Descent(cycles int, tier dream.Tier) []dream.Stage {
 		return []dream.Stage{dream.Shallow, dream.Transitional}
 	}
 	return []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}
+}
+
+// DescentTo lists the stages of an onset that goes no deeper than this one, in order.
+func DescentTo(deepest dream.Stage) []dream.Stage {
+	way := []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak}
+	return way[:max(1, min(rank(deepest), len(way)))]
 }

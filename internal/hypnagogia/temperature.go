@@ -38,6 +38,13 @@ func Reanneal(current, peak float64) float64 { return math.Max(current, Reheat*p
 // H5 wants the observer at .4, H8 wants it at the cold end of the curve: an observer call follows the curve but is capped at
 // k.ObserverHeat, so with the defaults (both .4) every one of them is exactly .4.
 func Heats(cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
+	return HeatsAt(dream.Peak, cycle, partials, judged, k, captured)
+}
+
+// HeatsAt is the same for a cycle that is dreamt at another stage than the peak: its ceiling stands in the place of k.HeatHigh,
+// and its floor in that of the peak's (Z5).
+func HeatsAt(stage dream.Stage, cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
+	k.HeatHigh = Ceiling(stage, k)
 	peak := CyclePeak(k.HeatHigh, k.Cooling, cycle)
 	last := max(partials, 0) + max(judged, 0) - 1
 	for i := 0; i < partials; i++ {
@@ -45,7 +52,7 @@ func Heats(cycle, partials, judged int, k dream.Knobs, captured bool) (partial, 
 		if captured {
 			heat = Reanneal(heat, k.HeatHigh)
 		}
-		partial = append(partial, thousandths(math.Max(heat, Floor(dream.Peak))))
+		partial = append(partial, thousandths(math.Max(heat, Floor(stage))))
 	}
 	for i := 0; i < judged; i++ {
 		heat := Anneal(max(partials, 0)+i, last, peak, k.HeatLow)

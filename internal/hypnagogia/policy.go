@@ -1,0 +1,168 @@
+package hypnagogia
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Policy says how deep an onset goes (S4, adaptive depth modulation; H3): Intercept + Surprise·s + Change·c, held in [0, 1], where a
+// third of that belongs to each stage down to the peak.
+type Policy struct {
+	Intercept float64 `json:"intercept"`
+	Surprise  float64 `json:"surprise"` // per unit of surprise
+	Change    float64 `json:"change"`   // added whole when a change of regime has just been found
+	Cycles    Cycles  `json:"cycles"`
+}
+
+// Cycles is how many Dali cycles an onset has whose deepest stage is this.
+type Cycles struct {
+	Shallow      int `json:"shallow"`
+	Transitional int `json:"transitional"`
+	Peak         int `json:"peak"`
+}
+
+// At is the number of one stage.
+func (c Cycles) At(s dream.Stage) int {
+	switch s {
+	case dream.Shallow:
+		return c.Shallow
+	case dream.Transitional:
+		return c.Transitional
+	case dream.Peak, dream.TooDeep:
+	}
+	return c.Peak
+}
+
+// With is the same with another number for one stage.
+func (c Cycles) With(s dream.Stage, n int) Cycles {
+	switch s {
+	case dream.Shallow:
+		c.Shallow = n
+	case dream.Transitional:
+		c.Transitional = n
+	case dream.Peak, dream.TooDeep:
+		c.Peak = n
+	}
+	return c
+}
+
+// Prior is the policy before there is anything to learn from. Its numbers are ours, made from E2: who foretells at S4's confidences
+// and is calibrated is off by .25 in the mean (.15 and .25 right of those at .15 and .25), which must stay shallow; whoever is off
+// by half knows nothing, which must reach the peak. The line through depth .25 at surprise .25 and .75 at .5 does both. A change of
+// regime alone moves a stage and a half. The peak has all the cycles of the knobs (S4: 3), the stages above it a third of them less each.
+func Prior(cycles int) Policy {
+	part := func(thirds int) int { return max(min(cycles, 1), int(math.Round(float64(cycles*thirds)/3))) }
+	return Policy{Intercept: -.25, Surprise: 2, Change: .5, Cycles: Cycles{Shallow: part(1), Transitional: part(2), Peak: cycles}}
+}
+
+// Limit is the least and most that a parameter may be learned to be.
+type Limit struct{ Least, Most float64 }
+
+// Hold keeps a value within.
+func (l Limit) Hold(v float64) float64 { return math.Max(l.Least, math.Min(l.Most, v)) }
+
+// The limits of what is learned; ours. Whatever is learned, surprise deepens and a change of regime never makes shallower (H3): half a
+// point of surprise moves the depth by at least .25 and at most the whole way.
+var (
+	InterceptLimit = Limit{-.5, .5}
+	SurpriseLimit  = Limit{.5, 3}
+	ChangeLimit    = Limit{0, 1}
+)
+
+// Chance is how far the dream's dice move the depth, up or down: nearly half a stage. A depth that never varies teaches nothing.
+const Chance = .15
+
+// Term is one part of a depth: what was sensed, by what it is weighed, and what that adds.
+type Term struct {
+	Name   string  `json:"name"`
+	Sensed float64 `json:"sensed"`
+	Weight float64 `json:"weight"`
+	Adds   float64 `json:"adds"`
+}
+
+// Terms are the parts of the depth that the policy chooses, in order; their sum is held in [0, 1].
+func (p Policy) Terms(s Sounding) []Term {
+	return []Term{
+		{"intercept", 1, p.Intercept, p.Intercept},
+		{"surprise", s.Surprise, p.Surprise, p.Surprise * s.Surprise},
+		{"change", s.Change, p.Change, p.Change * s.Change},
+	}
+}
+
+// Depth is what the terms come to, and what chance adds, in [0, 1].
+func (p Policy) Depth(s Sounding, chance float64) float64 {
+	sum := chance
+	for _, t := range p.Terms(s) {
+		sum += t.Adds
+	}
+	return unit(thousandths(sum))
+}
+
+// StageOf is the stage that a depth in [0, 1] belongs to: a third each; an edge belongs to the deeper one.
+func StageOf(depth float64) dream.Stage {
+	switch {
+	case depth < 1./3:
+		return dream.Shallow
+	case depth < 2./3:
+		return dream.Transitional
+	default:
+		return dream.Peak
+	}
+}
+
+// Aim is how deep a night goes: by the policy, within the bounds of the agent's behaviour (Z4) and the cycles of the knobs.
+// Without any cycles there is only the induction, which is no deeper than transitional (H16).
+func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycles int) dream.Depth {
+	bound := Bounds(behaviour)
+	d := dream.Depth{Depth: p.Depth(s, chance), Surprise: s.Surprise, Change: s.Change, Chance: chance}
+	if d.Stage = StageOf(d.Depth); deeper(d.Stage, bound.Deepest) {
+		d.Stage = bound.Deepest
+	}
+	if !bound.Allowed {
+		return dream.Depth{Stage: dream.Shallow, Surprise: s.Surprise, Change: s.Change}
+	}
+	d.Cycles = max(p.Cycles.At(d.Stage), bound.CyclesLeast)
+	if bound.CyclesMost > 0 {
+		d.Cycles = min(d.Cycles, bound.CyclesMost)
+	}
+	if d.Cycles = min(d.Cycles, cycles); d.Cycles < 1 && d.Stage == dream.Peak {
+		d.Stage = dream.Transitional
+	}
+	return d
+}
+
+// Validate says what is wrong with a policy that was frozen into an order.
+func (p Policy) Validate() error {
+	for _, c := range []struct {
+		name  string
+		value float64
+		limit Limit
+	}{{"intercept", p.Intercept, InterceptLimit}, {"surprise", p.Surprise, SurpriseLimit}, {"change", p.Change, ChangeLimit}} {
+		if !(c.value >= c.limit.Least && c.value <= c.limit.Most) {
+			return fmt.Errorf("depth policy: %s is %v; it must lie between %v and %v", c.name, c.value, c.limit.Least, c.limit.Most)
+		}
+	}
+	if c := p.Cycles; min(c.Shallow, c.Transitional, c.Peak) < 0 {
+		return fmt.Errorf("depth policy: cycles are %d, %d and %d; none may be negative", c.Shallow, c.Transitional, c.Peak)
+	}
+	return nil
+}
+
+// rank orders the stages from the surface down.
+func rank(s dream.Stage) int {
+	switch s {
+	case dream.Shallow:
+		return 1
+	case dream.Transitional:
+		return 2
+	case dream.Peak:
+		return 3
+	case dream.TooDeep:
+		return 4
+	}
+	return 0
+}
+
+func deeper(a, b dream.Stage) bool { return rank(a) > rank(b) }
