@@ -22,6 +22,8 @@ var update = flag.Bool("update", false, "write the golden file anew")
 
 var at = time.Date(2026, 3, 12, 4, 10, 0, 0, time.FixedZone("east", 3600))
 
+var residual = .68
+
 // every payload with every field set.
 var payloads = []event.Payload{
 	event.DreamStarted{Tier: dream.Hardened, Seed: math.MaxUint64, Budget: 500_000},
@@ -38,6 +40,8 @@ var payloads = []event.Payload{
 	event.GistExtracted{Gist: "g-1", Source: "se-9"},
 	event.ScenarioImagined{Scenario: "s-1", Score: .71, Kept: true, Synthetic: true},
 	event.HypothesisStaged{Hypothesis: "h-1", Confidence: .25},
+	event.HypothesisMoved{Hypothesis: "h-1", Prediction: "p-1", Confidence: .35, Status: "staged"},
+	event.PredictionResolved{Prediction: "p-1", Source: "creative", Phase: dream.NREM, Status: "correct", Confidence: .32, Residual: &residual, By: "rule/harbour/quay-price", Again: true},
 	event.HypnopompicStarted{Insights: 2},
 	event.HypnopompicCompleted{Insights: 2, Transitioned: true, Delta: .16},
 	event.DreamAborted{Phase: dream.Onset, Reason: "all partials failed"},

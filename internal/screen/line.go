@@ -98,6 +98,14 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 		return read(e, func(p event.HypothesisStaged) (string, ink, string) {
 			return "hypothesis", teal, fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence))
 		})
+	case "HypothesisMoved":
+		return read(e, func(p event.HypothesisMoved) (string, ink, string) {
+			return "hypothesis", teal, fmt.Sprintf("%s: %s, confidence %s, because of %s", own(e, p.Hypothesis), p.Status, score(p.Confidence), own(e, p.Prediction))
+		})
+	case "PredictionResolved":
+		return read(e, func(p event.PredictionResolved) (string, ink, string) {
+			return "prediction", blue, fmt.Sprintf("%s: %s by %s, confidence was %s", own(e, p.Prediction), p.Status, p.By, score(p.Confidence))
+		})
 	case "HypnopompicStarted":
 		return read(e, func(p event.HypnopompicStarted) (string, ink, string) {
 			return "return", gold, "begins with " + count(p.Insights, "insight")

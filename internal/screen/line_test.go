@@ -52,6 +52,8 @@ func announcements() []event.Event {
 		event.DreamInterrupted{Cause: "operator", Epoch: 5, Sitting: 3, Phase: dream.Onset},
 		event.AgentAsleep{Epoch: 3},
 		event.DreamResumed{Sitting: 2, Phase: dream.REM, Left: 233_349},
+		event.PredictionResolved{Prediction: "dream/echo/0042/p-1", Source: dream.Creative, Phase: dream.NREM, Status: dream.PredictionRight, Confidence: .32, By: "rule/harbour/price"},
+		event.HypothesisMoved{Hypothesis: "dream/echo/0042/h-1", Prediction: "dream/echo/0042/p-1", Confidence: .35, Status: dream.HypothesisStaged},
 	}
 	var all []event.Event
 	for i, p := range payloads {

@@ -1,0 +1,130 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+)
+
+// Reckoning holds predictions against what happened (E2). Persons, tools, rules over feeds and the clock do so; no deed of a
+// dream does. All it writes is written awake, and safe to do twice.
+type Reckoning struct {
+	Memory memory.Store
+	Feeds  memory.Feeds // nil: no prediction can be watched
+	Now    func() time.Time
+}
+
+// Reckoning over the same memory.
+func (p Ports) Reckoning() Reckoning { return Reckoning{Memory: p.Memory, Feeds: p.Feeds, Now: p.Now} }
+
+// Resolved is a prediction after a verdict.
+type Resolved struct {
+	Prediction *dream.Prediction   `json:"prediction"`
+	Changed    bool                `json:"changed"` // false: the same verdict stood already
+	Moved      []*dream.Hypothesis `json:"moved"`   // the hypotheses that rest on it, as they are now (H14)
+}
+
+// tries is how often a verdict is written anew because somebody else wrote in between.
+const tries = 5
+
+// Resolve writes a verdict, moves the hypotheses that rest on the prediction and announces both, in one transaction. A
+// verdict without a time is of now. memory.ErrNotFound, and prediction.ErrResolved when another verdict stands and this one
+// does not say Again; the revisions keep both.
+func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
+	if v.At.IsZero() {
+		v.At = k.Now()
+	}
+	var resolved Resolved
+	err := again(func() (err error) {
+		resolved, err = k.resolve(ctx, agent, id, v)
+		return err
+	})
+	return resolved, err
+}
+
+// again does what reads and then writes, until nobody writes in between.
+func again(do func() error) error {
+	for try := 1; ; try++ {
+		if err := do(); !errors.Is(err, memory.ErrStale) || try == tries {
+			return err
+		}
+	}
+}
+
+func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
+	p, err := memory.One[*dream.Prediction](ctx, k.Memory, agent, id)
+	if err != nil {
+		return Resolved{}, err
+	}
+	before := p.Status
+	changed, err := prediction.Resolve(p, v)
+	if err != nil || !changed {
+		return Resolved{Prediction: p, Moved: []*dream.Hypothesis{}}, err
+	}
+	deed := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
+	w := memory.Write{Agent: agent, Cause: causeOf(v), Change: []dream.Item{p}}
+	told := event.PredictionResolved{
+		Prediction: p.ID, Source: p.Source, Phase: p.Phase, Status: p.Status, Confidence: p.Confidence, Residual: p.Residual, By: v.By,
+		Again: before != dream.PredictionOpen,
+	}
+	w.Events = append(w.Events, event.New(deed+told.EventType(), agent, "", v.At, told))
+	moved, err := k.moved(ctx, p, before != dream.PredictionOpen)
+	if err != nil {
+		return Resolved{}, err
+	}
+	for _, h := range moved {
+		told := event.HypothesisMoved{Hypothesis: h.ID, Prediction: p.ID, Confidence: h.Confidence, Status: h.Status}
+		w.Change = append(w.Change, h)
+		w.Events = append(w.Events, event.New(deed+h.ID+"/"+told.EventType(), agent, "", v.At, told))
+	}
+	if _, err := k.Memory.Commit(ctx, w); err != nil {
+		return Resolved{}, fmt.Errorf("resolve %s as %s: %w", p.ID, v.Status, err)
+	}
+	return Resolved{Prediction: p, Changed: true, Moved: moved}, nil
+}
+
+// moved are the hypotheses that rest on a prediction, moved by what became of it. What it had moved before may be refuted or
+// promoted by now.
+func (k Reckoning) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
+	q := memory.Query{Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, Order: memory.Oldest}
+	if before {
+		q.Statuses, q.States = nil, []dream.State{dream.Live, dream.Archived}
+	}
+	found, err := k.Memory.Find(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("read the hypotheses that rest on %s: %w", p.ID, err)
+	}
+	moved := []*dream.Hypothesis{}
+	for _, h := range memory.As[*dream.Hypothesis](found) {
+		if prediction.RestsOn(h, p) && prediction.Test(h, p.ID, p.Status) {
+			moved = append(moved, h)
+		}
+	}
+	return moved, nil
+}
+
+// causeOf names in the revisions what resolved a prediction. None of them is the id of a dream.
+func causeOf(v prediction.Verdict) string {
+	if v.By == dream.ByPerson {
+		return "operator"
+	}
+	return v.By
+}
+
+// Outcomes are the outcomes of an agent's predictions, the one resolved first in front.
+func Outcomes(ctx context.Context, s memory.Store, agent string) ([]prediction.Outcome, error) {
+	items, err := s.Find(ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionRight, dream.PredictionWrong},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the outcomes of predictions: %w", err)
+	}
+	return prediction.Outcomes(memory.As[*dream.Prediction](items)), nil
+}

@@ -1,0 +1,40 @@
+package prediction
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Bounds of a prediction that a person or a tool makes.
+const (
+	MostClaim = 2000                      // bytes of a claim, a criterion and a reasoning each
+	Farthest  = 10 * 366 * 24 * time.Hour // of a horizon
+)
+
+// Check says everything that is wrong with a prediction made awake, as of now.
+func Check(p *dream.Prediction, now time.Time) error {
+	var faults []error
+	for _, part := range []struct{ what, text string }{{"claim", p.Claim}, {"criterion", p.Criterion}, {"reasoning", p.Trace}} {
+		switch {
+		case len(part.text) > MostClaim:
+			faults = append(faults, fmt.Errorf("the %s is %d bytes long; %d at most", part.what, len(part.text), MostClaim))
+		case strings.TrimSpace(part.text) == "" && part.what != "reasoning":
+			faults = append(faults, fmt.Errorf("the %s is empty", part.what))
+		}
+	}
+	if math.IsNaN(p.Confidence) || p.Confidence < 0 || p.Confidence > 1 {
+		faults = append(faults, fmt.Errorf("the confidence is %v; it must lie between 0 and 1", p.Confidence))
+	}
+	if !p.Horizon.After(now) || p.Horizon.After(now.Add(Farthest)) {
+		faults = append(faults, fmt.Errorf("the horizon is %s; it must be after %s, and within ten years", p.Horizon.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))
+	}
+	if p.Session != dream.ByPerson && (!strings.HasPrefix(p.Session, dream.ByTool) || p.Session == dream.ByTool) {
+		faults = append(faults, fmt.Errorf("it is made by %q; it must be %s or %sNAME", p.Session, dream.ByPerson, dream.ByTool))
+	}
+	return errors.Join(faults...)
+}

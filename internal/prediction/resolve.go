@@ -1,0 +1,80 @@
+package prediction
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// ErrResolved says that a prediction is resolved another way already.
+var ErrResolved = errors.New("resolved already")
+
+// Verdict is what somebody saw of a prediction.
+type Verdict struct {
+	Status   string // dream.PredictionRight, PredictionWrong or PredictionVoid
+	By       string // dream.ByPerson, ByHorizon, or a name behind ByTool or ByRule
+	Evidence string // in their own words; may be empty
+	At       time.Time
+	Again    bool // it may turn round what was said before
+}
+
+// MostEvidence bounds what is kept of it, in bytes.
+const MostEvidence = 2000
+
+// Resolve writes a verdict into a prediction, and answers whether that changed it: the same verdict twice changes nothing.
+// ErrResolved when it was resolved another way and this one does not say Again. A dream resolves nothing.
+func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
+	switch {
+	case v.Status != dream.PredictionRight && v.Status != dream.PredictionWrong && v.Status != dream.PredictionVoid:
+		return false, fmt.Errorf("resolve %s as %q: it must be %s, %s or %s", p.ID, v.Status, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid)
+	case !mayResolve(v.By):
+		return false, fmt.Errorf("resolve %s by %q: it must be %s, %sNAME, %sFEED/RULE or %s", p.ID, v.By, dream.ByPerson, dream.ByTool, dream.ByRule, dream.ByHorizon)
+	case len(v.Evidence) > MostEvidence:
+		return false, fmt.Errorf("resolve %s: its evidence is %d bytes long; %d at most", p.ID, len(v.Evidence), MostEvidence)
+	case v.At.Before(p.At):
+		return false, fmt.Errorf("resolve %s as of %s: it was made at %s only", p.ID, v.At.UTC().Format(time.RFC3339), p.At.UTC().Format(time.RFC3339))
+	case p.Status == v.Status:
+		return false, nil
+	case p.Status != dream.PredictionOpen && !v.Again:
+		return false, fmt.Errorf("%s was %w as %s%s", p.ID, ErrResolved, p.Status, told(p))
+	}
+	at := v.At.UTC()
+	p.Status, p.ResolvedAt, p.ResolvedBy, p.Evidence, p.Residual = v.Status, &at, v.By, v.Evidence, nil
+	if v.Status != dream.PredictionVoid {
+		residual := Residual(v.Status == dream.PredictionRight, p.Confidence)
+		p.Residual = &residual
+	}
+	return true, nil
+}
+
+// mayResolve says whether a name is one of those who see the world.
+func mayResolve(by string) bool {
+	tool, isTool := strings.CutPrefix(by, dream.ByTool)
+	feed, isRule := strings.CutPrefix(by, dream.ByRule)
+	return by == dream.ByPerson || by == dream.ByHorizon || isTool && tool != "" || isRule && strings.Contains(feed, "/")
+}
+
+func told(p *dream.Prediction) string {
+	said := ""
+	if p.ResolvedBy != "" {
+		said = " by " + p.ResolvedBy
+	}
+	if p.ResolvedAt != nil {
+		said += " at " + p.ResolvedAt.UTC().Format(time.RFC3339)
+	}
+	return said
+}
+
+// Opposite of a verdict: wrong for right, right for wrong, and itself for anything else.
+func Opposite(status string) string {
+	switch status {
+	case dream.PredictionRight:
+		return dream.PredictionWrong
+	case dream.PredictionWrong:
+		return dream.PredictionRight
+	}
+	return status
+}
