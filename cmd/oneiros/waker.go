@@ -26,6 +26,7 @@ type waker struct {
 	engine *engine
 	nobody error       // why there is no Temporal to tell
 	woken  dream.Agent // by this knock, and recorded; its life may be one that the knock began
+	joined bool        // the knock found a sleeper held awake, and its life has not been told
 }
 
 // waker opens the way to whoever sleeps.
@@ -57,6 +58,7 @@ func (w *waker) Wake(ctx context.Context, k console.Knock) (console.Woken, error
 	if woken.Epoch == 0 { // nothing durable has happened, and this process ends before anything does
 		return console.Woken{}, errors.New(woken.Degraded)
 	}
+	w.joined = woken.Joined(k.Cause)
 	told := console.Woken{Wake: woken.Wake, Raised: woken.Raised, Degraded: woken.Degraded, Took: woken.Took}
 	if w.nobody != nil && woken.Raised {
 		told.Degraded = sentences(told.Degraded, "No Temporal server runs: the wake is recorded by the next worker that does.")
@@ -90,6 +92,11 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	a, err := w.engine.house.store.Agent(ctx, agent)
 	if err != nil {
 		return awoken, err
+	}
+	if w.joined {
+		if err := w.engine.starter.Visited(ctx, a.Handle); err != nil {
+			return awoken, err
+		}
 	}
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()

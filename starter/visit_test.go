@@ -1,0 +1,54 @@
+package starter
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// signalled is a Temporal client that takes signals to one life.
+type signalled struct {
+	client.Client
+	life    string
+	signals []string
+}
+
+func (s *signalled) SignalWorkflow(_ context.Context, workflow, _, name string, _ any) error {
+	if workflow != s.life {
+		return serviceerror.NewNotFound("no such workflow")
+	}
+	s.signals = append(s.signals, name)
+	return nil
+}
+
+func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsLife(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	s.Presence = s.Memory.(presence.Store)
+	life := &signalled{life: "agent/echo"}
+	ctx := context.Background()
+	wake := func(client string, cause presence.Cause) Woken {
+		w, err := s.Wake(ctx, Knock{Agent: agent.ID, Client: client, Cause: cause})
+		require.NoError(t, err)
+		return w
+	}
+	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "it raised the epoch")
+	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "it wakes nobody")
+	require.True(t, wake("mara", "").Joined(""), "a knock is the cause where none is named")
+	require.True(t, wake("mara", presence.Knock).Joined(presence.Knock))
+	_, err := s.Presence.Dismiss(ctx, agent.ID, tonight)
+	require.NoError(t, err)
+	require.False(t, wake("mara", presence.Knock).Joined(presence.Knock), "it raised the epoch")
+	require.False(t, wake("ivo", presence.Knock).Joined(presence.Knock), "another knock has woken it")
+
+	s.Client = life
+	require.NoError(t, s.Visited(ctx, "echo"))
+	require.NoError(t, s.Visited(ctx, "nobody"))
+	require.Equal(t, []string{workflows.SignalVisited}, life.signals)
+}
