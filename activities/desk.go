@@ -98,6 +98,8 @@ type call struct {
 	seed   int64
 	tokens int
 
+	logProbs bool // how sure the model was is wanted, where it tells
+
 	sitting Sitting  // that asks
 	tone    mood.PAD // the mood it dreams in
 }
@@ -118,6 +120,7 @@ func (c call) request() inference.Request {
 		Messages:  []inference.Message{{Role: "system", Content: c.text.System}, {Role: "user", Content: c.text.User()}},
 		Sampling:  inference.Sampling{Temperature: &c.heat, Seed: &c.seed},
 		MaxTokens: c.tokens, Reasoning: k.ReasoningTokens, IdleToken: k.IdleToken,
+		LogProbs: c.logProbs,
 	}
 	if c.minP {
 		r.Sampling.MinP = &k.MinP

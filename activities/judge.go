@@ -64,14 +64,13 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	made := call{order: order, phase: dream.Onset, step: partialStep(r.Cycle, r.Turn), role: dream.Generator, heat: r.Drift, minP: true}
-	said, err := bought(ctx, o.Purse.Ledger, made.key())
+	said, err := o.partial(ctx, order, r.Cycle, r.Turn, r.Drift)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	f := &dream.Fragment{
 		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, r.Turn), nil),
-		Content: strings.TrimSpace(said.Text), Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: settings(made, said.Effective),
+		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: said.settings,
 	}
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,

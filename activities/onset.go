@@ -27,12 +27,16 @@ type StepRequest struct {
 	Source int           `json:"source,omitempty"` // the gathering to draw from
 	Drift  float64       `json:"drift,omitempty"`  // for a judge: the heat of the partial it judges
 	Tone   mood.PAD      `json:"tone"`
+
+	Stage dream.Stage `json:"stage,omitempty"` // the depth it is asked at; empty: by its heat, and of a partial the peak
 }
 
 // StepResult is what a paid step made.
 type StepResult struct {
 	Done
 	Made []Made `json:"made,omitempty"`
+
+	Ideas int `json:"ideas,omitempty"` // of a call that gave several partials: how many, as turns 1, 2, … of its cycle
 }
 
 func fragmentStep(cycle, turn int) string { return fmt.Sprintf("%d.%d", cycle, turn) }
@@ -85,8 +89,9 @@ func (p Ports) place(ctx context.Context, c call, step string, items []dream.Ite
 
 type inducedFragments struct {
 	Fragments []struct {
-		Text    string   `json:"text"`
-		Sources []string `json:"sources"`
+		Text        string   `json:"text"`
+		Sources     []string `json:"sources"`
+		Probability *float64 `json:"probability"`
 	} `json:"fragments"`
 }
 
@@ -98,7 +103,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
-		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
+		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat), minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
 	paid, done, err := o.askFor(ctx, c, &answer)
@@ -110,19 +115,25 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		if strings.TrimSpace(f.Text) == "" {
 			continue
 		}
+		set := settings(c, paid.Effective)
+		set.Probability = stated(f.Probability)
 		fragments = append(fragments, &dream.Fragment{
 			Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
-			Content: f.Text, Tone: r.Tone, Stage: hypnagogia.StageAt(r.Heat), Settings: settings(c, paid.Effective),
+			Content: f.Text, Tone: r.Tone, Stage: hypnagogia.StageAt(r.Heat), Settings: set,
 		})
 	}
 	return o.judgeMeasured(ctx, r, c, fragments)
 }
 
-// Partial makes one partial completion and lets it be halted (S4, Phase 2). Its text waits in the ledger for the judge.
+// Partial makes one partial completion and lets it be halted (S4, Phase 2), or, of a model that is loosened by words, all
+// of a cycle. Its text waits in the ledger for the judge.
 func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
 	order, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
 		return StepResult{}, tell(err)
+	}
+	if hypnagogia.Verbal(order.Loosening[dream.Generator]) {
+		return o.verbalise(ctx, order, r, text, behind)
 	}
 	c := o.partialCall(order, r, text)
 	c.behind = behind
@@ -131,16 +142,21 @@ func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) 
 }
 
 func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call {
-	dice := hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, r.Turn, "seed words")
-	var words []string
-	for range min(3, len(text.Lines)) {
-		words = append(words, journal.Topics(text.Lines[dice.IntN(len(text.Lines))].Text, 1)...)
-	}
 	return call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
-		text: prompt.Partial(text, words),
-		heat: r.Heat, minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
+		text: prompt.Partial(text, seedWords(order, r, text.Lines, 3)), logProbs: true,
+		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat), minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
 	}
+}
+
+// seedWords are words of memories drawn at random: noise that every model takes.
+func seedWords(order Order, r StepRequest, lines []prompt.Line, n int) []string {
+	dice := hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, r.Turn, "seed words")
+	var words []string
+	for range min(n, len(lines)) {
+		words = append(words, journal.Topics(lines[dice.IntN(len(lines))].Text, 1)...)
+	}
+	return words
 }
 
 func partialStep(cycle, turn int) string { return fmt.Sprintf("%d/partial-%d", cycle, turn) }
@@ -155,7 +171,11 @@ func (o *Onset) prepare(ctx context.Context, r StepRequest) (Order, prompt.Onset
 		return order, prompt.Onset{}, nil, err
 	}
 	lines, behind, err := o.remember(ctx, r.Sitting, r.Source)
-	return order, prompt.Onset{Self: self, Theme: theme, Lines: lines}, behind, err
+	text := prompt.Onset{Self: self, Theme: theme, Lines: lines}
+	if hypnagogia.Verbal(order.Loosening[dream.Generator]) {
+		text.Rare = hypnagogia.Rare
+	}
+	return order, text, behind, err
 }
 
 // seedOf derives the provider's seed of a call from the dream's dice; it fits the 32 bits that providers take.
@@ -164,7 +184,9 @@ func seedOf(o Order, phase dream.Phase, cycle, step int) int64 {
 }
 
 func settings(c call, effective string) dream.Settings {
-	s := dream.Settings{Model: c.order.Models[c.role], Temperature: &c.heat, Effective: effective}
+	s := dream.Settings{
+		Model: c.order.Models[c.role], Temperature: &c.heat, Effective: effective, Loosening: c.order.Loosening[c.role],
+	}
 	if c.minP {
 		s.MinP = &c.order.Knobs.MinP
 	}

@@ -40,6 +40,9 @@ type Order struct {
 	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began (H24); empty bounds nothing
 	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"` // of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
 	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
+	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
+
+	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
 }
 
 // Validate says what is wrong with an order.
@@ -74,6 +77,14 @@ func (o Order) Validate() error {
 	}
 	if o.Behaviour != "" && !slices.Contains(dream.Behaviours, o.Behaviour) {
 		fault("behaviour %q must be one of %v, or empty", o.Behaviour, dream.Behaviours)
+	}
+	for role, way := range o.Loosening {
+		if !slices.Contains(dream.Loosenings, way) {
+			fault("loosening of the role %s is %q; it must be one of %v", role, way, dream.Loosenings)
+		}
+	}
+	if o.Depth != nil {
+		faults = append(faults, o.Depth.Prior.Validate())
 	}
 	return errors.Join(append(faults, o.Knobs.Validate())...)
 }
@@ -141,6 +152,8 @@ type Made struct {
 	Kept  bool    `json:"kept"`
 
 	Chosen bool `json:"chosen,omitempty"` // rated promote at lucid capture: to be developed tonight
+
+	Sense *hypnagogia.Sense `json:"sense,omitempty"` // of a judged partial: how much sense it still made
 }
 
 // Kept counts the kept ones.

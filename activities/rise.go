@@ -214,7 +214,7 @@ func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows 
 	seen := map[string]bool{}
 	for _, row := range rows {
 		_, step, ok := strings.Cut(row.Step, "/"+string(dream.Onset)+"/")
-		if !ok || !strings.Contains(step, "/partial-") || seen[row.Step] {
+		if !ok || !speaks(step) || seen[row.Step] {
 			continue
 		}
 		seen[row.Step] = true
@@ -225,22 +225,24 @@ func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows 
 		if said.Attempt == 0 {
 			continue
 		}
-		var cycle, turn int
-		if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err != nil {
-			return nil, nil, fmt.Errorf("read step %s: %w", row.Step, err)
-		}
-		f := &dream.Fragment{
-			Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, turn), nil),
-			Content: said.Text, Cycle: cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
-			Reason: notJudged,
-		}
-		if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
+		partials, err := b.spokenIn(ctx, s, step, said.Text)
+		if err != nil {
 			return nil, nil, err
-		} else if len(known) > 0 {
-			continue
 		}
-		found = append(found, f)
-		told = append(told, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
+		for _, one := range partials {
+			f := &dream.Fragment{
+				Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(one.cycle, one.turn), nil),
+				Content: one.text, Cycle: one.cycle, Stage: dream.Peak, Status: dream.FragmentDiscarded,
+				Reason: notJudged,
+			}
+			if known, err := b.Memory.Get(ctx, s.Agent, f.ID); err != nil {
+				return nil, nil, err
+			} else if len(known) > 0 {
+				continue
+			}
+			found = append(found, f)
+			told = append(told, b.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason}))
+		}
 	}
 	return found, told, nil
 }

@@ -3,8 +3,10 @@ package starter
 import (
 	"context"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
@@ -19,15 +21,18 @@ type PhaseEstimate struct {
 
 // Estimate is the price of a dream before anything is spent.
 type Estimate struct {
-	Agent    string                `json:"agent"`
-	Tier     dream.Tier            `json:"tier"`
-	Models   map[dream.Role]string `json:"models"`
-	Free     bool                  `json:"free"`
-	Calls    int                   `json:"calls"`
-	Expected budget.Micros         `json:"expected"`
-	Worst    budget.Micros         `json:"worst"` // never above Cap
-	Cap      budget.Micros         `json:"cap"`
-	Phases   []PhaseEstimate       `json:"phases"`
+	Agent  string                `json:"agent"`
+	Tier   dream.Tier            `json:"tier"`
+	Models map[dream.Role]string `json:"models"`
+
+	Loosening map[dream.Role]dream.Loosening `json:"loosening"` // how the roles that dream are loosened (Z6)
+
+	Free     bool            `json:"free"`
+	Calls    int             `json:"calls"`
+	Expected budget.Micros   `json:"expected"`
+	Worst    budget.Micros   `json:"worst"` // never above Cap
+	Cap      budget.Micros   `json:"cap"`
+	Phases   []PhaseEstimate `json:"phases"`
 }
 
 // Characters of the prompts beside the memories they show: instructions, playbook, schema. Measured on the templates.
@@ -51,14 +56,14 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 		return Estimate{}, err
 	}
 	o := d.order
-	e := Estimate{Agent: o.Handle, Tier: o.Tier, Models: o.Models, Free: o.Free, Cap: o.Budget}
+	e := Estimate{Agent: o.Handle, Tier: o.Tier, Models: o.Models, Loosening: o.Loosening, Free: o.Free, Cap: o.Budget}
 	plan := budget.Split(o.Budget, o.Knobs.Shares)
 	caps := map[dream.Phase]budget.Micros{
 		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
 	}
 	for _, phase := range dream.Phases {
 		p := PhaseEstimate{Phase: phase, Cap: caps[phase]}
-		for _, c := range plannedCalls(o.Knobs, o.Tier, phase) {
+		for _, c := range plannedCalls(o, phase) {
 			spec := d.specs[c.role]
 			out := int64(c.tokens) + purse.Overrun
 			if spec.Reasoning {
@@ -78,7 +83,8 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 }
 
 // plannedCalls lists the paid calls of a phase, embeddings left out: they cost a hundredth of the rest.
-func plannedCalls(k dream.Knobs, tier dream.Tier, phase dream.Phase) []plannedCall {
+func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
+	k, tier := o.Knobs, o.Tier
 	shown := k.ShownCharacters + promptOverhead
 	if tier == dream.Core {
 		if phase == dream.Onset {
@@ -89,12 +95,20 @@ func plannedCalls(k dream.Knobs, tier dream.Tier, phase dream.Phase) []plannedCa
 	switch phase {
 	case dream.Onset:
 		n := k.Cycles * k.Partials
-		return []plannedCall{
+		drifting := []plannedCall{{dream.Generator, shown, k.PartialTokens, n}}
+		switch way := o.Loosening[dream.Generator]; {
+		case way == dream.TwoPhase:
+			drifting = []plannedCall{
+				{dream.Generator, shown, hypnagogia.ScrapTokens(k), k.Cycles}, {dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles},
+			}
+		case hypnagogia.Verbal(way):
+			drifting = []plannedCall{{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles}}
+		}
+		return append(drifting, []plannedCall{
 			{dream.Generator, shown, k.AnswerTokens, 1},
-			{dream.Generator, shown, k.PartialTokens, n},
 			{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, n},
 			{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1},
-		}
+		}...)
 	case dream.NREM:
 		return []plannedCall{
 			{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},

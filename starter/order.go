@@ -97,9 +97,21 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
 		return draft{}, err
 	}
+	if o.Knobs.Depth == dream.DepthAdaptive {
+		o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(o.Knobs.Cycles)}
+	}
 	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
+	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: s.loosen(d.specs[dream.Generator]).Way}
 	d.order = o
 	return d, nil
+}
+
+// loosen is how a model is loosened: by what it takes, or as the deployment wants it.
+func (s *Starter) loosen(spec inference.Spec) hypnagogia.Loosened {
+	if way := s.Options.Loosening; way != "" {
+		return hypnagogia.Loosened{Way: way, Why: "dream.loosening says so"}
+	}
+	return hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: spec.MaxHeat, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
 }
 
 // behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:

@@ -35,6 +35,7 @@ type Options struct {
 	Searchable bool   // the cluster has our search attributes
 	Cluster    string // id of the cluster and namespace; empty when it is not known
 
+	Loosening  dream.Loosening       // of every model (Z6); empty: by what each takes
 	ResumeTTL  time.Duration         // how long an interrupted dream may go on
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
 }
@@ -52,7 +53,7 @@ type Starter struct {
 	Ledger   purse.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
 	Feeds    memory.Feeds
 
-	known     sync.Map // agents by what they were called, for when the store does not answer
+	known     sync.Map // agents that were woken here, by what they were called
 	recording recorder
 }
 

@@ -26,17 +26,19 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 		n.skip(ctx, dream.Onset, reason)
 		return nil
 	}
-	way := hypnagogia.Descent(n.order.Knobs.Cycles, n.order.Tier)
-	gathered := n.gathered
+	way, gathered := n.way(), n.gathered
 	n.state.Stage = dream.Shallow
 	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, activities.Mark{
-		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.order.Knobs.InductionHeat),
+		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.inductionHeat()),
 	})
 	if errors.Is(err, errAlarmed) { // as it opened
 		return p.leaveOnset(ctx)
 	}
 	if err != nil {
 		return err
+	}
+	if n.deepest() == dream.Transitional {
+		n.sound(ctx)
 	}
 	if err := p.fallAsleep(ctx, way); gravest(err) {
 		return err
@@ -49,7 +51,7 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	if err := p.place(ctx); err != nil {
 		return err
 	}
-	heat := n.order.Knobs.InductionHeat
+	heat := n.inductionHeat()
 	r, err := p.one(ctx, ask{fmt.Sprintf("induction, T %.2f", heat), "Onset.Induce", func() any { return p.step(ctx, 0, 0, heat) }})
 	if err != nil {
 		return err
@@ -59,7 +61,7 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		return nil
 	}
 	captured := false
-	for cycle := 1; cycle <= n.order.Knobs.Cycles; cycle++ {
+	for cycle := 1; cycle <= n.cycles(); cycle++ {
 		if err := p.mayDescend(ctx, cycle); err != nil {
 			return err
 		}
@@ -113,6 +115,9 @@ func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deepe
 	if err == nil && !g.Same {
 		n.gathered = g
 	}
+	if g.Depth != nil {
+		n.descent.aim, n.state.Target = g.Depth, g.Depth.Stage
+	}
 	n.behaviour = g.Behaviour
 	return err
 }
@@ -130,11 +135,11 @@ func (n *night) deeper(way []dream.Stage, to dream.Stage, heat float64) *activit
 // dali is one cycle: partials in parallel, each halted, each judged (H5). At least one of them must succeed (H22).
 func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
 	n, k := p.n, p.n.order.Knobs
-	n.state.Cycle = cycle
-	partialHeat, judgeHeat := hypnagogia.Heats(cycle, k.Partials, k.Partials, k, captured)
+	n.state.Cycle, n.descent.senses = cycle, nil
+	partialHeat, judgeHeat := n.heats(cycle, captured)
 	deeper := n.deeper(way, dream.Peak, partialHeat[0])
 	if deeper != nil {
-		n.find(ctx, AttrDepth.ValueSet(string(dream.Peak))) // the stages above last for one call; each write costs an event
+		n.sound(ctx)
 	}
 	if err := n.gather(ctx, cycle, deeper); err != nil {
 		return false, err
@@ -143,18 +148,17 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		p.stopped = fmt.Sprintf("the agent's vitality fell, it is %s", n.behaviour)
 		return false, errSpent
 	}
-	drifting := make([]ask, k.Partials)
+	loosening := n.order.Loosening[dream.Generator]
+	drifting := make([]ask, hypnagogia.Asks(loosening, k.Partials))
 	for i := range drifting {
-		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, k.Cycles, i+1, partialHeat[i])
+		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, n.cycles(), i+1, partialHeat[i])
+		if hypnagogia.Verbal(loosening) {
+			summary = fmt.Sprintf("Dali %d of %d, %d partials, %s", cycle, k.Cycles, k.Partials, loosening)
+		}
 		drifting[i] = ask{summary, "Onset.Partial", func() any { return p.step(ctx, cycle, i+1, partialHeat[i]) }}
 	}
 	drifted, stop := p.pay(ctx, drifting...)
-	var caught []int
-	for i, a := range drifted {
-		if a.came {
-			caught = append(caught, i)
-		}
-	}
+	caught, partialHeat := caughtOf(drifted, partialHeat)
 	if len(caught) == 0 && stop == nil {
 		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault)}
 	}
@@ -163,13 +167,31 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		return false, stop
 	}
 	p.cycles = cycle
-	p.note(activities.Mark{Name: fmt.Sprintf("cycle-%d", cycle), State: "running", Dali: &activities.Dali{
-		Cycle: cycle, Partials: len(caught), Captured: kept, Heat: partialHeat[0],
+	moves, why := p.surface(cycle, partialHeat[0], kept > 0)
+	p.note(activities.Mark{Name: fmt.Sprintf("cycle-%d", cycle), State: "running", Moves: moves, Dali: &activities.Dali{
+		Cycle: cycle, Partials: len(caught), Captured: kept, Heat: partialHeat[0], TooDeep: why,
 	}})
 	if err := n.announce(ctx); err != nil {
 		return false, err
 	}
 	return kept > 0, stop
+}
+
+// caughtOf are the partials that came, counted from 0, and the heat that each was asked for with: one a deed, or all that
+// the only deed of a cycle gave.
+func caughtOf(drifted []answer, heats []float64) (caught []int, heat []float64) {
+	for i, a := range drifted {
+		if a.came && a.Ideas == 0 {
+			caught = append(caught, i)
+		}
+		for turn := range a.Ideas {
+			caught, heat = append(caught, turn), append(heat, heats[i])
+		}
+	}
+	if heat == nil {
+		heat = heats
+	}
+	return caught, heat
 }
 
 // catch counts fragments and remembers the kept ones.
@@ -179,6 +201,11 @@ func (p *phase) catch(made []activities.Made) {
 	p.kept += len(kept)
 	p.n.fragments = append(p.n.fragments, kept...)
 	p.n.state.Fragments = len(p.n.fragments)
+	for _, m := range made {
+		if m.Sense != nil {
+			p.n.descent.senses = append(p.n.descent.senses, *m.Sense)
+		}
+	}
 }
 
 // leaveOnset rates what was caught (S4, Phase 3) and closes the phase. A spent onset falls through to NREM (H17).
