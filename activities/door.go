@@ -60,14 +60,14 @@ type RouseRequest struct {
 func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (Wake, error) {
 	now := b.now(Sitting{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
-	visit.Lock = r.Lock
+	visit.Lock, visit.Ring = r.Lock, b.Bell != nil
 	arrival, err := b.Presence.Arrive(ctx, visit)
 	if err != nil {
 		return r.Wake, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
 	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Sitting{Now: r.Now})
-	if arrival.Raised {
+	if arrival.Raised && !arrival.Rung {
 		b.ring(ctx, r.Agent, w)
 	}
 	return w, nil

@@ -54,29 +54,16 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	if k.Cause == "" {
 		k.Cause = presence.Knock
 	}
-	bounded, cancel := context.WithTimeout(ctx, storeWithin)
-	defer cancel()
-	agent, err := s.Memory.Agent(bounded, k.Agent)
-	switch known, ok := s.known.Load(k.Agent); {
-	case err == nil:
-		s.known.Store(k.Agent, agent)
-	case errors.Is(err, memory.ErrNotFound):
-		return Woken{}, fmt.Errorf("wake %s: %w", k.Agent, err)
-	case ok:
-		return s.blind(ctx, known.(dream.Agent), k, began, err)
-	default:
-		return s.blind(ctx, dream.Agent{Handle: k.Agent}, k, began, err)
-	}
-	visit := presence.Visit{
-		Agent: agent.ID, Client: k.Client, Cause: k.Cause, Now: began, For: s.holds(k), Lock: s.Options.Settings.WakeLock,
-	}
-	arrival, err := s.Presence.Arrive(bounded, visit)
+	agent, arrival, err := s.arrive(ctx, k, began)
 	raised := s.Now()
+	if errors.Is(err, memory.ErrNotFound) {
+		return Woken{}, fmt.Errorf("wake %s: %w", k.Agent, err)
+	}
 	if err != nil {
 		return s.blind(ctx, agent, k, began, err)
 	}
 	w := Woken{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
-	if arrival.Raised {
+	if arrival.Raised && !arrival.Rung {
 		ring := presence.Ring{Agent: agent.ID, Epoch: arrival.Epoch, Cause: k.Cause, At: began, Raised: raised}
 		if err := s.ring(ctx, ring); err != nil {
 			w.Degraded = "the bell reached this process only: " + err.Error()
@@ -85,10 +72,41 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	w.Took = s.Now().Sub(began)
 	if arrival.Raised {
 		s.recording.add(s, agent, workflows.Wake{
-			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: visit.For,
+			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: s.holds(k),
 		})
 	}
 	return w, nil
+}
+
+// arrive finds who is meant, and lets the visitor in. Whoever was woken keeps its handle for good (memory.ErrDreamt), so that
+// one this process has woken before needs no looking up: the store refuses a visit to an agent of that name that is gone. The agent
+// is answered as far as it is known, beside any error.
+func (s *Starter) arrive(ctx context.Context, k Knock, now time.Time) (dream.Agent, presence.Arrival, error) {
+	ctx, cancel := context.WithTimeout(ctx, storeWithin)
+	defer cancel()
+	visit := presence.Visit{
+		Client: k.Client, Cause: k.Cause, Now: now, For: s.holds(k), Lock: s.Options.Settings.WakeLock, Ring: s.Bell != nil,
+	}
+	known, met := s.known.Load(k.Agent)
+	if met {
+		agent := known.(dream.Agent)
+		visit.Agent, visit.Handle = agent.ID, agent.Handle
+		arrival, err := s.Presence.Arrive(ctx, visit)
+		if !errors.Is(err, memory.ErrNotFound) {
+			return agent, arrival, err
+		}
+		s.known.Delete(k.Agent)
+	}
+	agent, err := s.Memory.Agent(ctx, k.Agent)
+	if err != nil {
+		return dream.Agent{Handle: k.Agent}, presence.Arrival{}, err
+	}
+	visit.Agent, visit.Handle = agent.ID, agent.Handle
+	arrival, err := s.Presence.Arrive(ctx, visit)
+	if err == nil {
+		s.known.Store(k.Agent, agent)
+	}
+	return agent, arrival, err
 }
 
 // Alarm wakes an agent because of a trigger, "feed/rule"; it is the worker's activities.Alarms.
@@ -153,6 +171,9 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	handle, err := s.Client.UpdateWorkflow(ctx, o) // most agents have a life, and starting one costs two steps of the server
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
+		if newest, err := s.Memory.Agent(ctx, agent.ID); err == nil {
+			agent = newest // its life begins with what its record says now
+		}
 		handle, err = s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.life(agent), UpdateOptions: o})
 	}
 	if err == nil {

@@ -26,6 +26,9 @@ type Visit struct {
 	Now    time.Time
 	For    time.Duration // how long the lease holds, > 0
 	Lock   time.Duration // how long after Now no dream may begin, whatever happens to the leases (W7)
+
+	Handle string // that the agent is known by; memory.ErrNotFound when it is called otherwise, or is gone. Empty: whoever it is
+	Ring   bool   // a store that can ring in the same step does, when the visit raises the epoch
 }
 
 // Wake is one rise of the epoch and what was fixed by it: whoever connects sees this, and no later write of the dream that
@@ -49,6 +52,7 @@ const Digested = 5
 type Arrival struct {
 	Wake
 	Raised bool // this visit raised the epoch; otherwise the agent was awake already and Wake is the one that woke it
+	Rung   bool // the store has rung: this process's listeners have heard it, and others are told
 }
 
 // Lease keeps an agent awake until it ends.
@@ -89,7 +93,8 @@ func (s Standing) Awake(now time.Time) bool { return s.Until().After(now) }
 type Store interface {
 	// Arrive grants or renews the client's lease and the wake lock. When the agent was not awake, or a dream that has not been
 	// woken holds its slot, the same step raises the epoch, applies the mood that the woken dream would leave (unless the cause
-	// is an alarm), consumes the digest and keeps the Wake. An epoch is raised by exactly one of many simultaneous visits.
+	// is an alarm), consumes the digest and keeps the Wake. An epoch is raised by exactly one of many simultaneous visits. With
+	// v.Ring the store may ring in that step, after the epoch has risen; Arrival.Rung says whether it did.
 	Arrive(ctx context.Context, v Visit) (Arrival, error)
 	// Depart ends a client's lease; lock is the wake lock that its going starts anew. A client without a lease changes nothing.
 	Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (Standing, error)

@@ -51,6 +51,38 @@ func TestAProcessHearsItsOwnRingOnce(t *testing.T) {
 	require.Empty(t, mine)
 }
 
+// The epoch and the ring are one step: whoever hears the ring finds the epoch, and no second way to the server can fail.
+func TestAVisitThatRaisesTheEpochRingsInTheSameStep(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	mine, theirs := hearing(t, here), hearing(t, there)
+	visit := presence.Visit{Agent: "echo:1", Client: "web", Cause: presence.Knock, Now: noon, For: time.Minute, Ring: true}
+	arrive := func(v presence.Visit) presence.Arrival {
+		a, err := here.Arrive(t.Context(), v)
+		require.NoError(t, err)
+		return a
+	}
+	require.True(t, arrive(visit).Rung)
+	r := <-mine
+	require.True(t, r.Local)
+	require.True(t, r.Raised.After(noon))
+	r.Local, r.Raised = false, time.Time{}
+	require.Equal(t, presence.Ring{Agent: "echo:1", Epoch: 1, Cause: presence.Knock, At: noon}, r)
+	require.Equal(t, r, <-theirs)
+	epoch, err := there.Epoch(t.Context(), "echo:1")
+	require.NoError(t, err)
+	require.Equal(t, r.Epoch, epoch)
+
+	again := arrive(visit)
+	require.False(t, again.Raised || again.Rung, "who is awake is not rung for")
+	silent := visit
+	silent.Agent, silent.Ring = "vega", false
+	require.True(t, arrive(silent).Raised)
+	require.NoError(t, here.Ring(t.Context(), ringFor("last")))
+	require.Equal(t, "last", (<-mine).Agent)
+	require.Equal(t, "last", (<-theirs).Agent)
+}
+
 func TestWhatIsNoRingIsNotHeard(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)

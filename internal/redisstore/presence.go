@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
@@ -70,9 +71,14 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	if err := v.Validate(); err != nil {
 		return presence.Arrival{}, err
 	}
+	began, ringer := time.Now(), ""
+	if v.Ring {
+		ringer = s.self
+	}
 	keys := []string{s.key(v.Agent, lifePart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart), s.key(v.Agent, affectsPart), s.unheard()}
 	reply, err := s.run(ctx, again, arriveScript, keys, v.Agent, v.Client, string(v.Cause),
-		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent))
+		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent),
+		v.Handle, ringer, s.channel())
 	if err != nil {
 		return presence.Arrival{}, err
 	}
@@ -80,8 +86,16 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	if err != nil {
 		return presence.Arrival{}, err
 	}
+	if len(said) == 0 {
+		return presence.Arrival{}, fmt.Errorf("no agent %s is called %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
+	}
 	w, err := readWake(said[1])
-	return presence.Arrival{Wake: w, Raised: said[0] == "1"}, err
+	a := presence.Arrival{Wake: w, Raised: said[0] == "1"}
+	if err == nil && a.Raised && v.Ring { // the others were told by the script
+		a.Rung = true
+		s.bell.strike(presence.Ring{Agent: v.Agent, Epoch: w.Epoch, Cause: v.Cause, At: v.Now, Raised: v.Now.Add(time.Since(began)), Local: true})
+	}
+	return a, err
 }
 
 func readWake(text string) (presence.Wake, error) {

@@ -31,6 +31,9 @@ func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 
 func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
 	var a presence.Arrival
+	if err := d.called(visit); err != nil {
+		return a, err
+	}
 	v, err := d.vigil(visit.Agent)
 	if err != nil {
 		return a, err
@@ -56,6 +59,19 @@ func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
 	}
 	a.Wake = *v.last
 	return a, d.setVigil(visit.Agent, v)
+}
+
+// called refuses a visit to an agent that does not go by that handle.
+func (d deal) called(v presence.Visit) error {
+	if v.Handle == "" {
+		return nil
+	}
+	var one int
+	known, err := d.one("SELECT 1 FROM agents WHERE id = ? AND handle = ?", []any{v.Agent, v.Handle}, &one)
+	if err == nil && !known {
+		err = fmt.Errorf("no agent %s is called %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
+	}
+	return err
 }
 
 // lease grants or renews, and drops what has ended.

@@ -25,6 +25,7 @@ var visits = []clause{
 	{"OneOfManySimultaneousVisitsRaises", oneOfManyRaises},
 	{"ABadVisitIsRefusedAndChangesNothing", badVisitRefused},
 	{"AnAgentThatWasWokenKeepsItsHandle", wokenKeepsHandle},
+	{"AVisitToAnotherNameIsRefusedAndChangesNothing", otherNameRefused},
 }
 
 func nobodyVisited(t *testing.T, s Store) {
@@ -174,4 +175,26 @@ func wokenKeepsHandle(t *testing.T, s Store) {
 	require.ErrorContains(t, err, `named "murmur"`)
 	require.ErrorIs(t, called(vega, "murmur"), memory.ErrTaken)
 	require.NoError(t, called(echo, "murmur"))
+}
+
+func otherNameRefused(t *testing.T, s Store) {
+	under := func(agent, handle string) error {
+		v := visit("web", 0)
+		v.Agent, v.Handle = agent, handle
+		a, err := s.Arrive(t.Context(), v)
+		if err != nil {
+			require.Zero(t, a)
+		}
+		return err
+	}
+	require.ErrorIs(t, under(echo, "echo"), memory.ErrNotFound, "nobody is called that")
+	for _, a := range []dream.Agent{{ID: echo, Handle: "echo"}, {ID: vega, Handle: "vega"}} {
+		a.Zone, a.Tier = "UTC", dream.Core
+		require.NoError(t, s.PutAgent(t.Context(), a))
+	}
+	require.ErrorIs(t, under(echo, "vega"), memory.ErrNotFound)
+	require.ErrorIs(t, under(vega, "echo"), memory.ErrNotFound)
+	require.Zero(t, standing(t, s, 0))
+	require.NoError(t, under(echo, "echo"))
+	require.EqualValues(t, 1, epoch(t, s))
 }

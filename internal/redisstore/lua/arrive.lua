@@ -1,7 +1,10 @@
--- KEYS: life, slot, leases, affects, unheard. ARGV: prefix, agent, client, cause, now, until, lock, token, agent as keys spell it.
--- One step: lease, lock, and when it wakes the epoch, the mood, the digest and the wake. Answers raised (0 or 1) and the last wake.
+-- KEYS: life, slot, leases, affects, unheard. ARGV: prefix, agent, client, cause, now, until, lock, token, agent as keys spell it,
+-- handle ('' for any), the process that rings ('' for none), the channel.
+-- One step: lease, lock, and when it wakes the epoch, the mood, the digest, the wake and the ring. Answers raised (0 or 1) and the last
+-- wake, or nothing when no such agent has that handle.
 local life, slot, leases, affects, unheard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local agent, client, cause, now, ends, lock, token = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+if ARGV[10] ~= '' and redis.call('HGET', ARGV[1] .. 'handles', ARGV[10]) ~= agent then return {} end
 local epoch = tonumber(redis.call('HGET', life, 'epoch') or '0')
 local held = redis.call('HMGET', slot, 'dream', 'epoch', 'mood')
 local dreams = held[1] and tonumber(held[2] or '0') >= epoch
@@ -43,4 +46,8 @@ redis.call('HSET', life, 'epoch', string.format('%.0f', epoch), 'last', last, 'b
 redis.call('HDEL', life, 'digest')
 redis.call('HDEL', slot, 'mood')
 redis.call('SADD', unheard, ARGV[9])
+if ARGV[11] ~= '' then
+  redis.call('PUBLISH', ARGV[12], '{"from":' .. cjson.encode(ARGV[11]) .. ',"agent":' .. cjson.encode(agent) .. ',"epoch":' ..
+    string.format('%.0f', epoch) .. ',"cause":' .. cjson.encode(cause) .. ',"at":' .. cjson.encode(now) .. '}')
+end
 return {1, last}
