@@ -38,7 +38,8 @@ type Mark struct {
 	Started time.Time     `json:"started"`
 	Onset   *GatherResult `json:"onset,omitempty"` // when an onset opens: what it begins with
 	Deeper  *Deeper       `json:"deeper,omitempty"`
-	Dali    *Dali         `json:"dali,omitempty"` // when a Dali cycle is over
+	Moves   []Deeper      `json:"moves,omitempty"` // too deep, and back: around the Dali interrupt that told of it
+	Dali    *Dali         `json:"dali,omitempty"`  // when a Dali cycle is over
 
 	Surfacing int  `json:"surfacing,omitempty"` // when the return opens: what may surface
 	Alarm     bool `json:"alarm,omitempty"`     // an alarm ended the onset
@@ -57,6 +58,7 @@ type Dali struct {
 	Partials int     `json:"partials"`
 	Captured int     `json:"captured"`
 	Heat     float64 `json:"heat"`
+	TooDeep  string  `json:"too_deep,omitempty"` // why most of it made no sense any more
 }
 
 // Mark sums up each phase from the ledger, announces it and answers its tally, in order.
@@ -69,9 +71,12 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 			return nil, tell(err)
 		}
 		tallies[i] = t
+		there, back := c.moves(r.Sitting, m)
+		events = append(events, there...)
 		for _, p := range edge(m, t, r.Now) {
 			events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, p))
 		}
+		events = append(events, back...)
 		events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, event.Spent{Tally: t}))
 	}
 	w := memory.Write{Events: events, Late: r.Last}
@@ -85,6 +90,19 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 		}
 	}
 	return tallies, tell(c.write(ctx, r.Sitting, w))
+}
+
+// moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way back after it.
+func (c *Chronicle) moves(s Sitting, m Mark) (there, back []event.Event) {
+	for i, d := range m.Moves {
+		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
+		if d.To == dream.TooDeep {
+			there = append(there, e)
+		} else {
+			back = append(back, e)
+		}
+	}
+	return there, back
 }
 
 // moved says whether fragments were kept or let go since the last marks: at the end of a cycle, and of the onset.
@@ -139,7 +157,7 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		payloads = append(payloads, event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
 	}
 	if d := m.Dali; d != nil {
-		payloads = append(payloads, event.DaliInterrupt{Cycle: d.Cycle, Captured: d.Captured, Partials: d.Partials, Heat: d.Heat})
+		payloads = append(payloads, event.DaliInterrupt{Cycle: d.Cycle, Captured: d.Captured, Partials: d.Partials, Heat: d.Heat, TooDeep: d.TooDeep})
 	}
 	return payloads
 }

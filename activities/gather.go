@@ -32,6 +32,7 @@ type GatherResult struct {
 	Same     bool      `json:"same"` // affect has not moved: the last gathering stands
 
 	Behaviour dream.Behaviour `json:"behaviour,omitempty"` // how the agent does now, when its dream is bounded by it
+	Depth     *dream.Depth    `json:"depth,omitempty"`     // how deep the onset goes, told with the first gathering; nil: to the peak
 }
 
 // shown is a piece as the note keeps it: enough to find the text again.
@@ -55,11 +56,15 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 		return GatherResult{}, tell(err)
 	}
 	result, err := o.gather(ctx, r, order)
-	if err == nil && r.Cycle > 0 {
-		result.Behaviour, err = o.behaviour(ctx, order)
-		err = tell(err)
+	if err != nil {
+		return result, err
 	}
-	return result, err
+	if r.Cycle > 0 {
+		result.Behaviour, err = o.behaviour(ctx, order)
+	} else {
+		result.Depth, err = o.aim(ctx, order, r.Sitting)
+	}
+	return result, tell(err)
 }
 
 func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (GatherResult, error) {

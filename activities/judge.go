@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -70,7 +71,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	f := &dream.Fragment{
 		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, r.Turn), nil),
-		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: dream.Peak, Settings: said.settings,
+		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: said.settings,
 	}
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,
@@ -78,7 +79,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	if f.Content == "" { // nothing to measure, and no provider embeds nothing
 		o.decide(order, f, dream.Verdict{})
-		return o.judged(ctx, r, f, nil)
+		return sensed(f, said.logProb)(o.judged(ctx, r, f, nil))
 	}
 	vectors, done, err := o.place(ctx, c, c.step+"/embed", []dream.Item{f})
 	if err != nil || done.End != EndDone {
@@ -97,7 +98,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if f.Reason == "" {
 		f.Reason = reason
 	}
-	return o.judged(ctx, r, f, vectors)
+	return sensed(f, said.logProb)(o.judged(ctx, r, f, vectors))
 }
 
 // judged writes a fragment with its verdict.

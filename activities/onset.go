@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -119,7 +120,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		set.Probability = stated(f.Probability)
 		fragments = append(fragments, &dream.Fragment{
 			Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
-			Content: f.Text, Tone: r.Tone, Stage: hypnagogia.StageAt(r.Heat), Settings: set,
+			Content: f.Text, Tone: r.Tone, Stage: cmp.Or(r.Stage, hypnagogia.StageAt(r.Heat)), Settings: set,
 		})
 	}
 	return o.judgeMeasured(ctx, r, c, fragments)

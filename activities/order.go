@@ -10,6 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )

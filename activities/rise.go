@@ -151,6 +151,9 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 		unjudged = append(unjudged, judged.entry)
 	}
 	night.Knocked, night.Open = 0, false // nothing is to be applied any more
+	if night.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
+		return RiseResult{}, err
+	}
 	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
 	if err := b.counted(ctx, s, night.Phases, unjudged); err != nil {
 		return RiseResult{}, err

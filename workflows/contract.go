@@ -79,6 +79,8 @@ type Progress struct {
 	Dream     string        `json:"dream"`
 	Phase     dream.Phase   `json:"phase"`
 	Stage     dream.Stage   `json:"stage,omitempty"`
+	Target    dream.Stage   `json:"target,omitempty"`    // the deepest that the onset descends to; empty: the peak
+	Collapses int           `json:"collapses,omitempty"` // Dali cycles that went too deep
 	Cycle     int           `json:"cycle"`
 	Fragments int           `json:"fragments"`
 	Spent     budget.Micros `json:"spent"`

@@ -46,6 +46,7 @@ type night struct {
 	insights  []activities.Made
 
 	behaviour dream.Behaviour // how the agent did when memories were last gathered
+	descent   descent
 
 	broken []string          // phases whose every call failed
 	open   *phase            // the phase under way

@@ -123,6 +123,7 @@ func (p *phase) leave() error {
 func (p *phase) step(ctx workflow.Context, cycle, turn int, heat float64) activities.StepRequest {
 	return activities.StepRequest{
 		Sitting: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
+		Stage: p.stageAsked(),
 	}
 }
 

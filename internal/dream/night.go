@@ -54,6 +54,7 @@ type Night struct {
 	Paid     bool          `json:"paid"`               // false when every model states a price of zero
 	Models   []string      `json:"models,omitempty"`
 	Sittings int           `json:"sittings,omitempty"` // how often it lay down
+	Depth    *Depth        `json:"depth,omitempty"`    // how deep its onset was to go; nil: to the peak, or it never got so far
 	Until    time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
 	Knocked  int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
 	Felt     int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already

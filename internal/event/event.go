@@ -79,6 +79,7 @@ type DaliInterrupt struct {
 	Captured int     `json:"fragments_captured"`
 	Partials int     `json:"partials"`
 	Heat     float64 `json:"peak_temperature"`
+	TooDeep  string  `json:"too_deep,omitempty"` // why the cycle went too deep: incoherent, repeating or unlikely; empty when it did not
 }
 
 // FragmentCaptured announces a kept fragment (S4).

@@ -1,0 +1,89 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// descent is how deep the onset goes. The zero descent is that of orders without a depth rule: always to the peak.
+type descent struct {
+	aim       *dream.Depth
+	senses    []hypnagogia.Sense // of the cycle under way
+	collapses int                // cycles that went too deep
+}
+
+// way lists the stages that the onset goes through, in order.
+func (n *night) way() []dream.Stage {
+	if n.descent.aim == nil {
+		return hypnagogia.Descent(n.order.Knobs.Cycles, n.order.Tier)
+	}
+	return hypnagogia.DescentTo(n.descent.aim.Stage)
+}
+
+// deepest is the stage that Dali cycles are dreamt at.
+func (n *night) deepest() dream.Stage {
+	if n.descent.aim == nil {
+		return dream.Peak
+	}
+	return n.descent.aim.Stage
+}
+
+// cycles is how many Dali cycles the onset has.
+func (n *night) cycles() int {
+	if n.descent.aim == nil {
+		return n.order.Knobs.Cycles
+	}
+	return n.descent.aim.Cycles
+}
+
+// inductionHeat is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it.
+func (n *night) inductionHeat() float64 {
+	k := n.order.Knobs
+	if n.descent.aim == nil {
+		return k.InductionHeat
+	}
+	if n.descent.aim.Stage == dream.Shallow {
+		return hypnagogia.InductionHeat(dream.Shallow, k)
+	}
+	return hypnagogia.InductionHeat(dream.Transitional, k)
+}
+
+// heats are those of a cycle: each that went too deep makes the ones after it cooler.
+func (n *night) heats(cycle int, captured bool) (partial, judge []float64) {
+	k := n.order.Knobs
+	return hypnagogia.HeatsAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials, k.Partials, k, captured)
+}
+
+// stageAsked is the stage that a step of the onset is asked at; empty for orders without a depth rule, whose deeds know it by themselves.
+func (p *phase) stageAsked() dream.Stage {
+	if p.n.descent.aim == nil || p.name != dream.Onset {
+		return ""
+	}
+	return p.n.state.Stage
+}
+
+// sound shows other tools how deep the dream is, where that lasts: every write costs an event.
+func (n *night) sound(ctx workflow.Context) {
+	if n.descent.aim == nil || n.state.Stage == n.deepest() {
+		n.find(ctx, AttrDepth.ValueSet(string(n.state.Stage)))
+	}
+}
+
+// surface judges whether a cycle went too deep (S4, HoriStage), and answers the moves there and back, and why. The way back is
+// to the stage that it came from, at the heat of the next cycle.
+func (p *phase) surface(cycle int, heat float64, captured bool) ([]activities.Deeper, string) {
+	n := p.n
+	why := hypnagogia.Collapsed(n.descent.senses)
+	n.descent.senses = nil
+	if n.descent.aim == nil || why == "" {
+		return nil, ""
+	}
+	n.descent.collapses++
+	n.state.Collapses = n.descent.collapses
+	next, _ := n.heats(cycle+1, captured)
+	stage := n.state.Stage
+	return []activities.Deeper{{From: stage, To: dream.TooDeep, Heat: heat}, {From: dream.TooDeep, To: stage, Heat: next[0]}}, why
+}
