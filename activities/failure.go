@@ -79,6 +79,8 @@ func brief(f *inference.Failure) string {
 	}
 	own := ""
 	switch {
+	case f.Remedy != "":
+		own = f.Remedy
 	case f.Kind == inference.Unavailable && f.Status == 0 && !f.Billed:
 		own = "nobody answers there"
 	case f.Status == notThere && strings.Contains(strings.ToLower(f.Message), "model"):

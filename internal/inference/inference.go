@@ -142,7 +142,7 @@ type Failure struct {
 	Message    string        // for people; never holds a secret
 	Err        error
 
-	Field  string // the request's field that the provider refused; empty when it named none that was sent
+	Field  string // the request's field that the provider says it refuses; empty when it names none
 	Remedy string // the line of configuration that would leave that field out; in our own words
 }
 

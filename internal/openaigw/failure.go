@@ -26,7 +26,7 @@ func (g *Gateway) refusal(status int, header http.Header, body []byte) *inferenc
 	told, code := words(body)
 	f := &inference.Failure{
 		Kind: kindOf(status, code), Status: status, RetryAfter: g.delay(header),
-		Billed: status < 400 || status >= 500, Message: g.clean(told),
+		Billed: status < 400 || status >= 500, Message: g.clean(told), Field: param(body),
 	}
 	switch should := header.Get("X-Should-Retry"); {
 	case f.Kind == inference.NoMoney || f.Kind == inference.Unauthorized:

@@ -33,6 +33,8 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request, token func(
 	if err == nil {
 		err = l.read(res.Body)
 		_ = res.Body.Close() // what matters has been read
+	} else {
+		g.remedy(err, spec, w)
 	}
 	return l.conclude(w, err)
 }
@@ -42,6 +44,7 @@ func (l *listener) conclude(w written, err error) (inference.Answer, error) {
 	a := l.answer
 	a.Text = l.text.String()
 	a.Effective = w.sampling.String()
+	a.LogProb = l.sure.mean()
 	a.Tokens, a.UsageFrom = l.tokens(w.bytes)
 	var cut *interrupted
 	switch {

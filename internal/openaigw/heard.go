@@ -24,6 +24,8 @@ type choice struct {
 	Delta   speech              `json:"delta"`
 	Message speech              `json:"message"`
 	Finish  openai.FinishReason `json:"finish_reason"`
+
+	LogProbs json.RawMessage `json:"logprobs"` // read apart: servers differ, and no answer fails by it
 }
 
 type speech struct {

@@ -31,6 +31,7 @@ type listener struct {
 	text     strings.Builder
 	hidden   int
 	usage    *openai.Usage
+	sure     sureness
 	spoken   bool // an event has come
 	full     bool // most pieces have come: only the end may follow
 	halted   bool // the caller had enough
@@ -182,7 +183,11 @@ func (l *listener) take(h heard, part func(choice) speech) (enough bool, err err
 		if c.Index != 0 {
 			continue
 		}
-		if enough, err := l.piece(part(c)); enough || err != nil {
+		said := part(c)
+		if said.Content != "" && !l.full && !l.finished {
+			l.sure.hear(c.LogProbs)
+		}
+		if enough, err := l.piece(said); enough || err != nil {
 			return enough, err
 		}
 		if c.Finish != "" && c.Finish != openai.FinishReasonNull {

@@ -22,6 +22,7 @@ type Profile struct {
 	Stop        string
 	MaxTokens   string                     // limit of models that do not reason first
 	MaxThinking string                     // limit of models that do: visible answer and reasoning together
+	LogProbs    string                     // whether the log-probability of each token is told
 	NoUsage     bool                       // the server refuses stream_options
 	Extra       map[string]json.RawMessage // sent with every generation, such as a provider's routing or steering fields
 }
@@ -56,7 +57,7 @@ var ours = []string{"model", "messages", "stream", "stream_options", "response_f
 func (p Profile) validate() error {
 	var faults []error
 	n := p.named()
-	taken := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking}, ours...)
+	taken := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs}, ours...)
 	for _, field := range slices.Sorted(maps.Keys(p.Extra)) {
 		if slices.Contains(taken, field) {
 			faults = append(faults, fmt.Errorf("extra field %q is written by the gateway itself; leave it out", field))
@@ -65,7 +66,7 @@ func (p Profile) validate() error {
 			faults = append(faults, fmt.Errorf("extra field %q is not JSON", field))
 		}
 	}
-	names := []string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens}
+	names := []string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.LogProbs}
 	for i, name := range names {
 		if name != Never && (slices.Contains(names[:i], name) || slices.Contains(ours, name)) {
 			faults = append(faults, fmt.Errorf("field name %q is used twice", name))
@@ -91,5 +92,6 @@ func (p Profile) named() Profile {
 	usual(&p.Stop, "stop")
 	usual(&p.MaxTokens, "max_tokens")
 	usual(&p.MaxThinking, "max_completion_tokens")
+	usual(&p.LogProbs, "logprobs")
 	return p
 }

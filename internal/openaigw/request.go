@@ -16,7 +16,8 @@ import (
 type written struct {
 	body     []byte
 	sampling inference.Sampling
-	bytes    int // of the prompt
+	bytes    int      // of the prompt
+	fields   []string // of the body that a model may refuse, by their names on the wire
 }
 
 // known finds a model that this provider serves and that has a price.
@@ -61,6 +62,9 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	if spec.Stop && len(r.Stop) > 0 && g.profile.Stop != Never {
 		fields[g.profile.Stop] = encode(r.Stop)
 	}
+	if r.LogProbs && spec.LogProbs && g.profile.LogProbs != Never {
+		fields[g.profile.LogProbs] = encode(true)
+	}
 	limit := g.profile.MaxTokens
 	if spec.Reasoning {
 		limit = g.profile.MaxThinking
@@ -70,7 +74,10 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	if err != nil {
 		return written{}, badRequest("request cannot be written as JSON: %v", err)
 	}
-	w.body = splice(body, fields)
+	w.body, w.fields = splice(body, fields), slices.Sorted(maps.Keys(fields))
+	if request.ResponseFormat != nil {
+		w.fields = append(w.fields, responseFormat)
+	}
 	return w, nil
 }
 

@@ -97,12 +97,16 @@ type answer struct {
 	prompt  int64
 	usage   bool // wanted
 	fault   Fault
+	sure    func(token int) float64 // its log-probability; nil when nobody asked, or this model does not tell
 }
 
 func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 	a := answer{
 		number: number, id: "till-" + strconv.Itoa(number), model: m.Name, prompt: q.promptTokens(),
 		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop",
+	}
+	if m.LogProbs && q.LogProbs {
+		a.sure = q.sureness()
 	}
 	most := q.most()
 	if m.Thinks > 0 {
@@ -113,7 +117,7 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 	if most > 0 {
 		room = max(1, most-len(a.thought))
 	}
-	text := s.say(q, room)
+	text := s.say(q, m, room)
 	if fault == BadJSON && q.schema() != nil {
 		text = spoil(text)
 	}
@@ -181,9 +185,16 @@ func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) boo
 	if len(a.thought) > 0 {
 		message["reasoning_content"] = strings.Join(a.thought, "")
 	}
+	choice := map[string]any{"index": 0, "message": message, "finish_reason": a.finish}
+	if a.sure != nil {
+		tokens := make([]any, len(a.pieces))
+		for i, piece := range a.pieces {
+			tokens[i] = map[string]any{"token": piece, "logprob": a.sure(i)}
+		}
+		choice["logprobs"] = map[string]any{"content": tokens}
+	}
 	out := map[string]any{
-		"id": a.id, "object": "chat.completion", "created": 0, "model": a.model,
-		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": a.finish}},
+		"id": a.id, "object": "chat.completion", "created": 0, "model": a.model, "choices": []any{choice},
 	}
 	if a.fault != NoUsage {
 		out["usage"] = a.reported(n)

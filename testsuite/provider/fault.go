@@ -92,7 +92,7 @@ func (s *Server) choose(a Arrival) Fault {
 }
 
 // refusal answers the faults that are refusals; 0 for the others.
-func (s *Server) refusal(w http.ResponseWriter, fault Fault, sampled bool) int {
+func (s *Server) refusal(w http.ResponseWriter, fault Fault, sampled string) int {
 	switch fault {
 	case LimitDelay:
 		if d := s.options.RetryAfter; d%time.Second == 0 {
@@ -115,8 +115,11 @@ func (s *Server) refusal(w http.ResponseWriter, fault Fault, sampled bool) int {
 		refuse(w, http.StatusPaymentRequired, "payment_required", "Payment required.")
 		return http.StatusPaymentRequired
 	case NoSampling:
-		if sampled {
-			refuse(w, http.StatusBadRequest, "unsupported_value", "Unsupported parameter: sampling fields are not supported with this model.")
+		if sampled != "" {
+			reply(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
+				"message": "Unsupported parameter: '" + sampled + "' is not supported with this model.", "type": "invalid_request_error",
+				"code": "unsupported_parameter", "param": sampled,
+			}})
 			return http.StatusBadRequest
 		}
 	case None, HangFirst, HangMiddle, CutMiddle, BadChunk, BadJSON, NoUsage, LowUsage, HighUsage, IgnoreMax, Lingering, Plain:

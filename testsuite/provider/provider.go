@@ -22,6 +22,8 @@ type Model struct {
 	Price      *budget.Price      // nil: unpriced; a call of it fails the run
 	JSON       inference.JSONMode // how it is held to a schema; empty for json_schema
 	NoSampling bool               // answers 400 to any sampling field
+	Typical    bool               // has settled on one answer: the same to the same memories, unless several are asked for at once
+	LogProbs   bool               // tells the log-probability of each token when asked
 	Thinks     int                // tokens of reasoning before the answer; 0 for none
 	Dim        int                // dimensions of its vectors; 0 for a model that generates
 }
@@ -48,10 +50,11 @@ var DefaultPrice = budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}
 func DefaultModels() []Model {
 	price := DefaultPrice
 	return []Model{
-		{Name: "script", Price: &price},
+		{Name: "script", Price: &price, LogProbs: true},
 		{Name: "script-object", Price: &price, JSON: inference.JSONObject},
 		{Name: "script-prompt", Price: &price, JSON: inference.JSONPrompt},
 		{Name: "strict", Price: &price, NoSampling: true},
+		{Name: "typical", Price: &price, NoSampling: true, Typical: true},
 		{Name: "thinker", Price: &price, NoSampling: true, Thinks: 20},
 		{Name: "unpriced"},
 		{Name: "vectors", Price: &price, Dim: 64},
@@ -128,7 +131,7 @@ func Catalog(provider string, models []Model) inference.Table {
 	for _, m := range models {
 		spec := inference.Spec{
 			Name: provider + "/" + m.Name, Provider: provider, Wire: m.Name, Price: m.Price, Context: 128_000,
-			JSON: m.JSON, Reasoning: m.Thinks > 0, Embeds: m.Dim > 0, Stop: true, Judges: true,
+			JSON: m.JSON, Reasoning: m.Thinks > 0, Embeds: m.Dim > 0, Stop: true, Judges: true, LogProbs: m.LogProbs,
 		}
 		if spec.JSON == "" {
 			spec.JSON = inference.JSONSchema

@@ -17,8 +17,11 @@ const requestLimit = 16 << 20
 
 // sampling are the fields that a strict model refuses; limits are recorded beside them.
 var (
-	sampling = []string{"temperature", "top_p", "min_p", "top_k", "seed", "presence_penalty", "frequency_penalty", "repetition_penalty", "repeat_penalty"}
-	limits   = []string{"max_tokens", "max_completion_tokens", "stop"}
+	sampling = []string{
+		"temperature", "top_p", "min_p", "top_k", "top_a", "typical_p", "seed", "presence_penalty", "frequency_penalty", "repetition_penalty",
+		"repeat_penalty", "logit_bias", "logprobs", "top_logprobs",
+	}
+	limits = []string{"max_tokens", "max_completion_tokens", "stop"}
 )
 
 // question is one chat request.
@@ -33,6 +36,8 @@ type question struct {
 	MaxThinking *int     `json:"max_completion_tokens"`
 	Temperature *float64 `json:"temperature"`
 	Seed        *int64   `json:"seed"`
+	MinP        *float64 `json:"min_p"`
+	LogProbs    bool     `json:"logprobs"`
 	Stop        words    `json:"stop"`
 	Format      struct {
 		Type   string `json:"type"`
@@ -120,13 +125,14 @@ func (q question) most() int {
 	return 0
 }
 
-func (q question) sampled() bool {
+// sampled is the first sampling field that was sent; empty for none.
+func (q question) sampled() string {
 	for _, name := range sampling {
 		if _, ok := q.fields[name]; ok {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 func (q question) seen() map[string]json.RawMessage {
@@ -153,6 +159,17 @@ func (q question) prompt() uint64 {
 	h := fnv.New64a()
 	for _, m := range q.Messages {
 		_, _ = fmt.Fprintf(h, "%s\x00%s\x00", m.Role, m.text()) // a hash never fails
+	}
+	return h.Sum64()
+}
+
+// shown is the hash of what the messages show, their bullets alone: all that a model hears which has settled on its answer.
+func (q question) shown() uint64 {
+	h := fnv.New64a()
+	for _, m := range q.Messages {
+		for _, found := range bullet.FindAllStringSubmatch(m.text(), -1) {
+			_, _ = fmt.Fprintf(h, "%s\x00", found[2]) // a hash never fails
+		}
 	}
 	return h.Sum64()
 }

@@ -34,8 +34,11 @@ func Pieces(text string) []string {
 
 // say answers a question in at most room tokens if it can; room 0 is unbounded. The answer depends on the server's seed
 // and the messages and, unless the temperature is 0, on temperature and seed of the request.
-func (s *Server) say(q question, room int) string {
+func (s *Server) say(q question, m Model, room int) string {
 	h := mix(s.options.Seed, q.prompt())
+	if m.Typical && q.schema() == nil {
+		h = mix(s.options.Seed, q.shown())
+	}
 	if q.Temperature == nil || *q.Temperature != 0 {
 		if q.Temperature != nil {
 			h = mix(h, hash(fmt.Sprint(*q.Temperature)))

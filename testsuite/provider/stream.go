@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -84,14 +85,17 @@ func (o *wire) chunk(delta, finish string) bool {
 }
 
 func (o *wire) token(a answer, i int) bool {
-	field, piece := "reasoning_content", ""
+	field, piece, sure := "reasoning_content", "", ""
 	if i < len(a.thought) {
 		piece = a.thought[i]
 	} else {
 		field, piece = "content", a.pieces[i-len(a.thought)]
+		if a.sure != nil {
+			sure = fmt.Sprintf(`,"logprobs":{"content":[{"token":"","logprob":%.6f}]}`, a.sure(i-len(a.thought)))
+		}
 	}
 	quoted, err := json.Marshal(piece)
-	return err == nil && o.chunk(`{"`+field+`":`+string(quoted)+`}`, "null")
+	return err == nil && o.chunk(`{"`+field+`":`+string(quoted)+`}`, "null"+sure)
 }
 
 func (o *wire) usage(completion int64) bool {

@@ -1,0 +1,102 @@
+package openaigw
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+const responseFormat = "response_format"
+
+// remedy looks whether a refusal names a field that was sent, and says which line of configuration leaves it out. The
+// request is not made again without it: the table is to be mended, or every call of every night would be made twice.
+func (g *Gateway) remedy(err error, spec inference.Spec, w written) {
+	f, ok := inference.AsFailure(err)
+	if !ok {
+		return
+	}
+	named := f.Field
+	f.Field = ""
+	if f.Status != http.StatusBadRequest && f.Status != http.StatusUnprocessableEntity {
+		return
+	}
+	for _, field := range append([]string{named}, w.fields...) {
+		line := g.lineAgainst(field, f.Message)
+		if line == "" || !slices.Contains(w.fields, field) || field != named && !mentions(f.Message, field) {
+			continue
+		}
+		model := strings.TrimPrefix(spec.Name, g.name+"/")
+		f.Field = field
+		f.Remedy = fmt.Sprintf("it refuses %s; under providers.%s.models say {name: %q, %s}", field, g.name, model, line)
+		return
+	}
+}
+
+// lineAgainst is the setting of a model that keeps a field from being sent to it; empty when there is none.
+func (g *Gateway) lineAgainst(field, message string) string {
+	switch field {
+	case g.profile.Temperature:
+		return "max_heat: 0" + cooler(message)
+	case g.profile.MinP:
+		return "min_p: false"
+	case g.profile.TopP:
+		return "top_p: false"
+	case g.profile.Seed:
+		return "seed: false"
+	case g.profile.Stop:
+		return "stop: false"
+	case g.profile.LogProbs:
+		return "log_probs: false"
+	case responseFormat:
+		return "json: prompt"
+	}
+	// A limit is also named where it is only too high, which no setting of the model's manners mends.
+	switch {
+	case field == g.profile.MaxTokens && field != g.profile.MaxThinking && mentions(message, g.profile.MaxThinking):
+		return "reasoning: true"
+	case field == g.profile.MaxThinking && field != g.profile.MaxTokens && unknownField.MatchString(message):
+		return "reasoning: false"
+	}
+	return ""
+}
+
+var (
+	unknownField = regexp.MustCompile(`(?i)unsupported|unknown|unrecogni[sz]ed|not permitted|not supported|extra (?:fields?|inputs?)`)
+	tooHot       = regexp.MustCompile(`(?i)(?:between|at most|less than|<=|≤|maximum|up to|range)`)
+)
+
+// cooler adds what to write of a model that takes temperature, but not so much of it.
+func cooler(message string) string {
+	if tooHot.MatchString(message) {
+		return " or the highest it takes"
+	}
+	return ""
+}
+
+// mentions says whether a text names a field as a word of its own, however it writes the line between two words.
+func mentions(message, field string) bool {
+	if field == "" {
+		return false
+	}
+	name := strings.ReplaceAll(regexp.QuoteMeta(field), "_", "[_ -]")
+	found, err := regexp.MatchString(`(?i)(?:^|[^a-z0-9_])`+name+`(?:$|[^a-z0-9_])`, message)
+	return err == nil && found
+}
+
+// param is the field that a refusal's body names in OpenAI's manner; empty when it names none.
+func param(body []byte) string {
+	var answer struct {
+		Error struct {
+			Param *string `json:"param"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.Error.Param == nil {
+		return ""
+	}
+	return *answer.Error.Param
+}
