@@ -153,7 +153,7 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	for i := range drifting {
 		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, n.cycles(), i+1, partialHeat[i])
 		if hypnagogia.Verbal(loosening) {
-			summary = fmt.Sprintf("Dali %d of %d, %d partials, %s", cycle, k.Cycles, k.Partials, loosening)
+			summary = fmt.Sprintf("Dali %d of %d, %d partials, %s", cycle, n.cycles(), k.Partials, loosening)
 		}
 		drifting[i] = ask{summary, "Onset.Partial", func() any { return p.step(ctx, cycle, i+1, partialHeat[i]) }}
 	}

@@ -1,0 +1,219 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// dive is the onset of a hardened dream whose deeds succeed at once; it writes down what is asked of them.
+type dive struct {
+	env   *testsuite.TestWorkflowEnvironment
+	log   []string
+	aim   *dream.Depth
+	sense func(cycle, turn int) *hypnagogia.Sense
+	risen activities.Ending
+}
+
+func newDive(t *testing.T, aim *dream.Depth) *dive {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	d := &dive{env: suite.NewTestWorkflowEnvironment(), aim: aim}
+	d.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
+	d.env.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
+	deed := func(name string, do any) {
+		d.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
+	}
+	deed("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
+		return activities.LieDownResult{Remaining: 1 << 40}, nil
+	})
+	deed("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
+		d.risen = r.Ending
+		return activities.RiseResult{}, nil
+	})
+	deed("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+		for _, m := range r.Marks {
+			d.mark(m)
+		}
+		return make([]dream.Tally, len(r.Marks)), nil
+	})
+	deed("Onset.Gather", func(_ context.Context, r activities.GatherRequest) (activities.GatherResult, error) {
+		g := activities.GatherResult{Shown: 3, Selected: 3, Cycle: r.Cycle, Same: r.Cycle > 0}
+		if r.Cycle == 0 {
+			g.Depth = d.aim
+		}
+		if m := r.Deeper; m != nil {
+			d.say("%s to %s at %.3f", m.From, m.To, m.Heat)
+		}
+		return g, nil
+	})
+	deed("Onset.Induce", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		d.say("induction at %.3f, asked at %q", r.Heat, r.Stage)
+		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+	})
+	deed("Onset.Partial", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		if r.Turn == 1 {
+			d.say("cycle %d from %.3f, asked at %q", r.Cycle, r.Heat, r.Stage)
+		}
+		return activities.StepResult{}, nil
+	})
+	deed("Onset.Judge", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		made := activities.Made{ID: fmt.Sprintf("f%d.%d", r.Cycle, r.Turn), Score: .5, Kept: true}
+		if d.sense != nil {
+			made.Sense = d.sense(r.Cycle, r.Turn)
+		}
+		return activities.StepResult{Made: []activities.Made{made}}, nil
+	})
+	step := func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+		return activities.StepResult{}, nil
+	}
+	for _, name := range []string{"Onset.Capture", "Awakening.Surface"} {
+		deed(name, step)
+	}
+	deed("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
+		return activities.SettleResult{}, nil
+	})
+	return d
+}
+
+func (d *dive) say(format string, args ...any) { d.log = append(d.log, fmt.Sprintf(format, args...)) }
+
+func (d *dive) mark(m activities.Mark) {
+	if m.Phase != dream.Onset {
+		return
+	}
+	if m.Deeper != nil {
+		d.say("%s to %s at %.3f", m.Deeper.From, m.Deeper.To, m.Deeper.Heat)
+	}
+	if m.Dali == nil {
+		return
+	}
+	for _, move := range m.Moves {
+		d.say("%s to %s at %.3f", move.From, move.To, move.Heat)
+	}
+	d.say("interrupt %d, too deep: %q", m.Dali.Cycle, m.Dali.TooDeep)
+}
+
+// fall dreams, and answers what the onset asked for. What follows the onset has no deeds here and fails.
+func (d *dive) fall(t *testing.T, rule *activities.DepthRule) string {
+	t.Helper()
+	o := anOrder("dream/echo/0001")
+	o.Tier, o.Depth = dream.Hardened, rule
+	d.env.ExecuteWorkflow(Dream, o)
+	require.True(t, d.env.IsWorkflowCompleted())
+	return strings.Join(d.log, "\n") + "\n"
+}
+
+func adaptive() *activities.DepthRule {
+	return &activities.DepthRule{Prior: hypnagogia.Prior(3)}
+}
+
+// H3: the onset descends to the target and no deeper; Z5: with the heats of each stage.
+func TestAnOnsetDescendsToItsTargetAndNoDeeper(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		aim  dream.Depth
+		want string
+	}{
+		{dream.Depth{Stage: dream.Shallow, Cycles: 1}, `induction at 1.000, asked at "shallow"
+cycle 1 from 1.000, asked at "shallow"
+interrupt 1, too deep: ""
+`},
+		{dream.Depth{Stage: dream.Transitional, Cycles: 2}, `shallow to transitional at 1.200
+induction at 1.200, asked at "transitional"
+cycle 1 from 1.200, asked at "transitional"
+interrupt 1, too deep: ""
+cycle 2 from 1.140, asked at "transitional"
+interrupt 2, too deep: ""
+`},
+		{dream.Depth{Stage: dream.Peak, Cycles: 3}, `shallow to transitional at 1.200
+induction at 1.200, asked at "transitional"
+transitional to peak at 1.500
+cycle 1 from 1.500, asked at "peak"
+interrupt 1, too deep: ""
+cycle 2 from 1.425, asked at "peak"
+interrupt 2, too deep: ""
+cycle 3 from 1.354, asked at "peak"
+interrupt 3, too deep: ""
+`},
+	} {
+		d := newDive(t, &c.aim)
+		require.Equal(t, c.want, d.fall(t, adaptive()))
+		value, err := d.env.QueryWorkflow(QueryProgress)
+		require.NoError(t, err)
+		var p Progress
+		require.NoError(t, value.Get(&p))
+		require.Equal(t, c.aim.Stage, p.Target)
+	}
+}
+
+// S4, HoriStage: too deep triggers a Dali interrupt and a return to the peak, cooler.
+func TestAnOnsetThatGoesTooDeepComesBackCooler(t *testing.T) {
+	t.Parallel()
+	d := newDive(t, &dream.Depth{Stage: dream.Peak, Cycles: 3})
+	d.sense = func(cycle, turn int) *hypnagogia.Sense {
+		if cycle == 1 && turn > 1 {
+			return &hypnagogia.Sense{Coherence: .05, Fresh: 1}
+		}
+		return &hypnagogia.Sense{Coherence: .9, Fresh: 1}
+	}
+	require.Equal(t, `shallow to transitional at 1.200
+induction at 1.200, asked at "transitional"
+transitional to peak at 1.500
+cycle 1 from 1.500, asked at "peak"
+peak to too_deep at 1.500
+too_deep to peak at 1.286
+interrupt 1, too deep: "incoherent"
+cycle 2 from 1.286, asked at "peak"
+interrupt 2, too deep: ""
+cycle 3 from 1.222, asked at "peak"
+interrupt 3, too deep: ""
+`, d.fall(t, adaptive()))
+	value, err := d.env.QueryWorkflow(QueryProgress)
+	require.NoError(t, err)
+	var p Progress
+	require.NoError(t, value.Get(&p))
+	require.Equal(t, 1, p.Collapses)
+	require.Equal(t, dream.Peak, p.Stage)
+}
+
+// One bad thought of four is no collapse.
+func TestOneLostThoughtIsNotTooDeep(t *testing.T) {
+	t.Parallel()
+	d := newDive(t, &dream.Depth{Stage: dream.Peak, Cycles: 1})
+	d.sense = func(_, turn int) *hypnagogia.Sense {
+		if turn < 3 {
+			return &hypnagogia.Sense{Coherence: .05, Fresh: 1}
+		}
+		return &hypnagogia.Sense{Coherence: .9, Fresh: 1}
+	}
+	require.NotContains(t, d.fall(t, adaptive()), "too_deep")
+}
+
+// An order of before the policy goes to the peak, whatever its partials say: its history has nothing else.
+func TestAnOldOrderGoesToThePeakAndKnowsNoCollapse(t *testing.T) {
+	t.Parallel()
+	d := newDive(t, nil)
+	d.sense = func(int, int) *hypnagogia.Sense { return &hypnagogia.Sense{} }
+	require.Equal(t, `shallow to transitional at 1.200
+induction at 1.200, asked at ""
+transitional to peak at 1.500
+cycle 1 from 1.500, asked at ""
+interrupt 1, too deep: ""
+cycle 2 from 1.425, asked at ""
+interrupt 2, too deep: ""
+cycle 3 from 1.354, asked at ""
+interrupt 3, too deep: ""
+`, d.fall(t, nil))
+}
