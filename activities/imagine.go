@@ -3,23 +3,22 @@ package activities
 import (
 	"context"
 	"fmt"
-	"sort"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// Imagination does the deeds of REM.
+// Imagination does the deeds of REM. In the request of one, Cycle is the round of the search and Turn the scenario's place
+// in it, both from 1; without a round scenarios are imagined side by side, weighed once and kept then.
 type Imagination struct{ Ports }
 
 // BranchRequest asks for one scenario.
 type BranchRequest struct {
 	StepRequest
-	Fragment string `json:"fragment,omitempty"` // the fragment it develops; empty: only a recombination
+	Fragment string `json:"fragment,omitempty"` // the fragment it develops; empty: only a what-if
 }
 
 type scenario struct {
@@ -32,40 +31,71 @@ type scenario struct {
 	Trace      string  `json:"trace"`
 }
 
-// Branch imagines one scenario from a fragment and a non-veridical recombination, with the prediction it makes (H10, H13).
+// Branch imagines one scenario from a fragment and a what-if, with the prediction it makes (H10, H13). A barred fragment is
+// not developed (H18): its scenario rests on the what-if alone.
 func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, error) {
 	order, err := m.order(ctx, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	self, theme, err := m.self(ctx, r.Sitting)
+	view, err := m.view(ctx, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	rules, err := m.playbook(ctx, r.Sitting)
-	if err != nil {
-		return StepResult{}, tell(err)
-	}
-	view := prompt.Imagining{Self: self, Theme: theme, Playbook: rules}
-	var sources []string
+	s := &dream.Scenario{Operation: dream.Branch}
 	if r.Fragment != "" {
 		f, err := memory.One[*dream.Fragment](ctx, m.Memory, r.Agent, r.Fragment)
 		if err != nil {
 			return StepResult{}, tell(err)
 		}
-		view.Seed, sources = f.Content, append(sources, f.ID)
+		if _, barred := f.Barred(); !barred {
+			view.Seed, s.Parent, s.Seeds, s.Sources = f.Content, f.ID, []string{f.ID}, []string{f.ID}
+		}
 	}
-	what, err := m.recombine(ctx, order, r.Sitting, r.Turn)
-	if err != nil {
+	if err := m.setOut(ctx, order, r, s, &view); err != nil {
 		return StepResult{}, tell(err)
 	}
-	if what != nil {
-		view.Context, view.Action, view.Outcome = what.Context, what.Action, what.Outcome
-		sources = append(sources, what.Sources...)
+	return m.imagine(ctx, r.StepRequest, order, s, prompt.Imagine(view))
+}
+
+// view is what every prompt of REM shows of the dreamer.
+func (m *Imagination) view(ctx context.Context, s Sitting) (prompt.Imagining, error) {
+	self, theme, err := m.self(ctx, s)
+	if err != nil {
+		return prompt.Imagining{}, err
 	}
+	rules, err := m.playbook(ctx, s)
+	return prompt.Imagining{Self: self, Theme: theme, Playbook: rules}, err
+}
+
+// setOut draws the what-if of a branch: parts of two or three episodes put together, or one that went otherwise. Where
+// memory cannot give the one it gives the other; where it can give neither there is none.
+func (m *Imagination) setOut(ctx context.Context, o Order, r BranchRequest, s *dream.Scenario, view *prompt.Imagining) error {
+	episodes, err := m.pool(ctx, o, r.Sitting)
+	if err != nil {
+		return err
+	}
+	turned, told := hypnagogia.Turn(episodes, o.Knobs.ReplayAlpha, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "turn"))
+	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(o.Seed, dream.REM, 0, r.Turn, "recombine"))
+	otherwise := r.Cycle > 0 && told && (hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
+	switch {
+	case otherwise:
+		view.Context, view.Action, view.Outcome, view.Turned = turned.Context, turned.Action, turned.Outcome, turned.Part
+		s.Counterfactual, s.Sources = true, append(s.Sources, turned.Source)
+	case len(drawn) > 0:
+		one := drawn[0]
+		view.Context, view.Action, view.Outcome = one.Context, one.Action, one.Outcome
+		s.Synthetic, s.Counterfactual, s.Sources = true, r.Cycle == 0, append(s.Sources, one.Sources...)
+	}
+	return nil
+}
+
+// imagine buys one scenario and keeps it, with the prediction it makes.
+func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s *dream.Scenario, text prompt.Text) (StepResult, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("branch-%d", r.Turn), role: dream.Imaginer, heat: r.Heat, minP: true,
-		text: prompt.Imagine(view), behind: sources, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.REM, 0, r.Turn),
+		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
+		role: dream.Imaginer, heat: r.Heat, minP: true, text: text, behind: s.Sources, tokens: order.Knobs.AnswerTokens,
+		seed: seedOf(order, dream.REM, 0, r.Turn),
 	}
 	var answer scenario
 	_, done, err := m.askFor(ctx, c, &answer)
@@ -75,13 +105,11 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 	if strings.TrimSpace(answer.Content) == "" {
 		return StepResult{Done: Done{End: EndUnreadable, Reason: "the scenario has no content"}}, nil
 	}
-	s := &dream.Scenario{
-		Head:    head(order, dream.REM, dream.KindScenario, fmt.Sprintf("%d", r.Turn), sources),
-		Content: answer.Content, Premise: answer.Premise, Counterfactual: what != nil, Synthetic: what != nil, Parent: r.Fragment,
-	}
+	s.Head = head(order, dream.REM, dream.KindScenario, fmt.Sprintf("%d", r.Turn), s.Sources)
+	s.Content, s.Premise, s.Round, s.Turn = answer.Content, answer.Premise, r.Cycle, r.Turn
 	items := []dream.Item{s}
 	if claim := strings.TrimSpace(answer.Claim); claim != "" {
-		p := foretell(order, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, sources)
+		p := foretell(order, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
 		p.Scenario = s.ID
 		items = append(items, p)
 	}
@@ -90,146 +118,4 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 		result.Made = result.Made[:1]
 	}
 	return result, err
-}
-
-// recombine draws the what-if of one branch; nil when memory holds too few episodes to make one.
-func (m *Imagination) recombine(ctx context.Context, o Order, s Sitting, turn int) (*hypnagogia.Recombined, error) {
-	episodes, err := m.pool(ctx, o, s)
-	if err != nil {
-		return nil, err
-	}
-	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(o.Seed, dream.REM, 0, turn, "recombine"))
-	if len(drawn) == 0 {
-		return nil, nil
-	}
-	return &drawn[0], nil
-}
-
-// WeighRequest asks to score scenarios and keep the best.
-type WeighRequest struct {
-	StepRequest
-	Scenarios []string `json:"scenarios"`
-	Keep      int      `json:"keep"`
-}
-
-type scores struct {
-	Scores []struct {
-		Ref    string   `json:"ref"`
-		Score  *float64 `json:"score"`
-		Reason string   `json:"reason"`
-	} `json:"scores"`
-}
-
-// Weigh scores the scenarios of the night, keeps the best and marks the fragments they develop (H13: branch, score, keep).
-func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, error) {
-	order, err := m.order(ctx, r.Sitting)
-	if err != nil {
-		return StepResult{}, tell(err)
-	}
-	items, err := m.Memory.Get(ctx, r.Agent, r.Scenarios...)
-	if err != nil {
-		return StepResult{}, tell(err)
-	}
-	imagined := memory.As[*dream.Scenario](items)
-	done, err := m.score(ctx, r, order, imagined)
-	if err != nil {
-		return StepResult{}, tell(err)
-	}
-	if done.End == EndWoken {
-		return StepResult{Done: done}, nil
-	}
-	if done.End == EndCap || done.End == EndCut { // paid for, and let go with its reason
-		for _, s := range imagined {
-			s.Score, s.Reason = 0, "nobody weighed it: "+map[End]string{EndCap: "the money was spent", EndCut: "the dream was ended"}[done.End]
-		}
-	}
-	ranked := append([]*dream.Scenario(nil), imagined...)
-	sort.SliceStable(ranked, func(i, j int) bool {
-		if ranked[i].Score != ranked[j].Score {
-			return ranked[i].Score > ranked[j].Score
-		}
-		return ranked[i].Content < ranked[j].Content
-	})
-	w := memory.Write{}
-	result := StepResult{Done: done}
-	for rank, s := range ranked {
-		s.Kept = rank < r.Keep && s.Score > 0
-		if !s.Kept && s.Reason == "" {
-			s.Reason = fmt.Sprintf("rank %d of %d, %d are kept", rank+1, len(ranked), r.Keep)
-		}
-		w.Change = append(w.Change, s)
-		w.Events = append(w.Events, m.event(r.Sitting, strings.TrimPrefix(s.ID, r.Dream+"/"),
-			event.ScenarioImagined{Scenario: s.ID, Score: s.Score, Kept: s.Kept, Synthetic: s.Synthetic}))
-		result.Made = append(result.Made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
-		if !s.Kept || s.Parent == "" {
-			continue
-		}
-		f, err := memory.One[*dream.Fragment](ctx, m.Memory, r.Agent, s.Parent)
-		if err != nil {
-			return StepResult{}, tell(err)
-		}
-		f.Status, f.Scenario = dream.FragmentDeveloped, s.ID
-		w.Change = append(w.Change, f)
-	}
-	return result, tell(m.write(ctx, r.Sitting, w))
-}
-
-// score fills in each scenario's score: the model's, or, where its numbers mean nothing, the measured composite. A
-// scenario that the model left out scores 0.
-func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, imagined []*dream.Scenario) (Done, error) {
-	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "weigh", role: dream.Observer, heat: r.Heat,
-		tokens: order.Knobs.ObserverTokens + 30*len(imagined), seed: seedOf(order, dream.REM, 1, 0),
-	}
-	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
-	if err != nil {
-		return Done{}, err
-	}
-	if !spec.Judges {
-		return m.measure(ctx, c, imagined)
-	}
-	texts := make([]string, len(imagined))
-	for i, s := range imagined {
-		texts[i] = s.Content
-	}
-	self, _, err := m.self(ctx, r.Sitting)
-	if err != nil {
-		return Done{}, err
-	}
-	lines := prompt.Lines("s", texts...)
-	c.behind = idsOf(imagined)
-	c.text = prompt.Weigh(prompt.Weighing{Self: self, Lines: lines})
-	var answer scores
-	_, done, err := m.askFor(ctx, c, &answer)
-	if err != nil || done.End == EndCap || done.Interrupted() {
-		return done, err
-	}
-	for i, line := range lines {
-		for _, said := range answer.Scores {
-			if trimRef(said.Ref) == line.Ref && said.Score != nil {
-				imagined[i].Score, imagined[i].Reason = clamp(*said.Score), said.Reason
-			}
-		}
-	}
-	return done, nil
-}
-
-// measure scores scenarios with the embedder alone.
-func (m *Imagination) measure(ctx context.Context, c call, imagined []*dream.Scenario) (Done, error) {
-	items := make([]dream.Item, len(imagined))
-	for i, s := range imagined {
-		items[i] = s
-	}
-	vectors, done, err := m.place(ctx, c, "weigh/embed", items)
-	if err != nil || done.End != EndDone {
-		return done, err
-	}
-	for i, s := range imagined {
-		near, _, err := m.near(ctx, c.order, vectors[i], s.Sources)
-		if err != nil {
-			return Done{}, err
-		}
-		s.Score = hypnagogia.Judge(s.Content, near).Composite
-	}
-	return Done{}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// imagine is REM: branch, score, keep (H13).
+// imagine is REM: a search over scenarios (H13), or, without rounds, scenarios side by side, weighed once.
 func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error {
 	if n.skipForCore(ctx, dream.REM) {
 		return nil
@@ -18,7 +18,11 @@ func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error 
 	if err != nil {
 		return err
 	}
-	if err := p.imagine(ctx); gravest(err) {
+	way := p.imagine
+	if n.order.Knobs.RemRounds > 0 {
+		way = p.search
+	}
+	if err := way(ctx); gravest(err) {
 		return err
 	}
 	return p.leave()
@@ -27,10 +31,11 @@ func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error 
 func (p *phase) imagine(ctx workflow.Context) error {
 	n, k := p.n, p.n.order.Knobs
 	branches := make([]ask, k.Branches)
+	seeds := n.seeds()
 	for i := range branches {
 		summary := fmt.Sprintf("scenario %d of %d, T %.2f", i+1, k.Branches, k.RemHeat)
 		branches[i] = ask{summary, "Imagination.Branch", func() any {
-			return activities.BranchRequest{StepRequest: p.step(ctx, 0, i+1, k.RemHeat), Fragment: n.seed(i)}
+			return activities.BranchRequest{StepRequest: p.step(ctx, 0, i+1, k.RemHeat), Fragment: nth(seeds, i)}
 		}}
 	}
 	grown, stop := p.pay(ctx, branches...)
@@ -50,24 +55,25 @@ func (p *phase) imagine(ctx workflow.Context) error {
 	return worse(stop, err)
 }
 
-// seed is the fragment that the i-th branch develops: the selected ones in turn, then the other kept ones; none when
-// nothing was caught.
-func (n *night) seed(i int) string {
-	if i < len(n.selected) {
-		return n.selected[i].ID
-	}
-	var rest []activities.Made
+// seeds are the fragments that branches develop, one each: the selected ones in turn, then the other kept ones.
+func (n *night) seeds() []string {
+	seeds := ids(n.selected)
 	for _, f := range n.fragments {
 		chosen := false
 		for _, s := range n.selected {
 			chosen = chosen || s.ID == f.ID
 		}
 		if !chosen {
-			rest = append(rest, f)
+			seeds = append(seeds, f.ID)
 		}
 	}
-	if at := i - len(n.selected); at < len(rest) {
-		return rest[at].ID
+	return seeds
+}
+
+// nth is the seed at a place; none past the last.
+func nth(seeds []string, at int) string {
+	if at < len(seeds) {
+		return seeds[at]
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package hypnagogia
 
 import (
 	"math"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
@@ -67,8 +68,49 @@ func (s Search) bestOf(places []int) int {
 	return best
 }
 
+// SearchOf is the search that made scenarios, which stand in the order they were made.
+func SearchOf(all []*dream.Scenario) Search {
+	var s Search
+	places := map[string]int{}
+	for i, one := range all {
+		t := Thought{Op: one.Operation, Round: one.Round, Weighed: one.Worth != nil, Score: one.Score}
+		for _, id := range one.Parents {
+			if at, ok := places[id]; ok { // one that was forgotten meanwhile is nobody's parent
+				t.Parents = append(t.Parents, at)
+			}
+		}
+		places[one.ID] = i
+		s.Thoughts, s.Round = append(s.Thoughts, t), max(s.Round, one.Round)
+	}
+	return s
+}
+
 // ScenarioWorth is the score of a scenario: the geometric mean of its parts, so that one that is nothing new, cannot be true
 // or would not matter is worth nothing. It is ours.
 func ScenarioWorth(w dream.Worth) float64 {
 	return math.Cbrt(unit(w.Novelty) * unit(w.Plausible) * unit(w.Matters))
+}
+
+// repeating is the share of words two texts have in common from which on the one repeats the other; it is ours.
+const repeating = .85
+
+// Repeats says whether a text says in the same words, in whatever order, what another said before.
+func Repeats(text, before string) bool {
+	words, both := map[string]bool{}, 0
+	for _, w := range tokenize(strings.ToLower(text)) {
+		words[w] = true
+	}
+	all := len(words)
+	seen := map[string]bool{}
+	for _, w := range tokenize(strings.ToLower(before)) {
+		switch {
+		case seen[w]:
+		case words[w]:
+			both++
+		default:
+			all++
+		}
+		seen[w] = true
+	}
+	return all > 0 && float64(both) >= repeating*float64(all)
 }

@@ -297,3 +297,20 @@ func TestAnEpisodeIsTurnedInOnePartAndTheSurprisingOnesMoreOften(t *testing.T) {
 	require.Equal(t, []hypnagogia.WhatIf{"recombination", "counterfactual", "recombination"},
 		[]hypnagogia.WhatIf{hypnagogia.WhatIfOf(1), hypnagogia.WhatIfOf(2), hypnagogia.WhatIfOf(3)})
 }
+
+func TestARefinementThatSaysTheSameAgainIsARepetition(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, before string
+		want         bool
+	}{
+		{"The lamp floats away with the tide.", "The lamp floats away with the tide.", true},
+		{"the tide. The lamp floats away with", "The lamp floats away with the tide.", true},
+		{"The lamp floats away with the tide, and the harbour learns to read by it.", "The lamp floats away with the tide.", false},
+		{"", "", false},
+		{"", "a word", false},
+		{"one two three four five six seven", "one two three four five six seven eight", true},
+	} {
+		require.Equal(t, c.want, hypnagogia.Repeats(c.text, c.before), "%q after %q", c.text, c.before)
+	}
+}

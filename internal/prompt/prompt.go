@@ -174,33 +174,6 @@ func LastLook(self Self, lines []Line) Text {
 	return Text{System: render("replay.system", v), Shown: render("replay.shown", v), Ask: render("lastlook", v), Name: "gists", Schema: schema("gists")}
 }
 
-// Imagining is what REM sees: one seed fragment, or a what-if recombined from episodes that never met.
-type Imagining struct {
-	Self     Self
-	Theme    string
-	Seed     string // the fragment developed; empty when there is none
-	Context  string
-	Action   string
-	Outcome  string
-	Playbook []Line
-}
-
-// Imagine asks for one scenario and the prediction it makes (H13).
-func Imagine(i Imagining) Text {
-	return Text{System: render("imagine.system", i), Ask: render("imagine", i), Name: "scenario", Schema: schema("scenario")}
-}
-
-// Weighing is what the judge of scenarios sees: scenarios are s1, s2, ….
-type Weighing struct {
-	Self  Self
-	Lines []Line
-}
-
-// Weigh asks for a score of each scenario.
-func Weigh(w Weighing) Text {
-	return Text{System: render("judge.system", w), Shown: render("made.shown", w), Ask: render("weigh", w), Name: "scores", Schema: schema("scores")}
-}
-
 // Consolidating is what integration sees.
 type Consolidating struct {
 	Self     Self

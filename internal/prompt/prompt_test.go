@@ -43,9 +43,17 @@ func every() map[string]prompt.Text {
 		"lastlook":        prompt.LastLook(self, seen),
 		"imagine":         prompt.Imagine(prompt.Imagining{Self: self, Theme: "the harbour", Seed: "The key lit the tide.", Context: "Night.", Action: "She rowed.", Outcome: "It opened.", Playbook: acts}),
 		"imagine-few":     prompt.Imagine(prompt.Imagining{Seed: "The key lit the tide."}),
-		"weigh":           prompt.Weigh(prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away.", "The key is found.")}),
-		"consolidate":     prompt.Consolidate(prompt.Consolidating{Self: self, Lines: seen, Playbook: acts, Most: 2}),
-		"surface":         prompt.Surface(prompt.Consolidating{Self: self, Lines: seen, Most: 3}),
+		"imagine-turned":  prompt.Imagine(prompt.Imagining{Self: self, Seed: "The key lit the tide.", Context: "Night.", Action: "She rowed.", Outcome: "It opened.", Turned: "action"}),
+		"imagine-bare":    prompt.Imagine(prompt.Imagining{Action: "She rowed.", Outcome: "It opened.", Turned: "outcome"}),
+		"refine":          prompt.Refine(prompt.Growing{Self: self, Theme: "the harbour", First: "The lamp floats away.", Claim: "Lamps float.", Weakest: "whether it could be true", Said: "no lamp floats", Playbook: acts}),
+		"refine-few":      prompt.Refine(prompt.Growing{First: "The lamp floats away."}),
+		"merge":           prompt.Merge(prompt.Growing{Self: self, Theme: "the harbour", First: "The lamp floats away.", Second: "The key is found.", Playbook: acts}),
+		"weigh-known": prompt.Weigh(prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away."), Known: []prompt.Weighed{
+			{Line: prompt.Line{Ref: "w1", Text: "The key is found."}, Novelty: .5, Plausible: .75, Matters: 1},
+		}}),
+		"weigh":       prompt.Weigh(prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away.", "The key is found.")}),
+		"consolidate": prompt.Consolidate(prompt.Consolidating{Self: self, Lines: seen, Playbook: acts, Most: 2}),
+		"surface":     prompt.Surface(prompt.Consolidating{Self: self, Lines: seen, Most: 3}),
 	}
 }
 

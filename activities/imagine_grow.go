@@ -1,0 +1,102 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// GrowRequest asks for one scenario made from others.
+type GrowRequest struct {
+	StepRequest
+	Scenarios []string `json:"scenarios"` // one to be refined, two to become one
+}
+
+// Refine imagines a scenario again, stronger where it was found weak (S4: graph of thoughts).
+func (m *Imagination) Refine(ctx context.Context, r GrowRequest) (StepResult, error) {
+	return m.grow(ctx, r, dream.Refine, 1)
+}
+
+// Merge imagines one scenario in which two are true at once (S4: graph of thoughts).
+func (m *Imagination) Merge(ctx context.Context, r GrowRequest) (StepResult, error) {
+	return m.grow(ctx, r, dream.Merge, 2)
+}
+
+// errGrow says that a request names too few scenarios, or too many.
+var errGrow = errors.New("wrong number of scenarios")
+
+func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operation, want int) (StepResult, error) {
+	if len(r.Scenarios) != want {
+		return StepResult{}, tell(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
+	}
+	order, err := m.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	from := make([]*dream.Scenario, want)
+	for i, id := range r.Scenarios {
+		if from[i], err = memory.One[*dream.Scenario](ctx, m.Memory, r.Agent, id); err != nil {
+			return StepResult{}, tell(err)
+		}
+	}
+	view, err := m.view(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	g := prompt.Growing{Self: view.Self, Theme: view.Theme, Playbook: view.Playbook, First: from[0].Content}
+	s := descendant(op, from)
+	if op == dream.Merge {
+		g.Second = from[1].Content
+		return m.imagine(ctx, r.StepRequest, order, s, prompt.Merge(g))
+	}
+	g.Weakest, g.Said = weakest(from[0].Worth), from[0].Said
+	if g.Claim, err = m.claimOf(ctx, r.Agent, from[0].ID); err != nil {
+		return StepResult{}, tell(err)
+	}
+	return m.imagine(ctx, r.StepRequest, order, s, prompt.Refine(g))
+}
+
+// descendant is a scenario made from others: it rests on what they rest on.
+func descendant(op dream.Operation, from []*dream.Scenario) *dream.Scenario {
+	s := &dream.Scenario{Operation: op}
+	for _, parent := range from {
+		s.Parents = append(s.Parents, parent.ID)
+		s.Counterfactual, s.Synthetic = s.Counterfactual || parent.Counterfactual, s.Synthetic || parent.Synthetic
+		s.Sources = append(append(s.Sources, parent.ID), parent.Sources...)
+		s.Seeds = append(s.Seeds, parent.Develops()...)
+	}
+	s.Sources, s.Seeds = distinct(s.Sources), distinct(s.Seeds)
+	if len(s.Seeds) > 0 {
+		s.Parent = s.Seeds[0]
+	}
+	return s
+}
+
+// weakest names the lowest part of a score; empty when there is none, or when all are the same.
+func weakest(w *dream.Worth) string {
+	if w == nil || w.Novelty == w.Plausible && w.Plausible == w.Matters {
+		return ""
+	}
+	switch least := min(w.Novelty, w.Plausible, w.Matters); least {
+	case w.Plausible:
+		return "whether it could be true"
+	case w.Novelty:
+		return "how new it is"
+	default:
+		return "how much it would matter"
+	}
+}
+
+// claimOf is what the prediction of a scenario claims; empty when it made none, or when that is gone.
+func (m *Imagination) claimOf(ctx context.Context, agent, scenario string) (string, error) {
+	items, err := m.Memory.Get(ctx, agent, scenario+"/p")
+	for _, p := range memory.As[*dream.Prediction](items) {
+		return strings.TrimSpace(p.Claim), err
+	}
+	return "", err
+}

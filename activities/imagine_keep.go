@@ -1,0 +1,109 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// KeepRequest ends a search.
+type KeepRequest struct {
+	Sitting
+	Scenarios []string `json:"scenarios"` // all of them, in the order they were made
+	Keep      int      `json:"keep"`
+}
+
+// Keep ends a search: the best scenarios are kept, of every other it is written down why not, and the fragments that the
+// kept ones develop are marked. It costs nothing, and answers all of them, best first.
+func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, error) {
+	items, err := m.Memory.Get(ctx, r.Agent, r.Scenarios...)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	made, err := m.settle(ctx, r.Sitting, memory.As[*dream.Scenario](items), r.Keep)
+	return StepResult{Made: made}, tell(err)
+}
+
+// settle decides what becomes of scenarios, for good, and announces it.
+func (m *Imagination) settle(ctx context.Context, sitting Sitting, all []*dream.Scenario, keep int) ([]Made, error) {
+	decide(all, keep)
+	w := memory.Write{}
+	var made []Made
+	developed := map[string]bool{}
+	for _, s := range ranked(all) {
+		w.Change = append(w.Change, s)
+		w.Events = append(w.Events, m.event(sitting, strings.TrimPrefix(s.ID, sitting.Dream+"/"), event.ScenarioImagined{
+			Scenario: s.ID, Score: s.Score, Kept: s.Kept, Synthetic: s.Synthetic, Operation: s.Operation, Parents: s.Parents,
+		}))
+		made = append(made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
+		if !s.Kept {
+			continue
+		}
+		seeds, err := m.Memory.Get(ctx, sitting.Agent, s.Develops()...)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range memory.As[*dream.Fragment](seeds) {
+			if !developed[f.ID] {
+				developed[f.ID] = true
+				f.Status, f.Scenario = dream.FragmentDeveloped, s.ID
+				w.Change = append(w.Change, f)
+			}
+		}
+	}
+	return made, m.write(ctx, sitting, w)
+}
+
+// decide marks the scenarios that are kept, and gives each other its reason.
+func decide(all []*dream.Scenario, keep int) {
+	for i, fate := range hypnagogia.SearchOf(all).Fates(keep) {
+		s := all[i]
+		if s.Kept = fate.Kept; s.Kept {
+			s.Reason = ""
+			continue
+		}
+		switch fate.Why {
+		case hypnagogia.WhyUnweighed:
+			if s.Reason == "" {
+				s.Reason = "nobody weighed it"
+			}
+		case hypnagogia.WhyNothing:
+			s.Reason = "it is worth nothing"
+		case hypnagogia.WhyLeft:
+			s.Reason = fmt.Sprintf("left: it scored %.2f, and %s that it came from %.2f", s.Score, numbered(all[fate.By]), all[fate.By].Score)
+		case hypnagogia.WhyGrown:
+			s.Reason = fmt.Sprintf("%s grew out of it and stands in its place", numbered(all[fate.By]))
+		case hypnagogia.WhyRank:
+			s.Reason = fmt.Sprintf("rank %d of %d, %d are kept", fate.Rank, fate.Of, keep)
+		}
+	}
+}
+
+// numbered names a scenario within its dream.
+func numbered(s *dream.Scenario) string {
+	return "scenario " + s.ID[strings.LastIndex(s.ID, "/")+1:]
+}
+
+// ranked are scenarios best first; of equals the one whose text comes first.
+func ranked(all []*dream.Scenario) []*dream.Scenario {
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b *dream.Scenario) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Content, b.Content))
+	})
+	return order
+}
+
+func textsOf[T dream.Item](items []T) []string {
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = item.Text()
+	}
+	return texts
+}

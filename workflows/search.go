@@ -1,0 +1,136 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// search is the search of one night: the graph, which the law plans by, and the ids of its thoughts.
+type search struct {
+	hypnagogia.Search
+	ids   []string // by place
+	seeds []string
+	turn  int // scenarios asked for, those that failed included: no two steps share one
+}
+
+// search imagines in rounds. Before each the law is told the graph so far, what is left and what a call costs, and says what
+// to make; what was made is weighed. However it ends, the best of what was weighed is kept.
+func (p *phase) search(ctx workflow.Context) error {
+	n, k := p.n, p.n.order.Knobs
+	s := &search{}
+	var stop error
+	for stop == nil {
+		plan, err := p.plan(ctx, s)
+		if err != nil {
+			return err
+		}
+		if plan.Stop != hypnagogia.GoOn {
+			workflow.GetLogger(ctx).Debug("the search has ended", "dream", n.order.Dream, "rounds", s.Round, "why", plan.Stop)
+			break
+		}
+		before := len(s.ids)
+		s.Round++
+		if stop = p.grow(ctx, s, plan.Moves); len(s.ids) > before && !gravest(stop) {
+			stop = worse(stop, p.weigh(ctx, s, before))
+		}
+		p.made = len(s.ids)
+	}
+	if len(s.ids) == 0 || gravest(stop) && !spentDream(stop) {
+		return stop
+	}
+	var r activities.StepResult
+	err := n.quick(ctx, "keep scenarios", "Imagination.Keep", func() any {
+		return activities.KeepRequest{Sitting: n.seat(ctx), Scenarios: s.ids, Keep: k.Keep}
+	}, &r)
+	n.scenarios = keptOf(r.Made)
+	p.kept = len(n.scenarios)
+	return worse(stop, err)
+}
+
+// spentDream says whether a dream ends because a cap above its phase was reached: it may still put in order what it has.
+func spentDream(err error) bool {
+	var v *verdict
+	return errors.As(err, &v) && v.outcome == dream.Exhausted
+}
+
+// plan asks the law for the next round.
+func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
+	n, k := p.n, p.n.order.Knobs
+	request := activities.SurveyRequest{Limit: p.limit}
+	if s.Round == 0 {
+		request.Fragments = n.seeds()
+	}
+	var survey activities.SurveyResult
+	err := n.quick(ctx, fmt.Sprintf("survey before round %d", s.Round+1), "Imagination.Survey", func() any {
+		request.Sitting = n.seat(ctx)
+		return request
+	}, &survey)
+	if err != nil {
+		return hypnagogia.Plan{}, err
+	}
+	if s.Round == 0 {
+		s.seeds = survey.Seeds
+	}
+	reach := hypnagogia.Reach{Branches: k.Branches, Beam: k.RemBeam, Rounds: k.RemRounds, Seeds: len(s.seeds)}
+	return s.Next(reach, survey.Means), nil
+}
+
+// grow makes the moves of a round side by side.
+func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) error {
+	asks := make([]ask, len(moves))
+	for i, move := range moves {
+		s.turn++
+		asks[i] = p.move(ctx, s, s.turn, move)
+	}
+	grown, stop := p.pay(ctx, asks...)
+	for i, a := range grown {
+		for _, made := range a.Made {
+			s.ids = append(s.ids, made.ID)
+			s.Thoughts = append(s.Thoughts, hypnagogia.Thought{Op: moves[i].Op, Round: s.Round, Parents: moves[i].Parents, Seed: moves[i].Seed})
+		}
+	}
+	return stop
+}
+
+// move is the deed of one.
+func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.Move) ask {
+	heat, round := p.n.order.Knobs.RemHeat, s.Round
+	of := make([]string, len(move.Parents))
+	for i, parent := range move.Parents {
+		of[i] = s.ids[parent]
+	}
+	if move.Op == dream.Branch {
+		return ask{fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, heat), "Imagination.Branch", func() any {
+			return activities.BranchRequest{StepRequest: p.step(ctx, round, turn, heat), Fragment: nth(s.seeds, move.Seed)}
+		}}
+	}
+	deed := "Imagination.Refine"
+	if move.Op == dream.Merge {
+		deed = "Imagination.Merge"
+	}
+	return ask{fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, heat), deed, func() any {
+		return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, heat), Scenarios: of}
+	}}
+}
+
+// weigh scores what a round has made, from a place on.
+func (p *phase) weigh(ctx workflow.Context, s *search, from int) error {
+	k := p.n.order.Knobs
+	r, err := p.one(ctx, ask{fmt.Sprintf("round %d: weigh", s.Round), "Imagination.Weigh", func() any {
+		return activities.WeighRequest{StepRequest: p.step(ctx, s.Round, 0, k.ScoreHeat), Scenarios: s.ids[from:], Beside: s.ids[:from], Keep: k.Keep}
+	}})
+	for _, made := range r.Made {
+		for at := from; at < len(s.ids); at++ {
+			if s.ids[at] == made.ID {
+				s.Thoughts[at].Weighed, s.Thoughts[at].Score = true, made.Score
+			}
+		}
+	}
+	return err
+}
