@@ -20,6 +20,7 @@ type Wake struct {
 	Raised  time.Time      `json:"raised,omitzero"`   // when its epoch was durable
 	Trigger string         `json:"trigger,omitempty"` // of an alarm: "feed/rule"
 	Hold    time.Duration  `json:"hold,omitempty"`    // how long an agent that nobody visits stays awake for it; 0: a minute
+	Told    string         `json:"told,omitempty"`    // the dream that whoever raised the epoch tells himself, beside the agent's life
 }
 
 // alarmed begins the name of the client that an alarm comes as.
@@ -109,7 +110,7 @@ func (b *Bed) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 	}
 	if !r.Asleep {
 		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Sitting{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
-		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}}); err != nil {
+		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}, Late: true}); err != nil { // somebody waits
 			return result, tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
 		}
 	}

@@ -72,7 +72,7 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	w.Took = s.Now().Sub(began)
 	if arrival.Raised {
 		s.recording.add(s, agent, workflows.Wake{
-			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: s.holds(k),
+			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: s.holds(k), Told: arrival.Dream,
 		})
 	}
 	return w, nil
@@ -162,6 +162,9 @@ func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (wo
 // sendWake tells the agent's life of a wake, and waits until the agent is awake.
 func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
 	var awoken workflows.Awoken
+	if w.Told != "" {
+		s.recording.gone.Go(func() { s.tellDream(ctx, w) })
+	}
 	o := client.UpdateWorkflowOptions{
 		WorkflowID: workflows.AgentID(agent.Handle), UpdateName: workflows.UpdateWake, Args: []any{w}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
@@ -183,6 +186,14 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 		return awoken, fmt.Errorf("tell the life of %s that it is awake: %w", agent.Handle, sealed(err))
 	}
 	return awoken, nil
+}
+
+// tellDream tells a dream of the wake that interrupts it, beside the agent's life, which would come to do so two steps of the
+// server later. Once the wake is recorded it is of no use, and what does not arrive the agent's life tells after all.
+func (s *Starter) tellDream(ctx context.Context, w workflows.Wake) {
+	id := w.Told
+	w.Told = ""
+	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
 }
 
 // Leave ends a client's lease, and tells the agent's life to look when it was the last one.

@@ -209,6 +209,9 @@ func (a *life) next(now time.Time) (time.Duration, bool) {
 		}
 		return look, true
 	case Waking:
+		if a.untold() {
+			return max(time.Millisecond, a.state.Since.Add(heardOf).Sub(now)), true
+		}
 		return max(time.Millisecond, a.state.Since.Add(hard).Sub(now)), true
 	case Awake:
 		return max(time.Second, a.state.Until.Sub(now)), true

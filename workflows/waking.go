@@ -124,7 +124,26 @@ func (a *life) record(ctx workflow.Context, w Wake) {
 	}
 	woken := *a.state.Dream
 	a.state.LastWoken = &woken
-	a.send(ctx, woken, SignalWake, w) // its answer is the end of the sitting
+	if w.Told != woken.Workflow { // its answer is the end of the sitting
+		a.send(ctx, woken, SignalWake, w)
+	}
+}
+
+// heardOf is how long a dream that others have told of a wake may take to be put down, before the agent's life tells it too.
+const heardOf = 250 * time.Millisecond
+
+// untold says whether the life has yet to tell its dream of a wake, because others do.
+func (a *life) untold() bool {
+	d := a.state.Dream
+	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.Told == d.Workflow
+}
+
+// pass tells a dream of its wake that others seem not to have reached.
+func (a *life) pass(ctx workflow.Context, now time.Time) {
+	if a.untold() && !a.state.Since.Add(heardOf).After(now) {
+		a.state.Wake.Told = ""
+		a.send(ctx, *a.state.Dream, SignalWake, *a.state.Wake)
+	}
 }
 
 // visits is how long a visit counts that does not say.
@@ -159,6 +178,7 @@ func (a *life) ready(ctx workflow.Context) {
 // that nobody holds any more sleeps.
 func (a *life) settle(ctx workflow.Context, rang bool) {
 	now := workflow.Now(ctx)
+	a.pass(ctx, now)
 	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
 		a.ready(ctx)
 	}
