@@ -55,6 +55,7 @@ func readModel(at string, raw any) (Model, error) {
 	m.MinP, m.TopP = pick[bool](&r, "min_p", YesNo), pick[bool](&r, "top_p", YesNo)
 	m.Seed, m.Stop = pick[bool](&r, "seed", YesNo), pick[bool](&r, "stop", YesNo)
 	m.Reasoning, m.Embeds, m.Judges = pick[bool](&r, "reasoning", YesNo), pick[bool](&r, "embeds", YesNo), pick[bool](&r, "judges", YesNo)
+	m.LogProbs = pick[bool](&r, "log_probs", YesNo)
 	if n := pick[int64](&r, "context", Whole); n != nil {
 		tokens := int(*n)
 		m.Context = &tokens

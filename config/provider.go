@@ -49,13 +49,14 @@ type Model struct {
 	Reasoning *bool         `json:"reasoning,omitempty"`
 	Embeds    *bool         `json:"embeds,omitempty"`
 	Judges    *bool         `json:"judges,omitempty"`
+	LogProbs  *bool         `json:"log_probs,omitempty"`
 }
 
 // override is the model's section as inference reads it.
 func (m Model) override(local bool) inference.Override {
 	o := inference.Override{
 		Price: m.Price, Context: m.Context, Tokenizer: m.Tokenizer, MaxHeat: m.MaxHeat, MinP: m.MinP, TopP: m.TopP, Seed: m.Seed,
-		Stop: m.Stop, Reasoning: m.Reasoning, Embeds: m.Embeds, Judges: m.Judges, Local: local,
+		Stop: m.Stop, Reasoning: m.Reasoning, Embeds: m.Embeds, Judges: m.Judges, LogProbs: m.LogProbs, Local: local,
 	}
 	if m.Wire != "" {
 		o.Wire = &m.Wire
@@ -71,7 +72,7 @@ func (m Model) override(local bool) inference.Override {
 var providerKeys = []string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models"}
 
 var modelKeys = []string{
-	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json", "reasoning", "embeds", "judges",
+	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json", "reasoning", "embeds", "judges", "log_probs",
 }
 
 // readProviders reads the providers section, which no fixed table can hold.

@@ -139,7 +139,7 @@ roles:
 | ` + "`local`" + ` | true: every model of this provider costs nothing |
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
 
-A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds` and `judges`" + `
+A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" + `
 (false: its scores mean nothing, measure with the embedder instead). A model that is neither local nor priced is refused, with the line to add.
 
 The environment reaches providers too: ` + "`ONEIROS_PROVIDERS_HOUSE_BASE_URL`" + ` is providers.house.base_url. Models are for files only.

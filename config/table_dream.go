@@ -61,6 +61,7 @@ func onsetRows() []Knob {
 		{Key: "heat_low", Sort: Number, Low: .3, High: .5, Unit: "temperature", Reason: "S4: the cold end of a cycle lies between 0.3 and 0.5."},
 		{Key: "cooling", Sort: Number, Low: .5, High: 1, Unit: "share", Reason: "The next cycle's peak as a share of this one's (S4, Z5)."},
 		{Key: "min_p", Sort: Number, High: 1, Unit: "probability", Reason: "S4: 0.1 keeps high temperatures readable by dropping tokens far below the likeliest."},
+		{Key: "loosening", Sort: Choice, Choices: []string{"auto", "heat", "heat+min_p", "verbalised", "two_phase"}, Reason: "auto: by what the generator takes, see models.md (Z6). The others force one way on every model, to compare them."},
 		{Key: "observer_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "The observer judges coldly (S4, Z3)."},
 		{Key: "observer_tokens", Sort: Whole, Low: 20, High: 1000, Unit: "tokens", Reason: "S4: a verdict takes at most 60 tokens."},
 		{Key: "fragment_floor", Sort: Number, High: 1, Unit: "composite", Reason: "S4: a fragment is kept above 0.10."},

@@ -101,17 +101,17 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(o.Knobs.Cycles)}
 	}
 	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
-	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: s.loosen(d.specs[dream.Generator]).Way}
+	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: loosen(o.Knobs.Loosening, d.specs[dream.Generator])}
 	d.order = o
 	return d, nil
 }
 
-// loosen is how a model is loosened: by what it takes, or as the deployment wants it.
-func (s *Starter) loosen(spec inference.Spec) hypnagogia.Loosened {
-	if way := s.Options.Loosening; way != "" {
-		return hypnagogia.Loosened{Way: way, Why: "dream.loosening says so"}
+// loosen is how a model is loosened: by what it takes, unless the deployment wants another way.
+func loosen(wanted dream.Loosening, spec inference.Spec) dream.Loosening {
+	if wanted != "" && wanted != dream.Auto {
+		return wanted
 	}
-	return hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: spec.MaxHeat, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
+	return hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: spec.MaxHeat, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges}).Way
 }
 
 // behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:

@@ -35,7 +35,6 @@ type Options struct {
 	Searchable bool   // the cluster has our search attributes
 	Cluster    string // id of the cluster and namespace; empty when it is not known
 
-	Loosening  dream.Loosening       // of every model (Z6); empty: by what each takes
 	ResumeTTL  time.Duration         // how long an interrupted dream may go on
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
 }

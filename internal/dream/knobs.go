@@ -3,6 +3,7 @@ package dream
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -21,6 +22,9 @@ type Knobs struct {
 	HeatLow        float64 `json:"heat_low"`  // cold end, .3-.5
 	Cooling        float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's (Z5)
 	MinP           float64 `json:"min_p"`
+
+	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes (Z6)
+
 	ObserverHeat   float64 `json:"observer_heat"`
 	ObserverTokens int     `json:"observer_tokens"`
 	FragmentFloor  float64 `json:"fragment_floor"`
@@ -67,7 +71,7 @@ type Knobs struct {
 func DefaultKnobs() Knobs {
 	return Knobs{
 		OnsetEnabled: true, BudgetFraction: .15, Cycles: 3, Partials: 4, PartialTokens: 80,
-		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1,
+		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1, Loosening: Auto,
 		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5, Depth: DepthAdaptive,
 		Recent: 200, Salient: 50, SalientAbove: .7, Decaying: 20, Shuffle: .7, ShownCharacters: 12_000,
 		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayHeat: .7, LastLookHeat: .8, LastLookEntries: 20,
@@ -96,6 +100,9 @@ func (k Knobs) Validate() error {
 	in("heat_low", k.HeatLow, .3, .5)
 	in("cooling", k.Cooling, .5, 1)
 	in("min_p", k.MinP, 0, 1)
+	if k.Loosening != "" && k.Loosening != Auto && !slices.Contains(Loosenings, k.Loosening) {
+		faults = append(faults, fmt.Errorf("loosening is %q; it must be %s or one of %v", k.Loosening, Auto, Loosenings))
+	}
 	in("observer_heat", k.ObserverHeat, 0, 2)
 	in("observer_tokens", float64(k.ObserverTokens), 20, 1000)
 	in("fragment_floor", k.FragmentFloor, 0, 1)

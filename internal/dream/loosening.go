@@ -12,5 +12,8 @@ const (
 	TwoPhase   Loosening = "two_phase"  // a call that only diverges, then one that makes verbalised ideas of it
 )
 
+// Auto asks for the way that fits what the model takes.
+const Auto Loosening = "auto"
+
 // Loosenings in the order of how much they leave to the sampler.
 var Loosenings = []Loosening{ByHeatMinP, ByHeat, Verbalised, TwoPhase}

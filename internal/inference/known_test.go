@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
@@ -56,7 +58,12 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 		{"openrouter", "anthropic/claude-sonnet-4.5", 1, false, false, false, true},
 		{"generic", "claude-3-5-haiku-20241022", 1, false, true, false, true},
 		{"generic", "claude-opus-4-7", 0, false, false, false, false},
-		{"generic", "claude-sonnet-5", 0, false, false, false, false},
+		{"generic", "claude-opus-4-6", 1, false, false, false, false},
+		{"generic", "claude-sonnet-4-6", 0, false, false, false, false}, // takes 1.0 and nothing else
+		{"generic", "claude-sonnet-5", 0, false, false, true, false},
+		{"generic", "claude-haiku-5-5", 0, false, false, true, false},
+		{"openrouter", "anthropic/claude-opus-4.8", 0, false, false, false, false},
+		{"openrouter", "anthropic/claude-haiku-5.5", 0, false, false, true, false},
 		{"generic", "mistral-small-latest", 1.5, false, true, false, true},
 		{"generic", "deepseek-chat", 2, false, true, false, true},
 		{"ollama", "llama3.2:3b", 2, false, true, false, false},
@@ -77,6 +84,66 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 	require.False(t, ok)
 	_, ok = inference.Known("no-such-profile", "gpt-4o")
 	require.False(t, ok)
+}
+
+func TestEveryKnownClassIsLoosenedInItsWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		profile, model string
+		want           dream.Loosening
+	}{
+		{"generic", "claude-opus-4-7", dream.TwoPhase},
+		{"openrouter", "anthropic/claude-sonnet-5", dream.Verbalised},
+		{"generic", "claude-haiku-5-5", dream.Verbalised},
+		{"generic", "claude-haiku-4-5", dream.Verbalised},
+		{"openrouter", "anthropic/claude-3.5-haiku", dream.Verbalised},
+		{"openai", "gpt-5-mini", dream.Verbalised},
+		{"openai", "gpt-5.1", dream.Verbalised},
+		{"openai", "o4-mini", dream.Verbalised},
+		{"openai", "gpt-4.1", dream.Verbalised},
+		{"openai", "gpt-4o-mini", dream.Verbalised},
+		{"openrouter", "google/gemini-2.5-flash", dream.Verbalised},
+		{"generic", "mistral-large-latest", dream.Verbalised},
+		{"generic", "deepseek-chat", dream.Verbalised},
+		{"generic", "deepseek-reasoner", dream.Verbalised},
+		{"ollama", "llama3.2:3b", dream.Verbalised},
+		{"vllm", "Qwen/Qwen2.5-7B-Instruct", dream.ByHeatMinP},
+		{"sglang", "meta-llama/Llama-3.1-70B-Instruct", dream.ByHeatMinP},
+		{"llamacpp", "tinyllama-1.1b-chat.gguf", dream.ByHeatMinP},
+		{"venice", "llama-3.3-70b", dream.ByHeatMinP},
+		{"openrouter", "mistralai/mistral-nemo", dream.ByHeatMinP},
+		{"vllm", "Qwen/Qwen3-32B", dream.Verbalised},
+		{"openrouter", "openai/gpt-oss-120b", dream.Verbalised},
+		{"generic", "a-model-nobody-knows", dream.Verbalised},
+	} {
+		s, err := inference.Resolve("p", c.profile, c.model, nil)
+		require.NoError(t, err)
+		got := hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: s.MaxHeat, MinP: s.MinP, Reasoning: s.Reasoning, Judges: s.Judges})
+		require.Equal(t, c.want, got.Way, "%s on %s", c.model, c.profile)
+	}
+}
+
+func TestLogProbabilitiesAreOnlyWantedWhereServerAndModelTellThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		profile, model string
+		want           bool
+	}{
+		{"openai", "gpt-4o-mini", true},
+		{"openai", "gpt-4.1-2025-04-14", true},
+		{"openai", "gpt-5", false},
+		{"openai", "o3", false},
+		{"vllm", "Qwen/Qwen2.5-7B-Instruct", true},
+		{"llamacpp", "tinyllama-1.1b-chat.gguf", true},
+		{"ollama", "llama3.2:3b", false},
+		{"openrouter", "openai/gpt-4o", false},
+		{"venice", "llama-3.3-70b", false},
+		{"generic", "gpt-4o", false},
+	} {
+		s, ok := inference.Known(c.profile, c.model)
+		require.True(t, ok, c.model)
+		require.Equal(t, c.want, s.LogProbs, "%s on %s", c.model, c.profile)
+	}
 }
 
 func TestADatedModelThatCostsMoreKeepsItsOwnPrice(t *testing.T) {
