@@ -109,20 +109,25 @@ type SoundRequest struct {
 	Rule string         `json:"rule"`
 	Kind dream.RuleKind `json:"kind"`
 	At   time.Time      `json:"at"` // when it fired; with feed and rule it names the alarm
+
+	What  string `json:"what,omitempty"`  // what happened, as a person would tell it
+	Quiet bool   `json:"quiet,omitempty"` // it wakes nobody
 }
 
 // SoundResult says whom it reached.
 type SoundResult struct {
-	Agents int `json:"agents"` // that follow the feed and were woken or awake
+	Agents   int `json:"agents"` // that follow the feed and were woken or awake
+	Resolved int `json:"resolved,omitempty"`
 }
 
 // ringing is how many agents are woken at once.
 const ringing = 16
 
-// Sound wakes every agent that follows the feed and writes into its log that the alarm was raised. One agent that cannot
-// be woken keeps no other from waking; the deed then fails, and done again it announces nothing twice.
+// Sound wakes every agent that follows the feed, unless the rule is quiet, and writes into its log that the alarm was raised;
+// the predictions that watch the rule are resolved by it. One agent that cannot be woken keeps no other from waking; the deed
+// then fails, and done again it announces nothing twice.
 func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
-	if f.Alarms == nil {
+	if f.Alarms == nil && !r.Quiet {
 		return SoundResult{}, errors.New("this worker raises no alarms; start one that does")
 	}
 	agents, err := f.Memory.Agents(ctx)
@@ -143,21 +148,36 @@ func (f *Feed) Sound(ctx context.Context, r SoundRequest) (SoundResult, error) {
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			err := f.rouse(ctx, agent, r)
+			resolved, err := f.reach(ctx, agent, r)
 			mu.Lock()
 			defer mu.Unlock()
+			result.Resolved += resolved
 			if err != nil {
 				faults = append(faults, err.Error())
 				return
 			}
-			result.Agents++
+			if !r.Quiet {
+				result.Agents++
+			}
 		})
 	}
 	all.Wait()
 	if len(faults) > 0 {
+		if r.Quiet {
+			return result, fmt.Errorf("rule %s/%s: %d agents were not told; the first: %s", r.Feed, r.Rule, len(faults), faults[0])
+		}
 		return result, fmt.Errorf("alarm %s/%s: %d agents were woken and %d were not; the first: %s", r.Feed, r.Rule, result.Agents, len(faults), faults[0])
 	}
 	return result, nil
+}
+
+// reach wakes one agent unless the rule is quiet, and tells its predictions, which hear of it even if the agent cannot be woken.
+func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (resolved int, err error) {
+	if !r.Quiet {
+		err = f.rouse(ctx, agent, r)
+	}
+	resolved, told := f.Reckoning().Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
+	return resolved, errors.Join(err, told)
 }
 
 // rouse wakes one agent. Its log tells of the alarm although it could not be woken.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/alarm"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // market is a feed and the agents that it wakes.
@@ -155,6 +156,44 @@ func TestAnAlarmWakesWhoeverFollowsTheFeedAndIsAnnouncedOnce(t *testing.T) {
 	_, err = probe(h, m).Sound(h.ctx, request)
 	require.NoError(t, err)
 	require.Len(t, raised(t, h, "a1"), 2, "another alarm")
+}
+
+func TestAQuietRuleWakesNobodyAndResolvesWhatWatchesIt(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{deaf: "a1"}
+	h.agent.Feed = "chain"
+	require.NoError(t, h.store.PutAgent(h.ctx, h.agent))
+	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain"}))
+	foretold := func(id, rule string) *dream.Prediction {
+		return &dream.Prediction{
+			Head:  dream.Head{ID: id, Agent: "a1", Kind: dream.KindPrediction, At: night, State: dream.Live},
+			Claim: id, Horizon: night.AddDate(0, 0, 7), Confidence: .6, Status: dream.PredictionOpen, Watch: &dream.Watch{Feed: "chain", Rule: rule, Means: dream.PredictionRight},
+		}
+	}
+	_, err := h.store.Commit(h.ctx, memory.Write{Agent: "a1", Cause: "operator", Add: []dream.Item{foretold("p1", "price"), foretold("p2", "price"), foretold("p3", "gate")}})
+	require.NoError(t, err)
+	status := func(id string) string {
+		p, err := memory.One[*dream.Prediction](h.ctx, h.store, "a1", id)
+		require.NoError(t, err)
+		return p.Status
+	}
+	loud := activities.SoundRequest{Feed: "chain", Rule: "gate", Kind: dream.StateIs, At: night.Add(time.Minute)}
+	result, err := probe(h, m).Sound(h.ctx, loud)
+	require.ErrorContains(t, err, "wake echo: no worker answered")
+	require.Equal(t, activities.SoundResult{Resolved: 1}, result, "it is told although it could not be woken")
+	require.Equal(t, dream.PredictionRight, status("p3"))
+
+	quiet := activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: night.Add(time.Minute), What: "price: 100 to 106", Quiet: true}
+	for _, want := range []int{2, 0} {
+		f := probe(h, m)
+		f.Alarms = nil
+		result, err = f.Sound(h.ctx, quiet)
+		require.NoError(t, err)
+		require.Equal(t, activities.SoundResult{Resolved: want}, result, "done twice it resolves once")
+	}
+	require.Equal(t, []string{dream.PredictionRight, dream.PredictionRight}, []string{status("p1"), status("p2")})
+	require.Empty(t, m.woken)
+	require.Len(t, raised(t, h, "a1"), 1, "of the one that is not quiet")
 }
 
 func TestAWorkerWithoutFeedsSaysSo(t *testing.T) {

@@ -72,6 +72,7 @@ type FeedState struct {
 	Failure  string        `json:"failure,omitempty"`
 	Failed   time.Time     `json:"failed,omitzero"`
 	Alarms   int           `json:"alarms"`
+	Hints    int           `json:"hints,omitempty"`    // of quiet rules, which wake nobody
 	Last     *Sounding     `json:"last,omitempty"`     // the newest alarm
 	Sounding []Sounding    `json:"sounding,omitempty"` // alarms that have not reached everybody yet
 }
@@ -83,6 +84,7 @@ type Sounding struct {
 	What   string         `json:"what"` // as a person would tell it: "price: 100 to 106"
 	At     time.Time      `json:"at"`
 	Agents int            `json:"agents"` // that it reached; 0 while it is on its way
+	Quiet  bool           `json:"quiet,omitempty"`
 }
 
 // Feed is the one probe of a feed: it asks when it is time, hears what is pushed, and sounds an alarm when a rule becomes
@@ -117,6 +119,9 @@ func (p *probe) show(ctx workflow.Context) {
 		alarms += fmt.Sprintf(", the last at %s: %s (%d agents)", s.Last.At.UTC().Format(time.RFC3339), s.Last.What, s.Last.Agents)
 	}
 	said = append(said, alarms)
+	if s.Hints > 0 {
+		said = append(said, fmt.Sprintf("%d times a quiet rule", s.Hints))
+	}
 	if s.Untaken.Readings > 0 {
 		said = append(said, fmt.Sprintf("%d readings that no rule takes", s.Untaken.Readings))
 	}

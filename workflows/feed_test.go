@@ -97,7 +97,7 @@ func TestAPriceThatMovesSixPerCentSoundsOneAlarm(t *testing.T) {
 	k.at(10*time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Every: time.Minute, Rules: rules("price")})
 	require.Len(t, k.sounded, 1)
-	require.Equal(t, activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: k.sounded[0].At}, k.sounded[0])
+	require.Equal(t, activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: k.sounded[0].At, What: "price: 100 to 106"}, k.sounded[0])
 	require.WithinDuration(t, start.Add(3*time.Minute), k.sounded[0].At, time.Second)
 	require.InDelta(t, 10, len(k.pulled), 1, "once a minute")
 	require.Equal(t, 1, seen.Alarms)
@@ -105,6 +105,24 @@ func TestAPriceThatMovesSixPerCentSoundsOneAlarm(t *testing.T) {
 	require.Equal(t, 2, seen.Last.Agents)
 	require.Empty(t, seen.Sounding)
 	require.Equal(t, len(k.pulled), seen.Readings)
+}
+
+func TestAQuietRuleIsToldAndIsNoAlarm(t *testing.T) {
+	t.Parallel()
+	k := newTicker(t)
+	quiet := rules("price")
+	quiet[0].Quiet = true
+	k.at(time.Second, func() { k.push(100); k.push(106) })
+	var seen FeedState
+	k.at(time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
+	k.run(FeedSettings{Rules: quiet})
+	require.Len(t, k.sounded, 1)
+	require.True(t, k.sounded[0].Quiet)
+	require.Equal(t, "price: 100 to 106", k.sounded[0].What)
+	require.Equal(t, 1, seen.Hints)
+	require.Zero(t, seen.Alarms)
+	require.Nil(t, seen.Last)
+	require.Empty(t, seen.Sounding)
 }
 
 func TestAPushIsJudgedAtOnceAndAFeedThatIsOnlyPushedIsNeverAsked(t *testing.T) {

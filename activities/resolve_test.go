@@ -1,0 +1,422 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// keeper is what a reckoning stands on.
+type keeper interface {
+	memory.Store
+	memory.Feeds
+	fabric.Log
+}
+
+// ledger is a reckoning over a store, with an agent that follows the feed harbour, and a night of two predictions and two
+// hypotheses.
+type ledger struct {
+	*testing.T
+	store keeper
+	now   time.Time
+	agent dream.Agent
+	activities.Reckoning
+}
+
+const nightly = "dream/echo/0001"
+
+// onBoth runs a test over a file and over Redis.
+func onBoth(t *testing.T, test func(l *ledger)) {
+	t.Helper()
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) keeper{
+		"sqlite": func(t *testing.T) keeper {
+			s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			return s
+		},
+		"redis": func(t *testing.T) keeper {
+			s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := &ledger{T: t, store: open(t), now: night.Add(time.Hour), agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Feed: "harbour"}}
+			l.Reckoning = activities.Reckoning{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
+			require.NoError(t, l.store.PutAgent(t.Context(), l.agent))
+			require.NoError(t, l.store.PutFeed(t.Context(), dream.Feed{Name: "harbour", Rules: []dream.Rule{{Name: "quay", Metric: "price", Kind: dream.Above, Number: 5, Quiet: true}}}))
+			l.dreamt()
+			test(l)
+		})
+	}
+}
+
+// dreamt is a night that foretold two things and staged what rests on each, and a third that rests on nothing.
+func (l *ledger) dreamt() {
+	l.Helper()
+	head := func(kind dream.Kind, id string, sources ...string) dream.Head {
+		return dream.Head{ID: nightly + "/" + id, Agent: "a1", Kind: kind, At: night, State: dream.Live, Taint: dream.FromDream, Dream: nightly, Phase: dream.NREM, Sources: sources}
+	}
+	foretold := func(id, fragment string) *dream.Prediction {
+		return &dream.Prediction{
+			Head: head(dream.KindPrediction, id), Source: dream.Creative, Claim: "claim " + id, Criterion: "it is seen", Fragment: fragment,
+			Horizon: night.AddDate(0, 0, 14), Confidence: .3, Session: nightly, Status: dream.PredictionOpen,
+		}
+	}
+	staged := func(id string, sources ...string) *dream.Hypothesis {
+		return &dream.Hypothesis{Head: head(dream.KindHypothesis, id, sources...), Claim: "claim " + id, Confidence: .2, Status: dream.HypothesisStaged}
+	}
+	_, err := l.store.Commit(l.Context(), memory.Write{Agent: "a1", Cause: nightly, Add: []dream.Item{
+		foretold("p1", ""), foretold("p2", nightly+"/f2"),
+		staged("h1", nightly+"/p1"), staged("h2", nightly+"/f2", nightly+"/p1"), staged("h3", nightly+"/f9"),
+	}})
+	require.NoError(l, err)
+}
+
+func (l *ledger) prediction(id string) *dream.Prediction {
+	l.Helper()
+	p, err := memory.One[*dream.Prediction](l.Context(), l.store, "a1", id)
+	require.NoError(l, err)
+	return p
+}
+
+// confidences of the three hypotheses.
+func (l *ledger) confidences() []float64 {
+	l.Helper()
+	var all []float64
+	for _, id := range []string{"h1", "h2", "h3"} {
+		h, err := memory.One[*dream.Hypothesis](l.Context(), l.store, "a1", nightly+"/"+id)
+		require.NoError(l, err)
+		all = append(all, h.Confidence)
+	}
+	return all
+}
+
+// announced are the events of the log, told short.
+func (l *ledger) announced() []string {
+	l.Helper()
+	events, err := l.store.Events(l.Context(), "a1", 0, 0)
+	require.NoError(l, err)
+	said := []string{}
+	for _, e := range events {
+		said = append(said, e.Type+" "+strings.ReplaceAll(string(e.Data), nightly+"/", ""))
+	}
+	return said
+}
+
+func (l *ledger) causes(id string) []string {
+	l.Helper()
+	revisions, err := l.store.Revisions(l.Context(), "a1", id)
+	require.NoError(l, err)
+	var all []string
+	for _, r := range revisions {
+		all = append(all, r.Cause+": "+r.Item.Marks().Status)
+	}
+	return all
+}
+
+func says(status string) prediction.Verdict {
+	return prediction.Verdict{Status: status, By: dream.ByPerson, Evidence: "seen from the pier"}
+}
+
+func TestAVerdictMovesWhatRestsOnItAndIsAnnouncedInOneStep(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		done, err := l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionRight))
+		require.NoError(l, err)
+		require.True(l, done.Changed)
+		require.Len(l, done.Moved, 2)
+		p := l.prediction(nightly + "/p1")
+		require.Equal(l, "correct person seen from the pier", strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
+		require.InDelta(l, .7, *p.Residual, 1e-12)
+		require.True(l, p.ResolvedAt.Equal(l.now))
+		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9)
+		said := []string{
+			`PredictionResolved {"prediction_id":"p1","source":"creative","phase":"nrem","status":"correct","confidence":0.3,"residual":0.7,"by":"person"}`,
+			`HypothesisMoved {"hypothesis_id":"h1","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
+			`HypothesisMoved {"hypothesis_id":"h2","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
+		}
+		require.Equal(l, said, l.announced())
+
+		done, err = l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionRight))
+		require.NoError(l, err)
+		require.False(l, done.Changed)
+		_, err = l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionWrong))
+		require.ErrorIs(l, err, prediction.ErrResolved)
+		require.Equal(l, said, l.announced(), "neither changes anything")
+		require.Equal(l, []string{nightly + ": open", "operator: correct"}, l.causes(nightly+"/p1"))
+
+		_, err = l.Resolve(l.Context(), "a1", nightly+"/p9", says(dream.PredictionRight))
+		require.ErrorIs(l, err, memory.ErrNotFound)
+		_, err = l.Resolve(l.Context(), "a1", nightly+"/p2", prediction.Verdict{Status: dream.PredictionRight, By: nightly})
+		require.ErrorContains(l, err, "it must be person", "no dream resolves anything")
+	})
+}
+
+func TestAVerdictTurnedRoundTakesItsStepBackAndBothAreKept(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		_, err := l.Resolve(l.Context(), "a1", nightly+"/p1", says(dream.PredictionRight))
+		require.NoError(l, err)
+		turned := prediction.Verdict{Status: dream.PredictionWrong, By: dream.ByTool + "bot", Again: true}
+		_, err = l.Resolve(l.Context(), "a1", nightly+"/p1", turned)
+		require.NoError(l, err)
+		require.InDeltaSlice(l, []float64{.15, .15, .2}, l.confidences(), 1e-9)
+		require.Equal(l, []string{nightly + ": open", "operator: correct", "tool/bot: incorrect"}, l.causes(nightly+"/p1"))
+		require.Len(l, l.announced(), 6)
+		require.Contains(l, l.announced()[3], `"by":"tool/bot","again":true`)
+		outcomes, err := activities.Outcomes(l.Context(), l.store, "a1")
+		require.NoError(l, err)
+		require.Len(l, outcomes, 1)
+		require.False(l, outcomes[0].Right)
+	})
+}
+
+func TestManyVerdictsAtOnceMoveAHypothesisByEach(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		var all sync.WaitGroup
+		faults := make(chan error, 8)
+		for range 4 {
+			for _, id := range []string{"p1", "p2"} {
+				all.Go(func() {
+					_, err := l.Resolve(l.Context(), "a1", nightly+"/"+id, says(dream.PredictionRight))
+					faults <- err
+				})
+			}
+		}
+		all.Wait()
+		close(faults)
+		for err := range faults {
+			require.NoError(l, err)
+		}
+		require.InDeltaSlice(l, []float64{.3, .4, .2}, l.confidences(), 1e-9)
+		require.Len(l, l.announced(), 2+3)
+	})
+}
+
+func TestARuleResolvesWhatWatchesItAndNothingElse(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		w := &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionWrong}
+		for range 2 {
+			p, err := l.Watch(ctx, l.agent, nightly+"/p1", w)
+			require.NoError(l, err)
+			require.True(l, p.Watch.Since.Equal(l.now))
+		}
+		require.Len(l, l.causes(nightly+"/p1"), 2, "watching twice the same way changes nothing")
+		n, err := l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(-time.Minute))
+		require.NoError(l, err)
+		require.Zero(l, n, "nobody watched it then")
+		for want := range 2 {
+			n, err = l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(time.Second)) // a clock that is ahead of ours
+			require.NoError(l, err)
+			require.Equal(l, 1-want, n)
+		}
+		p := l.prediction(nightly + "/p1")
+		require.Equal(l, "incorrect rule/harbour/quay the rule fired at 2026-10-20T00:00:01Z (quay of price: 6)", strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
+		require.Equal(l, dream.PredictionOpen, l.prediction(nightly+"/p2").Status)
+		require.InDeltaSlice(l, []float64{.15, .15, .2}, l.confidences(), 1e-9)
+		_, err = l.Watch(ctx, l.agent, nightly+"/p1", w)
+		require.ErrorIs(l, err, prediction.ErrResolved)
+	})
+}
+
+func TestOnlyWhatCanBeHeardIsWatched(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		for _, c := range []struct {
+			w    dream.Watch
+			is   error
+			says string
+		}{
+			{dream.Watch{Feed: "harbour", Rule: "quay", Means: "maybe"}, nil, `it must mean correct or incorrect`},
+			{dream.Watch{Feed: "pier", Rule: "quay", Means: dream.PredictionRight}, memory.ErrNotFound, "there is no feed pier"},
+			{dream.Watch{Feed: "harbour", Rule: "gate", Means: dream.PredictionRight}, memory.ErrNotFound, "feed harbour has no rule gate"},
+		} {
+			_, err := l.Watch(ctx, l.agent, nightly+"/p1", &c.w)
+			require.ErrorContains(l, err, c.says)
+			if c.is != nil {
+				require.ErrorIs(l, err, c.is)
+			}
+		}
+		bystander := l.agent
+		bystander.Feed = ""
+		right := &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight}
+		_, err := l.Watch(ctx, bystander, nightly+"/p1", right)
+		require.ErrorIs(l, err, activities.ErrUnheard)
+		_, err = l.Watch(ctx, l.agent, nightly+"/p9", right)
+		require.ErrorIs(l, err, memory.ErrNotFound)
+		p, err := l.Watch(ctx, l.agent, nightly+"/p1", right)
+		require.NoError(l, err)
+		require.NotNil(l, p.Watch)
+		p, err = l.Watch(ctx, l.agent, nightly+"/p1", nil)
+		require.NoError(l, err)
+		require.Nil(l, p.Watch)
+		l.now = night.AddDate(0, 0, 14)
+		_, err = l.Watch(ctx, l.agent, nightly+"/p1", right)
+		require.ErrorIs(l, err, activities.ErrOverdue)
+	})
+}
+
+func TestAHorizonThatPassesResolvesTheOppositeOrNothing(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		_, err := l.Watch(ctx, l.agent, nightly+"/p1", &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionWrong})
+		require.NoError(l, err)
+		lapse := func(want int) {
+			l.Helper()
+			n, err := l.Lapse(ctx)
+			require.NoError(l, err)
+			require.Equal(l, want, n)
+		}
+		l.now = night.AddDate(0, 0, 14).Add(-1)
+		lapse(0)
+		l.now = night.AddDate(0, 0, 14)
+		lapse(1)
+		lapse(0)
+		require.Equal(l, dream.PredictionVoid, l.prediction(nightly+"/p2").Status)
+		require.Nil(l, l.prediction(nightly+"/p2").Residual)
+		require.Equal(l, dream.PredictionOpen, l.prediction(nightly+"/p1").Status, "an alarm may be on its way")
+		l.now = l.now.Add(prediction.Grace)
+		lapse(1)
+		p := l.prediction(nightly + "/p1")
+		require.Equal(l, "correct horizon the rule harbour/quay did not fire before its horizon", strings.Join([]string{p.Status, p.ResolvedBy, p.Evidence}, " "))
+		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9, "what is void moves nothing")
+		require.Equal(l, []string{nightly + ": open", "operator: open", "horizon: correct"}, l.causes(nightly+"/p1"))
+	})
+}
+
+func TestAHorizonWithNobodyListeningSaysNothing(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		for _, id := range []string{"p1", "p2"} {
+			_, err := l.Watch(ctx, l.agent, nightly+"/"+id, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+			require.NoError(l, err)
+		}
+		require.NoError(l, l.store.DropFeed(ctx, "harbour"))
+		l.now = night.AddDate(0, 0, 15)
+		n, err := l.Lapse(ctx)
+		require.NoError(l, err)
+		require.Equal(l, 2, n)
+		for _, id := range []string{"p1", "p2"} {
+			p := l.prediction(nightly + "/" + id)
+			require.Equal(l, dream.PredictionVoid, p.Status)
+			require.Contains(l, p.Evidence, "nobody was watching: there is no feed harbour")
+		}
+	})
+}
+
+func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		f := activities.Foretelling{
+			Claim: " The quay price passes 5. ", Criterion: "The feed says so.", Horizon: l.now.Add(time.Hour), Confidence: .6, By: dream.ByTool + "bot", Trace: "It has risen all week.",
+			Watch: &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight},
+		}
+		p, fresh, err := l.Foretell(ctx, l.agent, f)
+		require.NoError(l, err)
+		require.True(l, fresh)
+		require.Equal(l, []string{dream.Analytical, "The quay price passes 5.", "tool/bot", "tool", ""}, []string{p.Source, p.Claim, p.Session, string(p.Taint), p.Dream})
+		again, fresh, err := l.Foretell(ctx, l.agent, f)
+		require.NoError(l, err)
+		require.False(l, fresh)
+		require.Equal(l, p.ID, again.ID)
+		n, err := l.Fired(ctx, "a1", "harbour", "quay", "", l.now.Add(time.Minute))
+		require.NoError(l, err)
+		require.Equal(l, 1, n)
+		require.InDelta(l, .4, *l.prediction(p.ID).Residual, 1e-12, "judged as a creative one is")
+
+		f.Episodes = []string{"e-nobody"}
+		_, _, err = l.Foretell(ctx, l.agent, f)
+		require.ErrorIs(l, err, memory.ErrNotFound)
+		_, _, err = l.Foretell(ctx, l.agent, activities.Foretelling{By: dream.ByPerson, Confidence: 2})
+		require.ErrorContains(l, err, "the claim is empty\nthe criterion is empty\nthe confidence is 2;")
+	})
+}
+
+func TestAVerdictThatIsForgottenLeavesNoTraceOfItself(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		_, err := l.Resolve(ctx, "a1", nightly+"/p1", says(dream.PredictionRight))
+		require.NoError(l, err)
+		_, err = l.store.Forget(ctx, "a1", nightly+"/p1")
+		require.NoError(l, err)
+		h, err := memory.One[*dream.Hypothesis](ctx, l.store, "a1", nightly+"/h1")
+		require.NoError(l, err)
+		require.Empty(l, h.Confirmed)
+		require.Empty(l, h.Sources)
+	})
+}
+
+// crowded is a store in which somebody always writes first.
+type crowded struct{ memory.Store }
+
+func (crowded) Commit(context.Context, memory.Write) (memory.Receipt, error) {
+	return memory.Receipt{}, memory.ErrStale
+}
+
+// silent cannot say who follows what for one agent.
+type silent struct {
+	memory.Store
+	of string
+}
+
+func (s silent) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+	if q.Agent == s.of {
+		return nil, errors.New("the disk is full")
+	}
+	return s.Store.Find(ctx, q)
+}
+
+func TestOneAgentThatCannotBeReadKeepsNobodyWaiting(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		require.NoError(l, l.store.PutAgent(ctx, dream.Agent{ID: "a0", Handle: "ada", Zone: "UTC"}))
+		l.now, l.Memory = night.AddDate(0, 0, 15), silent{l.store, "a0"}
+		n, err := l.Lapse(ctx)
+		require.ErrorContains(l, err, "read the open predictions of a0: the disk is full")
+		require.Equal(l, 2, n)
+		l.Memory = crowded{l.store}
+		_, err = l.Resolve(ctx, "a1", nightly+"/p1", prediction.Verdict{Status: dream.PredictionRight, By: dream.ByPerson, Again: true})
+		require.ErrorIs(l, err, memory.ErrStale, "it is not tried for ever")
+	})
+}
+
+func TestNobodyButTheReckoningResolves(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "PredictionResolved", event.PredictionResolved{}.EventType())
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "resolve") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, word := range []string{"prediction.Resolve", "dream.PredictionRight", "dream.PredictionWrong", "ResolvedAt", "Reckoning()"} {
+			if path == "feed.go" && word == "Reckoning()" {
+				continue // what a feed says is told there
+			}
+			require.NotContains(t, string(source), word, "%s: nothing that a dream does resolves a prediction", path)
+		}
+	}
+}
