@@ -63,6 +63,9 @@ func (e *engine) tend(ctx context.Context) {
 		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Lives()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
 		}
+		if _, err := workers.Lapse(ctx, e.house.ports()); err != nil && ctx.Err() == nil {
+			e.log.Warn("predictions that are due could not be resolved", "error", err)
+		}
 		agents, err := e.house.store.Agents(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.log.Warn("the agents could not be read", "error", err)
