@@ -32,6 +32,7 @@ type Ports struct {
 	Presence presence.Store // kept by the same store as Memory
 	Bell     presence.Bell
 	Feeds    memory.Feeds
+	World    World // nil: nothing is let in from outside
 
 	shelf *shelf // nil: everything is read anew
 }

@@ -101,7 +101,16 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
 	ranked := hypnagogia.Rank(pieces, affect.PAD, order.AsOf)
-	fitting := hypnagogia.Fit(ranked, o.window(order))
+	if r.Cycle == 0 {
+		if err := o.listen(ctx, order, r.Sitting); err != nil {
+			return GatherResult{}, tell(err)
+		}
+	}
+	world, err := o.world(ctx, order, r.Sitting)
+	if err != nil {
+		return GatherResult{}, tell(err)
+	}
+	fitting := hypnagogia.Fit(ranked, o.window(order)-outside(world))
 	shuffled := hypnagogia.Shuffle(fitting, order.Knobs.Shuffle, hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
 		Cycle: r.Cycle, Bias: affect.PAD.Bias(), Affect: affect.PAD, Selected: len(pieces), Shown: len(shuffled),

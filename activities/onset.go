@@ -172,7 +172,11 @@ func (o *Onset) prepare(ctx context.Context, r StepRequest) (Order, prompt.Onset
 		return order, prompt.Onset{}, nil, err
 	}
 	lines, behind, err := o.remember(ctx, r.Sitting, r.Source)
-	text := prompt.Onset{Self: self, Theme: theme, Lines: lines}
+	if err != nil {
+		return order, prompt.Onset{}, nil, err
+	}
+	world, err := o.letIn(ctx, order, r)
+	text := prompt.Onset{Self: self, Theme: theme, Lines: lines, World: world}
 	if hypnagogia.Verbal(order.Loosening[dream.Generator]) {
 		text.Rare = hypnagogia.Rare
 	}

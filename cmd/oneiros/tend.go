@@ -17,7 +17,9 @@ import (
 // hire starts a worker in this process and tends the agents' lives.
 func (e *engine) hire(ctx context.Context) error {
 	c := e.house.told
-	e.worker = workers.New(e.client, e.house.ports(), e.starter.Lives(), e.starter, workers.Options{
+	ports := e.house.ports()
+	ports.World = e.starter
+	e.worker = workers.New(e.client, ports, e.starter.Lives(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
 		Fetch: feedhttp.NewClient("oneiros/"+version, 0), Alarms: e.starter,
 	})

@@ -176,7 +176,9 @@ func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string,
 
 // Work starts a worker; the caller stops it.
 func (c *Company) Work() (worker.Worker, error) {
-	w := workers.New(c.Client, c.Ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{
+	ports := c.Ports
+	ports.World = c.Starter
+	w := workers.New(c.Client, ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{
 		TaskQueue: c.Play.Queue, Deeds: c.Play.Deeds, StickyCache: c.Play.Cache, Deaf: c.Play.Deaf, Alarms: c.Starter,
 	})
 	return w, w.Start()

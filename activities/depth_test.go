@@ -1,0 +1,293 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// adaptive is an order that chooses its depth.
+func (r *rig) adaptive(n int, asOf time.Time) Order {
+	o := r.order(n, asOf)
+	o.Depth = &DepthRule{Prior: hypnagogia.Prior(3)}
+	return o
+}
+
+// H3: surprise chooses the depth when the dream lies down; done twice it answers the same, whatever was learned meanwhile.
+func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(10) // each of surprise .5
+	s := r.lie(r.adaptive(1, tonight))
+	first, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	require.NotNil(t, first.Depth)
+	require.Equal(t, .5, first.Depth.Surprise)
+	require.InDelta(t, .75, first.Depth.Depth, hypnagogia.Chance)
+	require.NotZero(t, first.Depth.Chance)
+	require.False(t, first.Depth.Learned)
+
+	calm := &dream.Episode{Head: dream.Head{ID: "calm", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Minute), State: dream.Live, Taint: dream.FromHuman}, Content: "nothing happened"}
+	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{calm}})
+	require.NoError(t, err)
+	again, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	later, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s, Cycle: 1})
+	require.NoError(t, err)
+	require.Nil(t, later.Depth, "it is told with the first gathering")
+
+	r.rise(s)
+	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	require.NoError(t, err)
+	require.Equal(t, first.Depth, night.Depth)
+}
+
+func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.order(1, tonight))
+	g, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	require.Nil(t, g.Depth)
+	notes, err := r.store.Notes(ctx, "a", s.Dream, "")
+	require.NoError(t, err)
+	require.NotContains(t, notes, depthNote)
+	require.NotContains(t, notes, worldNote)
+	r.rise(s)
+	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	require.NoError(t, err)
+	require.Nil(t, night.Depth)
+}
+
+// A core dream is one induction: it has no cycles and no peak (H16).
+func TestADreamOfTheCoreTierStaysAboveThePeak(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(10)
+	o := r.adaptive(1, tonight)
+	o.Tier = dream.Core
+	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: r.lie(o)})
+	require.NoError(t, err)
+	require.Zero(t, g.Depth.Cycles)
+	require.Equal(t, dream.Transitional, g.Depth.Stage)
+}
+
+// past is a life of n nights, each with predictions before and after it whose residuals shrink as said.
+func (r *rig) past(n int, shrunk func(depth float64) float64) {
+	r.t.Helper()
+	w := memory.Write{Agent: "a", Cause: "import"}
+	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "past")
+	foretold := func(id string, made, judged time.Time, residual float64) {
+		w.Add = append(w.Add, &dream.Prediction{
+			Head:   dream.Head{ID: id, Agent: "a", Kind: dream.KindPrediction, At: made, State: dream.Live, Taint: dream.FromHuman},
+			Source: dream.Analytical, Claim: id, Confidence: residual, Status: dream.PredictionWrong, ResolvedAt: &judged, Residual: &residual,
+		})
+	}
+	for i := range n {
+		at := tonight.AddDate(0, 0, 2*(i-n))
+		surprise := .2 + .5*dice.Float64()
+		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
+		w.Add = append(w.Add, &dream.Night{
+			Head: dream.Head{ID: fmt.Sprintf("dream/a/past-%04d", i), Agent: "a", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream},
+			AsOf: at, Outcome: dream.Completed, Depth: &d, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: d.Cycles}},
+		})
+		for k := range scoredPredictions {
+			away := time.Duration(k) * time.Minute
+			foretold(fmt.Sprintf("b%d.%d", i, k), at.Add(-10*time.Hour+away), at.Add(-time.Hour), .5)
+			foretold(fmt.Sprintf("a%d.%d", i, k), at.Add(time.Hour+away), at.Add(11*time.Hour), .5-shrunk(d.Depth))
+		}
+	}
+	_, err := r.store.Commit(context.Background(), w)
+	require.NoError(r.t, err)
+}
+
+// scoredPredictions fill the window of the score on each side of a night.
+const scoredPredictions = 10
+
+// H3: at its prior until fifty outcomes; then, where shallow nights did better, shallower than the prior.
+func TestAPolicyIsLearnedFromWhatCameOfNights(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		nights  int
+		learned bool
+	}{{49, false}, {80, true}} {
+		r := newRig(t)
+		r.live(10)
+		r.past(c.nights, func(depth float64) float64 { return .3 * (1 - depth) })
+		f, err := Fathom(context.Background(), r.store, "a", tonight, hypnagogia.Prior(3), 0, "", 3)
+		require.NoError(t, err)
+		require.Equal(t, c.nights, f.Learning.Outcomes)
+		require.Equal(t, c.learned, f.Learning.Learned, f.Learning.Why)
+		require.Equal(t, c.learned, f.Aim.Learned)
+		if c.learned {
+			s := hypnagogia.Sounding{Surprise: .5}
+			require.Less(t, f.Learning.Policy.Depth(s, 0), hypnagogia.Prior(3).Depth(s, 0))
+		}
+		before, err := Fathom(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0, "", 3)
+		require.NoError(t, err)
+		require.Less(t, before.Learning.Outcomes, c.nights, "nothing from after the night's now")
+	}
+}
+
+// feed answers what it was told, or not at all.
+type feed struct {
+	readings []dream.Reading
+	err      error
+	asked    []string
+}
+
+func (f *feed) Latest(_ context.Context, name string) ([]dream.Reading, error) {
+	f.asked = append(f.asked, name)
+	return f.readings, f.err
+}
+
+// follow lets the agent follow a feed that has more to say than a dream takes along.
+func (r *rig) follow() *feed {
+	r.t.Helper()
+	agent, err := r.store.Agent(context.Background(), "a")
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.store.PutFeed(context.Background(), dream.Feed{Name: "harbour"}))
+	agent.Feed = "harbour"
+	require.NoError(r.t, r.store.PutAgent(context.Background(), agent))
+	f := &feed{}
+	for i := range 15 {
+		n := float64(100 + i)
+		f.readings = append(f.readings, dream.Reading{At: tonight.Add(-time.Duration(i) * time.Minute), Metric: fmt.Sprintf("berth-%02d", i), Number: &n})
+	}
+	f.readings = append(f.readings,
+		dream.Reading{At: tonight.Add(time.Hour), Metric: "tomorrow", State: "open"},
+		dream.Reading{At: tonight.AddDate(0, 0, -2), Metric: "stale", State: "closed"})
+	r.ports.World = f
+	return f
+}
+
+// H20: external data is let into the prompt in a share that falls with depth to zero at the peak.
+func TestTheWorldIsLetInByAShareThatFallsWithDepth(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(3)
+	f := r.follow()
+	s := r.lie(r.adaptive(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	f.readings = nil // what it says later stays outside
+	r.model.say["partial"] = "a lamp counts the tide"
+	const golden = `
+From outside, faint and far away:
+- [w1] harbour: berth-00 100, just now
+- [w2] harbour: berth-01 101, 1 min ago
+- [w3] harbour: berth-02 102, 2 min ago
+- [w4] harbour: berth-03 103, 3 min ago
+`
+	for turn, c := range []struct {
+		stage dream.Stage
+		share int
+	}{{dream.Shallow, 8}, {dream.Transitional, 4}, {dream.Peak, 0}, {dream.TooDeep, 0}, {"", 0}} {
+		request := step(s, 1.3)
+		request.Cycle, request.Turn, request.Stage = 1, turn+1, c.stage
+		_, err = (&Onset{r.ports}).Partial(ctx, request)
+		require.NoError(t, err)
+		shown := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+		require.Equal(t, c.share, strings.Count(shown, "- [w"), c.stage)
+		require.NotContains(t, shown, "tomorrow")
+		require.NotContains(t, shown, "stale")
+		switch c.share {
+		case 0:
+			require.NotContains(t, shown, "From outside")
+			require.NotContains(t, shown, "harbour:")
+		case 4:
+			require.Contains(t, shown, golden)
+		}
+	}
+	require.Equal(t, []string{"harbour"}, f.asked)
+}
+
+func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(3)
+	f := r.follow()
+	f.err = errors.New("no probe")
+	s := r.lie(r.adaptive(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	request := step(s, 1)
+	request.Cycle, request.Turn, request.Stage = 1, 1, dream.Shallow
+	r.model.say["partial"] = "a lamp"
+	_, err = (&Onset{r.ports}).Partial(ctx, request)
+	require.NoError(t, err)
+	require.NotContains(t, r.model.asked[len(r.model.asked)-1].Messages[1].Content, "outside")
+}
+
+// The verdict of a partial tells the workflow how much sense it still made, in numbers.
+func TestAJudgedPartialTellsItsSense(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(10)
+	s := r.lie(r.adaptive(1, tonight))
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	r.model.say["partial"] = strings.Repeat("the half story in the half story ", 6)
+	r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
+	request := step(s, .9)
+	request.Cycle, request.Turn, request.Stage = 1, 1, dream.Shallow
+	_, err = (&Onset{r.ports}).Partial(ctx, request)
+	require.NoError(t, err)
+	result, err := (&Onset{r.ports}).Judge(ctx, request)
+	require.NoError(t, err)
+	require.NotNil(t, result.Made[0].Sense)
+	require.Equal(t, hypnagogia.LostRepeating, result.Made[0].Sense.Lost())
+	kept, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, dream.Shallow, kept.Stage, "a fragment knows how deep it was caught")
+}
+
+// S4: too deep, the interrupt, and the way back, each announced once and in this order.
+func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	s := r.lie(r.adaptive(1, tonight))
+	mark := MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{
+		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{Cycle: 1, Partials: 4, Captured: 1, Heat: 1.5, TooDeep: hypnagogia.LostIncoherent},
+		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Heat: 1.5}, {From: dream.TooDeep, To: dream.Peak, Heat: 1.286}},
+	}}}
+	for range 2 {
+		_, err := (&Chronicle{r.ports}).Mark(ctx, mark)
+		require.NoError(t, err)
+	}
+	events, err := r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	var told []string
+	for _, e := range events {
+		switch e.Type {
+		case "DepthChanged":
+			var p event.DepthChanged
+			require.NoError(t, json.Unmarshal(e.Data, &p))
+			told = append(told, fmt.Sprintf("%s to %s at %.3f", p.From, p.To, p.Temperature))
+		case "DaliInterrupt":
+			var p event.DaliInterrupt
+			require.NoError(t, json.Unmarshal(e.Data, &p))
+			told = append(told, "interrupt: "+p.TooDeep)
+		}
+	}
+	require.Equal(t, []string{"peak to too_deep at 1.500", "interrupt: incoherent", "too_deep to peak at 1.286"}, told)
+}

@@ -1,0 +1,120 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// World tells what a feed has said last, a reading for each of its metrics.
+type World interface {
+	Latest(ctx context.Context, feed string) ([]dream.Reading, error)
+}
+
+// What of the world a dream takes along when it lies down; ours. Twelve readings make whole numbers of every share of the gate.
+const (
+	worldMost   = 12
+	worldWithin = 24 * time.Hour // older is no news
+	worldLine   = 120            // characters of one reading
+	worldWaits  = 2 * time.Second
+)
+
+// worldNote freezes what the agent's feed said when the dream lay down.
+const worldNote = "world"
+
+// listen takes down what the agent's feed says when the dream lies down, newest first. A feed that does not answer has said
+// nothing: a dream goes without, as it does at its peak.
+func (o *Onset) listen(ctx context.Context, order Order, s Sitting) error {
+	if order.Depth == nil || o.World == nil {
+		return nil
+	}
+	agent, err := o.Memory.Agent(ctx, order.Agent)
+	if err != nil {
+		return fmt.Errorf("read which feed %s follows: %w", order.Handle, err)
+	}
+	if agent.Feed == "" {
+		return nil
+	}
+	_, err = o.frozen(ctx, s, worldNote, func() ([]string, error) {
+		asking, stop := context.WithTimeout(ctx, worldWaits)
+		defer stop()
+		readings, err := o.World.Latest(asking, agent.Feed)
+		if err != nil {
+			return []string{}, nil
+		}
+		return Outside(agent.Feed, readings, order.AsOf), nil
+	})
+	return err
+}
+
+// world is what was taken down; nothing in most dreams.
+func (o *Onset) world(ctx context.Context, order Order, s Sitting) ([]string, error) {
+	if order.Depth == nil || o.World == nil {
+		return nil, nil
+	}
+	said, err := o.frozen(ctx, s, worldNote, func() ([]string, error) { return nil, memory.ErrNotFound })
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, nil
+	}
+	return said, err
+}
+
+// Outside are readings as a sleeper hears them, newest first: nothing from after the night's now, and no old news.
+func Outside(feed string, readings []dream.Reading, asOf time.Time) []string {
+	readings = slices.DeleteFunc(slices.Clone(readings), func(r dream.Reading) bool {
+		return r.At.After(asOf) || asOf.Sub(r.At) > worldWithin
+	})
+	slices.SortStableFunc(readings, func(a, b dream.Reading) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Metric, b.Metric))
+	})
+	lines := []string{}
+	for _, r := range readings[:min(len(readings), worldMost)] {
+		said := r.State
+		if r.Number != nil {
+			said = strconv.FormatFloat(*r.Number, 'g', 8, 64)
+		}
+		line := []rune(strings.Join(strings.Fields(feed+": "+r.Metric+" "+said), " "))
+		lines = append(lines, string(line[:min(len(line), worldLine)])+", "+ago(asOf.Sub(r.At)))
+	}
+	return lines
+}
+
+// ago is how long since, in the largest whole unit.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h ago", int(d.Hours()))
+}
+
+// letIn is the share of the world that the gate of a stage lets into its prompts (H20).
+func (o *Onset) letIn(ctx context.Context, order Order, r StepRequest) ([]prompt.Line, error) {
+	share := hypnagogia.Gate(r.Stage)
+	if r.Stage == "" || share == 0 {
+		return nil, nil
+	}
+	world, err := o.world(ctx, order, r.Sitting)
+	return prompt.Lines("w", hypnagogia.Admit(world, share)...), err
+}
+
+// outside is how many characters of the window the world takes at the most.
+func outside(world []string) int {
+	taken := 0
+	for _, line := range hypnagogia.Admit(world, hypnagogia.Gate(dream.Shallow)) {
+		taken += len([]rune(line))
+	}
+	return taken
+}
