@@ -25,11 +25,8 @@ type Fathomed struct {
 	Learning hypnagogia.Learning `json:"learning"`
 }
 
-// How far back is looked for what depth is learned from: a year of one dream a night, and what was foretold meanwhile.
-const (
-	learnedNights      = 365
-	learnedPredictions = 5000
-)
+// learnedNights is how far back is looked for what depth is learned from: a year of one dream a night.
+const learnedNights = 365
 
 // Fathom reads what is known of an agent at a time and applies the policy to it. Chance is what the dice add.
 func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Time, prior hypnagogia.Policy, chance float64, behaviour dream.Behaviour, cycles int) (Fathomed, error) {
@@ -43,14 +40,11 @@ func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Tim
 	for i, e := range episodes {
 		surprises[len(episodes)-1-i] = e.Surprise
 	}
-	told, err := store.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionRight, dream.PredictionWrong},
-		Limit: learnedPredictions, Until: until,
-	})
+	all, err := Outcomes(ctx, store, agent)
 	if err != nil {
-		return Fathomed{}, fmt.Errorf("sound what came of predictions: %w", err)
+		return Fathomed{}, err
 	}
-	outcomes := prediction.Until(prediction.Outcomes(memory.As[*dream.Prediction](told)), asOf)
+	outcomes := prediction.Until(all, asOf)
 	nights, err := dreamt(ctx, store, agent, until, len(outcomes))
 	if err != nil {
 		return Fathomed{}, err

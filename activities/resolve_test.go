@@ -416,6 +416,9 @@ func TestNobodyButTheReckoningResolves(t *testing.T) {
 			if path == "feed.go" && word == "Reckoning()" {
 				continue // what a feed says is told there
 			}
+			if path == "depth.go" && word == "ResolvedAt" {
+				continue // when an outcome was known is read there, and nothing written
+			}
 			require.NotContains(t, string(source), word, "%s: nothing that a dream does resolves a prediction", path)
 		}
 	}
