@@ -137,7 +137,7 @@ func (app *App) memoryList() *cobra.Command {
 			return err
 		}
 		if len(q.Kinds) == 0 {
-			q.Kinds = dream.Kinds[:len(dream.Kinds)-1] // a night is told by `dreams`
+			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool { return k == dream.KindNight }) // told by `dreams`
 		}
 		items, err := h.Store.Find(cmd.Context(), q)
 		if err != nil {

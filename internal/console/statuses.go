@@ -8,6 +8,7 @@ var statuses = map[dream.Kind][]string{
 	dream.KindScenario:   {"kept", "dropped"},
 	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted},
 	dream.KindPrediction: {dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid},
+	dream.KindMarker:     {string(dream.CameOutWell), string(dream.CameOutBadly)},
 	dream.KindNight: {
 		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted), dream.NightWaits,
 	},

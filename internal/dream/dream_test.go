@@ -23,7 +23,7 @@ var nouns = map[dream.Kind]dream.Item{
 	dream.KindEpisode: new(dream.Episode), dream.KindSemantic: new(dream.Semantic), dream.KindFragment: new(dream.Fragment),
 	dream.KindScenario: new(dream.Scenario), dream.KindHypothesis: new(dream.Hypothesis), dream.KindGist: new(dream.Gist),
 	dream.KindPlaybook: new(dream.Playbook), dream.KindPrediction: new(dream.Prediction), dream.KindJournal: new(dream.Journal),
-	dream.KindNight: new(dream.Night),
+	dream.KindNight: new(dream.Night), dream.KindMarker: new(dream.Marker),
 }
 
 // fill sets every field to something that is not zero, so that one that JSON loses or confuses is found.

@@ -84,18 +84,6 @@ func (s *Semantic) Marks() Marks { return Marks{Score: s.Strength, Due: s.Due} }
 // Text of a semantic entry.
 func (s *Semantic) Text() string { return s.Content }
 
-// Verdict is what the observer saw in a text. The three distances stay apart (Z3). All lie in [0, 1].
-type Verdict struct {
-	Novelty          float64 `json:"novelty"`
-	Relevance        float64 `json:"relevance"`
-	Coherence        float64 `json:"coherence"`
-	Composite        float64 `json:"composite"`
-	DistancePlaybook float64 `json:"distance_playbook"` // 1 - highest cosine; 1 when the playbook is empty
-	DistanceMemory   float64 `json:"distance_memory"`
-	PlaybookEmpty    bool    `json:"playbook_empty,omitempty"`
-	Judge            string  `json:"judge"` // the model, or "embedder" when the numbers were measured, not answered
-}
-
 // Fragment states (S4, FragmentStatus).
 const (
 	FragmentRaw       = "raw"
@@ -380,6 +368,8 @@ func Decode(kind Kind, body []byte) (Item, error) {
 		item = new(Journal)
 	case KindNight:
 		item = new(Night)
+	case KindMarker:
+		item = new(Marker)
 	default:
 		return nil, fmt.Errorf("unknown kind of memory %q", kind)
 	}

@@ -77,12 +77,13 @@ const (
 	KindPrediction Kind = "prediction"
 	KindJournal    Kind = "journal"
 	KindNight      Kind = "night"
+	KindMarker     Kind = "marker"
 )
 
 // Kinds in a fixed order: what is lived first, what is made after.
 var Kinds = []Kind{
 	KindEpisode, KindSemantic, KindFragment, KindScenario, KindHypothesis,
-	KindGist, KindPlaybook, KindPrediction, KindJournal, KindNight,
+	KindGist, KindPlaybook, KindPrediction, KindJournal, KindNight, KindMarker,
 }
 
 // State is whether an item still counts. Nothing is deleted, only archived (decision 14).

@@ -15,6 +15,7 @@ import (
 var prefixes = map[dream.Kind]string{
 	dream.KindSemantic: "se_", dream.KindFragment: "fr_", dream.KindScenario: "sc_", dream.KindHypothesis: "hy_", dream.KindGist: "gi_",
 	dream.KindPlaybook: "pb_", dream.KindPrediction: "pr_", dream.KindJournal: "jo_", dream.KindNight: "dr_",
+	dream.KindMarker: "ma_",
 }
 
 // itemLine reads anything but an episode, as Export writes it. By hand, at and the text are enough.
@@ -134,6 +135,8 @@ func checkMarks(item dream.Item) error {
 	case *dream.Fragment:
 		return it.Tone.Validate()
 	case *dream.Journal:
+		return it.Affect.Validate()
+	case *dream.Marker:
 		return it.Affect.Validate()
 	}
 	return nil

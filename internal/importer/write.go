@@ -71,7 +71,7 @@ func (w *writer) vectorsOfNew() ([]memory.Vector, error) {
 	}
 	var fresh []dream.Item
 	for _, item := range w.batch {
-		if h := item.Header(); !known[h.ID] && h.State == dream.Live && h.Kind != dream.KindNight {
+		if h := item.Header(); !known[h.ID] && h.State == dream.Live && slices.Contains(embedded, h.Kind) {
 			fresh = append(fresh, item)
 		}
 	}

@@ -146,6 +146,8 @@ type Store interface {
 	// Near returns the k live items nearest to v by cosine, exactly, best first; ties by id. kinds empty means all.
 	// ErrSpace when the agent's vectors are of another space.
 	Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]Hit, error)
+	// Vectors returns what the store keeps of these items' vectors in the space, in the order of ids, leaving out what has none.
+	Vectors(ctx context.Context, agent, space string, ids ...string) ([]Vector, error)
 	// Bare returns live items that have no vector in the space, oldest first.
 	Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error)
 	// Space names the space that the agent's vectors are in; empty when it has none.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -70,6 +71,37 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 		return nil, fmt.Errorf("memories of %s without a vector in %s: %w", agent, space, err)
 	}
 	return items, nil
+}
+
+// Vectors returns kept vectors in the order of ids.
+func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
+	if len(ids) == 0 || space == "" {
+		return nil, nil
+	}
+	var rows []any
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		rows, err = s.client.HMGet(ctx, s.key(agent, "vectors:"+space), ids...).Result()
+		return err
+	})
+	var out []memory.Vector
+	for i := 0; err == nil && i < len(rows); i++ {
+		kept, ok := rows[i].(string)
+		if !ok {
+			continue
+		}
+		_, numbers, cut := strings.Cut(kept, "\n")
+		v := make([]float32, len(numbers)/4)
+		if !cut || !unpackVector(numbers, v) {
+			err = fmt.Errorf("vector of %s has %d bytes", ids[i], len(numbers))
+			break
+		}
+		out = append(out, memory.Vector{Item: ids[i], Space: space, V: v})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("vectors of %s: %w", agent, err)
+	}
+	return out, nil
 }
 
 // answer sorts what was found, by whole texts where the order ties, and keeps the limit.

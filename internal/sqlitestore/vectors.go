@@ -102,6 +102,33 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 	return items, nil
 }
 
+// Vectors returns kept vectors in the order of ids.
+func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
+	var out []memory.Vector
+	err := s.read(ctx, func(d deal) error {
+		for _, id := range ids {
+			var packed []byte
+			found, err := d.one("SELECT v FROM vectors WHERE agent = ? AND id = ? AND space = ?", []any{agent, id, space}, &packed)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			v := make([]float32, len(packed)/4)
+			if !unpackVector(packed, v) {
+				return fmt.Errorf("vector of %s has %d bytes", id, len(packed))
+			}
+			out = append(out, memory.Vector{Item: id, Space: space, V: v})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("vectors of %s: %w", agent, err)
+	}
+	return out, nil
+}
+
 // Space names the space of the agent's vectors.
 func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	var l life

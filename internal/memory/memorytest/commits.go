@@ -60,6 +60,7 @@ func oneOfEach() []dream.Item {
 			Head: full(dream.KindNight), Tier: dream.Core, Seed: 1<<64 - 1, AsOf: dawn, Outcome: dream.Completed, Budget: budget.Dollar,
 			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 3, Started: dawn, Ended: dawn}},
 		},
+		&dream.Marker{Head: full(dream.KindMarker), Affect: pad, Strength: .7, Valence: dream.CameOutBadly, Count: 3},
 	}
 }
 

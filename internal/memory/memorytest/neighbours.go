@@ -22,6 +22,7 @@ var neighbours = []clause{
 	{"VectorsOfTwoSpacesNeverMix", spacesNeverMix},
 	{"AVectorNeedsItsItem", vectorNeedsItem},
 	{"BareListsWhatHasNoVector", bareLists},
+	{"VectorsComeBackAsTheyWerePut", vectorsComeBack},
 }
 
 const space = "test/1/12"
@@ -121,6 +122,30 @@ func newestVector(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"a", "b"}, near(t, s, []float32{1, 0}, 5))
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 0, 1)}})
 	require.Equal(t, []string{"b", "a"}, near(t, s, []float32{1, 0}, 5))
+}
+
+// What comes back points where what was put did; a store may have made it a unit vector.
+func vectorsComeBack(t *testing.T, s memory.Store) {
+	add(t, s, episode("a", "x"), episode("b", "x"), episode("c", "x"))
+	none, err := s.Vectors(t.Context(), echo, space, "a")
+	require.NoError(t, err)
+	require.Empty(t, none)
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("a", 1, 0), vector("b", 3, -4)}})
+	got, err := s.Vectors(t.Context(), echo, space, "b", "c", "nobody", "a")
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	require.Equal(t, []string{"b", "a"}, []string{got[0].Item, got[1].Item})
+	require.Equal(t, space, got[0].Space)
+	require.InDelta(t, 1, cosine(got[0].V, []float32{3, -4}), 1e-6)
+	require.InDelta(t, 1, cosine(got[1].V, []float32{1, 0}), 1e-6)
+	for _, other := range []string{"", "test/2/2"} {
+		none, err = s.Vectors(t.Context(), echo, other, "a")
+		require.NoError(t, err)
+		require.Empty(t, none)
+	}
+	none, err = s.Vectors(t.Context(), echo, space)
+	require.NoError(t, err)
+	require.Empty(t, none)
 }
 
 func spacesNeverMix(t *testing.T, s memory.Store) {
