@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,9 +125,47 @@ func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	require.Contains(t, d.err.String(), "add --yes to agree")
 	require.Equal(t, console.NotFound, d.run(80, "memory", "forget", "e-0002", "e-9", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "nothing was erased")
+	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
+	require.Contains(t, d.err.String(), "--derived erases these too")
 	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
-	require.Equal(t, "1 memory forgotten for good.\n", d.out.String())
+	require.Contains(t, d.out.String(), "1 memory forgotten for good.\n")
+	require.Contains(t, d.out.String(), "nothing leads there any more. To erase that too:\noneiros memory forget -a echo ")
 	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
+}
+
+func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	made, err := memory.Derived(d.Context(), d.store, "echo", "e-0002")
+	require.NoError(t, err)
+	require.NotEmpty(t, made)
+	require.Equal(t, console.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--derived", "--yes", "--json"), d.err.String())
+	var told struct {
+		Forgotten int      `json:"forgotten"`
+		Derived   []string `json:"derived"`
+		All       bool     `json:"derived_forgotten"`
+	}
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+	require.Len(t, told.Derived, len(made))
+	require.Equal(t, len(made)+1, told.Forgotten)
+	require.True(t, told.All)
+	left, err := d.store.Get(d.Context(), "echo", told.Derived...)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	night, err := d.store.Get(d.Context(), "echo", "dream/echo/0001")
+	require.NoError(t, err)
+	require.Len(t, night, 1, "that it dreamt stays on record")
+}
+
+func TestWhatStayedOfAMemoryCanBeErasedByTheIdsThatForgettingNamed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	made, err := memory.Derived(d.Context(), d.store, "echo", "e-0002")
+	require.NoError(t, err)
+	require.Equal(t, console.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
+	_, line, _ := strings.Cut(strings.TrimSpace(d.out.String()), "oneiros ")
+	require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--yes")...), d.err.String())
+	require.Contains(t, d.out.String(), fmt.Sprintf("%d memories forgotten for good.", len(made)))
 }
 
 func TestADreamThatWaitsIsNotUndone(t *testing.T) {

@@ -49,42 +49,6 @@ func (app *App) memoryUndo() *cobra.Command {
 	return cmd
 }
 
-func (app *App) memoryForget() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "forget ID...", Short: "Erase memories for good", Args: cobra.MinimumNArgs(1),
-		Long: "Forget erases memories with their revisions and vectors, and scrubs them from whatever names them as a source.\nIt is the only thing that truly deletes, and nothing brings them back.",
-	}
-	app.whose(cmd)
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, err := app.agentOf(cmd)
-		if err != nil {
-			return err
-		}
-		args, items, err := named(cmd.Context(), h, a, args)
-		if err != nil {
-			return err
-		}
-		if len(items) < len(args) {
-			return exit(NotFound, "%s remembers %d of these %d; nothing was erased: give whole ids, as memory list shows them", a.Handle, len(items), len(args))
-		}
-		if err := app.confirm(yes, fmt.Sprintf("This erases %s of %s for good", plural(len(args), "memory", "memories"), a.Handle)); err != nil {
-			return err
-		}
-		n, err := h.Store.Forget(cmd.Context(), a.ID, args...)
-		if err != nil {
-			return fmt.Errorf("forget: %w", err)
-		}
-		if app.json {
-			return app.answer(map[string]any{"forgotten": n})
-		}
-		app.say("%s forgotten for good.", plural(n, "memory", "memories"))
-		return nil
-	}
-	return cmd
-}
-
 // named finds memories by their ids, whole or as lists write them, and answers the whole ids too.
 func named(ctx context.Context, h *House, a dream.Agent, names []string) ([]string, []dream.Item, error) {
 	var ids []string

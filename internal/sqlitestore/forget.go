@@ -2,20 +2,16 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
 // errHeld says that the log could not be emptied.
 var errHeld = errors.New("the items are erased, but somebody reads an older state of the file, whose log still holds their text; forget again")
-
-// references are the fields in which items name other items.
-var references = []string{"sources", "newer", "scenario", "hypothesis", "parent", "fragment", "episodes", "insights"}
 
 // Forget erases items, their revisions and vectors, takes their ids out of what was made from them, drops the answers that
 // dreams made or changed them from or showed them for, and empties the write-ahead log, so that their text is nowhere in the file.
@@ -88,7 +84,7 @@ func (d deal) scrub(table, agent string, gone map[string]bool) error {
 	}
 	var changes []change
 	query := "SELECT rowid, kind, body FROM " + table + " WHERE agent = ? AND (0"
-	for _, field := range references {
+	for _, field := range past.References {
 		query += ` OR instr(body, '"` + field + `":') > 0`
 	}
 	err := d.each(query+")", []any{agent}, func(scan func(...any) error) error {
@@ -98,9 +94,9 @@ func (d deal) scrub(table, agent string, gone map[string]bool) error {
 		if err := scan(&c.key, &kind, &body); err != nil {
 			return err
 		}
-		scrubbed, changed, err := scrubBody(dream.Kind(kind), body, gone)
+		scrubbed, changed, err := past.Scrub(dream.Kind(kind), body, gone)
 		if changed {
-			c.body = scrubbed
+			c.body = string(scrubbed)
 			changes = append(changes, c)
 		}
 		return err
@@ -114,53 +110,6 @@ func (d deal) scrub(table, agent string, gone map[string]bool) error {
 		}
 	}
 	return nil
-}
-
-// scrubBody takes ids out of the reference fields of an item's JSON.
-func scrubBody(kind dream.Kind, body []byte, gone map[string]bool) (string, bool, error) {
-	item, err := dream.Decode(kind, body)
-	if err != nil {
-		return "", false, err
-	}
-	plain, err := json.Marshal(item) // one spelling of every name
-	if err != nil {
-		return "", false, err
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(plain, &fields); err != nil {
-		return "", false, err
-	}
-	changed := false
-	for _, name := range references {
-		var list []string
-		var one string
-		switch raw := fields[name]; {
-		case raw == nil:
-		case json.Unmarshal(raw, &list) == nil:
-			kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return gone[id] })
-			if len(kept) == len(list) {
-				continue
-			}
-			fields[name], _ = json.Marshal(kept)
-			changed = true
-		case json.Unmarshal(raw, &one) == nil && gone[one]:
-			delete(fields, name)
-			changed = true
-		}
-	}
-	if !changed {
-		return "", false, nil
-	}
-	rest, err := json.Marshal(fields)
-	if err != nil {
-		return "", false, err
-	}
-	item, err = dream.Decode(kind, rest)
-	if err != nil {
-		return "", false, err
-	}
-	rest, err = json.Marshal(item)
-	return string(rest), err == nil, err
 }
 
 // A reader of an older state is waited for in short turns, between which others may write: nobody who knocks waits longer.

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -91,24 +90,6 @@ func TestABlockedSearchFindsWhatAPlainOneFinds(t *testing.T) {
 	want := m.merge([]podium{{heap: plain}}, 50)
 	require.Equal(t, want, m.search(sought, 50, nil))
 	require.Empty(t, m.search(sought, 50, []dream.Kind{dream.KindGist}))
-}
-
-// FuzzScrubBody takes ids out of bodies that a damaged file might hold.
-func FuzzScrubBody(f *testing.F) {
-	f.Add(`{"id":"a","sources":["x","y"],"newer":"x","episodes":["x"]}`, "x")
-	f.Add(`{"sources":null,"parent":7,"insights":{"x":1}}`, "x")
-	f.Fuzz(func(t *testing.T, body, id string) {
-		for _, kind := range dream.Kinds {
-			scrubbed, changed, err := scrubBody(kind, []byte(body), map[string]bool{id: true})
-			if err != nil || !changed {
-				continue
-			}
-			item, err := dream.Decode(kind, []byte(scrubbed))
-			require.NoError(t, err)
-			require.NotContains(t, item.Header().Sources, id)
-			require.True(t, json.Valid([]byte(scrubbed)))
-		}
-	})
 }
 
 func TestAPanicLeavesNoTransaction(t *testing.T) {

@@ -50,7 +50,10 @@ func forgetScrubs(t *testing.T, s memory.Store) {
 	made.Sources, made.NewerID = []string{"a", "secret", "b"}, "secret"
 	foretold := &dream.Prediction{Head: head(dream.KindPrediction, "p"), Claim: "secret", Episodes: []string{"secret"}, Fragment: "secret", Session: "secret"}
 	foretold.Sources = []string{"secret"}
-	add(t, s, episode("secret", "x"), made, foretold)
+	imagined := &dream.Scenario{Head: head(dream.KindScenario, "i"), Parents: []string{"secret", "a"}, Seeds: []string{"secret"}}
+	promoted := hypothesis("h", "a claim", .5)
+	promoted.Confirmed, promoted.Contradicted = []string{"secret"}, []string{"secret", "b"}
+	add(t, s, episode("secret", "x"), made, foretold, imagined, promoted)
 	changed := *made
 	changed.Content = "second telling"
 	commit(t, s, memory.Write{Cause: "d1", Change: []dream.Item{&changed}})
@@ -66,6 +69,10 @@ func forgetScrubs(t *testing.T, s memory.Store) {
 	require.Empty(t, p.Sources)
 	require.Empty(t, p.Episodes)
 	require.Empty(t, p.Fragment)
+	require.Equal(t, []string{"a"}, get(t, s, "i")[0].(*dream.Scenario).Parents)
+	require.Empty(t, get(t, s, "i")[0].(*dream.Scenario).Seeds)
+	require.Empty(t, get(t, s, "h")[0].(*dream.Hypothesis).Confirmed)
+	require.Equal(t, []string{"b"}, get(t, s, "h")[0].(*dream.Hypothesis).Contradicted)
 	require.Equal(t, "secret", p.Claim) // a reference is scrubbed; what is merely written is the item's own
 }
 
