@@ -3,7 +3,11 @@ module github.com/seed-56a03226/oneiros
 go 1.26.0
 
 require (
+	github.com/awalterschulze/gographviz v2.0.3+incompatible
+	github.com/ebitengine/purego v0.10.0
 	github.com/go-viper/mapstructure/v2 v2.4.0
+	github.com/hybridgroup/yzma v1.27.0
+	github.com/jupiterrider/ffi v0.7.0
 	github.com/ohler55/ojg v1.28.5
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rivo/uniseg v0.4.7
@@ -55,7 +59,7 @@ require (
 	golang.org/x/net v0.58.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
-	golang.org/x/time v0.3.0 // indirect
+	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	modernc.org/libc v1.79.0 // indirect

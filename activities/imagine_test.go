@@ -1,0 +1,357 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// imagining is a rig whose model imagines what it is told to.
+func imagining(t *testing.T) (*rig, Order, Sitting, *Imagination) {
+	t.Helper()
+	r := newRig(t)
+	r.live(10)
+	o := r.order(1, tonight)
+	s := r.lie(o)
+	return r, o, s, &Imagination{r.ports}
+}
+
+func (r *rig) tells(content string) {
+	r.model.say["scenario"] = fmt.Sprintf(`{"premise":"suppose","content":%q,"claim":"the tide is late","criterion":"a clock","days":3,"confidence":0.9,"trace":"t"}`, content)
+}
+
+// weighs has the judge answer these parts for s1, s2, …; all three parts the same.
+func (r *rig) weighs(parts ...float64) {
+	var lines []string
+	for i, p := range parts {
+		lines = append(lines, fmt.Sprintf(`{"ref":"[s%d]","novelty":%v,"plausible":%v,"matters":%v,"reason":"because"}`, i+1, p, p, p))
+	}
+	r.model.say["scores"] = `{"scores":[` + strings.Join(lines, ",") + `]}`
+}
+
+func round(s Sitting, round, turn int) StepRequest {
+	r := step(s, 1)
+	r.Cycle, r.Turn = round, turn
+	return r
+}
+
+func (r *rig) scenario(id string) *dream.Scenario {
+	r.t.Helper()
+	s, err := memory.One[*dream.Scenario](context.Background(), r.store, "a", id)
+	require.NoError(r.t, err)
+	return s
+}
+
+// branches imagines scenarios of the first round, each with a text of its own.
+func (r *rig) branches(m *Imagination, s Sitting, texts ...string) []string {
+	r.t.Helper()
+	var ids []string
+	for i, text := range texts {
+		r.tells(text)
+		result, err := m.Branch(context.Background(), BranchRequest{StepRequest: round(s, 1, i+1)})
+		require.NoError(r.t, err)
+		require.Len(r.t, result.Made, 1)
+		ids = append(ids, result.Made[0].ID)
+	}
+	return ids
+}
+
+func TestBranchesTakeTurnsBetweenWhatNeverMetAndWhatWentOtherwise(t *testing.T) {
+	t.Parallel()
+	r, o, s, m := imagining(t)
+	f := r.fragment(o, s)
+	for turn := 1; turn <= 4; turn++ {
+		r.tells(fmt.Sprintf("scenario number %d", turn))
+		request := BranchRequest{StepRequest: round(s, 1, turn)}
+		if turn == 1 {
+			request.Fragment = f.ID
+		}
+		result, err := m.Branch(context.Background(), request)
+		require.NoError(t, err)
+		made := r.scenario(result.Made[0].ID)
+		asked := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+		require.Equal(t, dream.Branch, made.Operation)
+		require.Equal(t, []int{1, turn}, []int{made.Round, made.Turn})
+		require.Empty(t, made.Parents)
+		lived := made.Sources
+		if turn == 1 {
+			require.Equal(t, []string{f.ID}, made.Develops())
+			require.Equal(t, f.ID, made.Parent)
+			require.Equal(t, f.ID, made.Sources[0])
+			require.Contains(t, asked, f.Content)
+			lived = lived[1:]
+		}
+		if turn%2 == 0 {
+			require.True(t, made.Counterfactual && !made.Synthetic)
+			require.Len(t, lived, 1)
+			require.Contains(t, asked, "A situation that was; imagine that")
+		} else {
+			require.True(t, made.Synthetic && !made.Counterfactual)
+			require.GreaterOrEqual(t, len(lived), 2)
+			require.LessOrEqual(t, len(lived), 3)
+			require.Contains(t, asked, "A situation that never was")
+		}
+		claim, err := memory.One[*dream.Prediction](context.Background(), r.store, "a", made.ID+"/p")
+		require.NoError(t, err)
+		require.Equal(t, dream.Creative, claim.Source)
+		require.InDelta(t, .35, claim.Confidence, 1e-9, "REM is never surer (S4)")
+	}
+}
+
+func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
+	t.Parallel()
+	r, o, s, m := imagining(t)
+	ctx := context.Background()
+	free, barred := r.fragment(o, s), &dream.Fragment{
+		Head: head(o, dream.Onset, dream.KindFragment, "1.2", nil), Content: "BARRED lever the whole purse", Status: dream.FragmentSelected,
+		Flags: []dream.Flag{{By: "policy/leverage", Reason: "no leverage", Bars: true}, {By: "hook/x", Reason: "look"}},
+	}
+	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{barred}}))
+	survey, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{free.ID}, survey.Seeds)
+	r.tells("a scenario")
+	result, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: barred.ID}) // whoever asks for it
+	require.NoError(t, err)
+	made := r.scenario(result.Made[0].ID)
+	require.Empty(t, made.Develops())
+	require.NotContains(t, made.Sources, barred.ID)
+	for _, asked := range r.model.asked {
+		for _, message := range asked.Messages {
+			require.NotContains(t, message.Content, "BARRED")
+		}
+	}
+}
+
+func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
+	t.Parallel()
+	r, o, s, m := imagining(t)
+	ctx := context.Background()
+	f := r.fragment(o, s)
+	r.tells("the lamp floats away")
+	first, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
+	require.NoError(t, err)
+	r.tells("the key is found")
+	second, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 2)})
+	require.NoError(t, err)
+	a, b := first.Made[0].ID, second.Made[0].ID
+	r.model.say["scores"] = `{"scores":[{"ref":"s1","novelty":0.8,"plausible":0.2,"matters":0.6,"reason":"no lamp floats"}]}`
+	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: []string{a, b}, Keep: 2})
+	require.NoError(t, err)
+
+	r.tells("the lamp is tied and floats")
+	refined, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: []string{a}})
+	require.NoError(t, err)
+	asked := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+	for _, shown := range []string{"the lamp floats away", "the tide is late", "whether it could be true", "no lamp floats"} {
+		require.Contains(t, asked, shown)
+	}
+	one := r.scenario(refined.Made[0].ID)
+	require.Equal(t, dream.Refine, one.Operation)
+	require.Equal(t, []string{a}, one.Parents)
+	require.Equal(t, []string{f.ID}, one.Develops())
+	require.Subset(t, one.Sources, append([]string{a}, r.scenario(a).Sources...))
+
+	r.tells("the lamp finds the key")
+	merged, err := m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: []string{a, b}})
+	require.NoError(t, err)
+	two := r.scenario(merged.Made[0].ID)
+	require.Equal(t, dream.Merge, two.Operation)
+	require.Equal(t, []string{a, b}, two.Parents)
+	require.True(t, two.Synthetic && two.Counterfactual)
+	require.Subset(t, two.Sources, append(append([]string{a, b}, r.scenario(a).Sources...), r.scenario(b).Sources...))
+
+	_, err = m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 5), Scenarios: []string{a}})
+	require.ErrorContains(t, err, "it takes 2")
+}
+
+func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	r, _, s, m := imagining(t)
+	ctx := context.Background()
+	made := r.branches(m, s, "the lamp floats away", "the key is found", "a gull counts the days")
+	r.weighs(.6, .5) // the third is left out
+	result, err := m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 1})
+	require.NoError(t, err)
+	require.Equal(t, []Made{{ID: made[0], Score: r.scenario(made[0]).Score, Kept: true}, {ID: made[1], Score: r.scenario(made[1]).Score}}, result.Made)
+	require.InDelta(t, .6, result.Made[0].Score, 1e-9)
+	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[1]).Reason)
+	require.Equal(t, "nobody weighed it: who weighed the others left it out", r.scenario(made[2]).Reason)
+	require.Equal(t, "because", r.scenario(made[0]).Said)
+	require.Equal(t, "p/w", r.scenario(made[0]).Worth.Judge)
+
+	r.tells("Away floats the lamp") // says the same again
+	again, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made[:1]})
+	require.NoError(t, err)
+	r.tells("the key hangs on a thread that the moon winds up")
+	better, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 5), Scenarios: made[1:2]})
+	require.NoError(t, err)
+	r.weighs(.9, .7)
+	fresh := []string{again.Made[0].ID, better.Made[0].ID}
+	result, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 2, 0), Scenarios: fresh, Beside: made, Keep: 1})
+	require.NoError(t, err)
+	require.Zero(t, result.Made[0].Score)
+	require.InDelta(t, .7, result.Made[1].Score, 1e-9)
+	require.Equal(t, "it repeats what it came from", r.scenario(fresh[0]).Said)
+	asked := r.model.asked[len(r.model.asked)-1].Messages[1].Content
+	require.Contains(t, asked, "[w1] the lamp floats away (novelty 0.60, plausible 0.60, matters 0.60)")
+	require.NotContains(t, asked, "a gull counts", "what nobody weighed measures nothing")
+
+	events, err := r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	for _, e := range events {
+		require.NotEqual(t, "ScenarioImagined", e.Type, "told when it is decided")
+	}
+	all := append(append([]string{}, made...), fresh...)
+	for range 2 { // done twice it says the same, once
+		kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: all, Keep: 1})
+		require.NoError(t, err)
+		require.Len(t, kept.Made, 5)
+		require.Equal(t, Made{ID: fresh[1], Score: kept.Made[0].Score, Kept: true}, kept.Made[0])
+	}
+	require.Equal(t, "scenario 5 grew out of it and stands in its place", r.scenario(made[1]).Reason)
+	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[0]).Reason)
+	require.Equal(t, "it is worth nothing", r.scenario(fresh[0]).Reason)
+	told := map[string]event.ScenarioImagined{}
+	events, err = r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	for _, e := range events {
+		if e.Type == "ScenarioImagined" {
+			var p event.ScenarioImagined
+			require.NoError(t, json.Unmarshal(e.Data, &p))
+			told[p.Scenario] = p
+		}
+	}
+	require.Len(t, told, 5)
+	require.Equal(t, dream.Refine, told[fresh[1]].Operation)
+	require.Equal(t, []string{made[1]}, told[fresh[1]].Parents)
+	require.True(t, told[fresh[1]].Kept)
+	require.Equal(t, dream.Branch, told[made[0]].Operation)
+}
+
+func TestWhatTheMoneyDoesNotReachToWeighKeepsThatReason(t *testing.T) {
+	t.Parallel()
+	r, o, s, m := imagining(t)
+	ctx := context.Background()
+	f := r.fragment(o, s)
+	r.tells("the lamp floats away")
+	first, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
+	require.NoError(t, err)
+	made := []string{first.Made[0].ID}
+	r.weighs(.4)
+	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
+	require.NoError(t, err)
+	r.tells("the lamp is tied to a stone and does not float at all")
+	second, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 2), Scenarios: made})
+	require.NoError(t, err)
+	poor := round(s, 2, 0)
+	poor.Limit = 1
+	result, err := m.Weigh(ctx, WeighRequest{StepRequest: poor, Scenarios: []string{second.Made[0].ID}, Beside: made, Keep: 2})
+	require.NoError(t, err)
+	require.Equal(t, EndCap, result.End)
+	require.Empty(t, result.Made)
+	kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: append(made, second.Made[0].ID), Keep: 2})
+	require.NoError(t, err)
+	require.Equal(t, 1, Kept(kept.Made))
+	require.Equal(t, "nobody weighed it: the money was spent", r.scenario(second.Made[0].ID).Reason)
+	developed, err := memory.One[*dream.Fragment](ctx, r.store, "a", f.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{dream.FragmentDeveloped, made[0]}, []string{developed.Status, developed.Scenario})
+}
+
+func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
+	t.Parallel()
+	r, _, s, m := imagining(t)
+	ctx := context.Background()
+	before, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: 100_000})
+	require.NoError(t, err)
+	require.EqualValues(t, 100_000, before.Means.Left)
+	made := r.branches(m, s, "the lamp floats away", "the key is found")
+	r.weighs(.5, .4)
+	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
+	require.NoError(t, err)
+	_, err = m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: made[:1]})
+	require.NoError(t, err)
+	_, err = m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made})
+	require.NoError(t, err)
+	spent := budget.Micros(0)
+	for _, asked := range r.model.asked {
+		kind := "weigh"
+		switch text := asked.Messages[1].Content; {
+		case strings.Contains(text, "Imagine one scenario from this"):
+			kind = "branch"
+		case strings.Contains(text, "Imagine it again"):
+			kind = "refine"
+		case strings.Contains(text, "both are true at once"):
+			kind = "merge"
+		}
+		spec, err := r.ports.Catalog.Lookup("p/w")
+		require.NoError(t, err)
+		in := 0
+		for _, message := range asked.Messages {
+			in += len(message.Content)
+		}
+		paid := spec.Price.Cost(budget.Tokens{In: int64(in), Out: 50})
+		require.Less(t, paid, before.Means.Prices[kind], kind)
+		spent += paid
+	}
+	after, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: 100_000})
+	require.NoError(t, err)
+	require.Equal(t, before.Means.Left-spent, after.Means.Left)
+
+	table := r.ports.Catalog.(inference.Table)
+	for name, spec := range table {
+		spec.Price = &budget.Price{}
+		table[name] = spec
+	}
+	free := r.order(2, tonight)
+	free.Free = true
+	r.rise(s)
+	rest, err := m.Survey(ctx, SurveyRequest{Sitting: r.lie(free), Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, budget.Unlimited, rest.Means.Left)
+}
+
+func TestAnOrderFromBeforeTheSearchIsDreamtAsItWas(t *testing.T) {
+	t.Parallel()
+	r, o, s, m := imagining(t)
+	ctx := context.Background()
+	f := r.fragment(o, s)
+	old := step(s, 1)
+	old.Turn = 2
+	r.tells("the lamp floats away")
+	first, err := m.Branch(ctx, BranchRequest{StepRequest: old, Fragment: f.ID})
+	require.NoError(t, err)
+	old.Turn = 3
+	r.tells("the key is found")
+	second, err := m.Branch(ctx, BranchRequest{StepRequest: old})
+	require.NoError(t, err)
+	one := r.scenario(first.Made[0].ID)
+	require.True(t, one.Counterfactual && one.Synthetic, "as the first release told it")
+	r.model.say["scores"] = `{"scores":[{"ref":"s1","score":0.3,"reason":"dull"},{"ref":"s2","score":0.8,"reason":"odd"}]}` // as it was answered then
+	result, err := m.Weigh(ctx, WeighRequest{StepRequest: step(s, .3), Scenarios: []string{first.Made[0].ID, second.Made[0].ID}, Keep: 1})
+	require.NoError(t, err)
+	require.Equal(t, second.Made[0].ID, result.Made[0].ID)
+	require.InDelta(t, .8, result.Made[0].Score, 1e-9)
+	require.Equal(t, 1, Kept(result.Made))
+	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(first.Made[0].ID).Reason)
+	events, err := r.store.Events(ctx, "a", 0, 100)
+	require.NoError(t, err)
+	told := 0
+	for _, e := range events {
+		if e.Type == "ScenarioImagined" {
+			told++
+		}
+	}
+	require.Equal(t, 2, told)
+}

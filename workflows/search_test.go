@@ -1,0 +1,209 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// rehearsal plays REM alone, with deeds that answer as they are told to.
+type rehearsal struct {
+	scores  map[string]float64 // of the scenarios by their turn, such as "4"; one that has none is left out by who weighs
+	fails   map[string]bool    // deeds by step, such as "merge-4", that come to nothing
+	capped  map[string]bool    // deeds that meet the cap of the phase
+	left    []budget.Micros    // before each round; unlimited past the last
+	prices  map[string]budget.Micros
+	barred  string   // a fragment that may not be developed
+	asked   []string // the deeds, in the order they were asked for
+	kept    []string // what Keep was given
+	settled *phase
+}
+
+func (r *rehearsal) step(deed string, s activities.StepRequest, of ...string) (activities.StepResult, error) {
+	name := fmt.Sprintf("%s-%d", deed, s.Turn)
+	told := fmt.Sprintf("%d:%s", s.Cycle, name)
+	for _, id := range of {
+		told += " " + id
+	}
+	r.asked = append(r.asked, told)
+	switch {
+	case r.capped[name]:
+		return activities.StepResult{Done: activities.Done{End: activities.EndCap, Scope: activities.PhaseScope("d", dream.REM), Reason: "the cap"}}, nil
+	case r.fails[name]:
+		return activities.StepResult{Done: activities.Done{End: activities.EndUnreadable}}, nil
+	}
+	return activities.StepResult{Made: []activities.Made{{ID: fmt.Sprint(s.Turn), Kept: true}}}, nil
+}
+
+func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []string) *night {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	as := func(name string, f any) {
+		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: "Imagination." + name})
+	}
+	as("Survey", func(_ context.Context, q activities.SurveyRequest) (activities.SurveyResult, error) {
+		result := activities.SurveyResult{Means: hypnagogia.Means{Left: budget.Unlimited, Prices: r.prices}}
+		for _, id := range q.Fragments {
+			if id != r.barred {
+				result.Seeds = append(result.Seeds, id)
+			}
+		}
+		if len(r.left) > 0 {
+			result.Means.Left, r.left = r.left[0], r.left[1:]
+		}
+		return result, nil
+	})
+	as("Branch", func(_ context.Context, q activities.BranchRequest) (activities.StepResult, error) {
+		return r.step("branch", q.StepRequest, q.Fragment)
+	})
+	as("Refine", func(_ context.Context, q activities.GrowRequest) (activities.StepResult, error) {
+		return r.step("refine", q.StepRequest, q.Scenarios...)
+	})
+	as("Merge", func(_ context.Context, q activities.GrowRequest) (activities.StepResult, error) {
+		return r.step("merge", q.StepRequest, q.Scenarios...)
+	})
+	as("Weigh", func(_ context.Context, q activities.WeighRequest) (activities.StepResult, error) {
+		q.Turn = q.Cycle
+		result, err := r.step("weigh", q.StepRequest, q.Scenarios...)
+		if result.Made == nil {
+			return result, err
+		}
+		result.Made = nil
+		for _, id := range q.Scenarios {
+			if score, ok := r.scores[id]; ok {
+				result.Made = append(result.Made, activities.Made{ID: id, Score: score})
+			}
+		}
+		return result, nil
+	})
+	as("Keep", func(_ context.Context, q activities.KeepRequest) (activities.StepResult, error) {
+		r.kept = q.Scenarios
+		return activities.StepResult{Made: []activities.Made{{ID: q.Scenarios[0], Kept: true}, {ID: "other"}}}, nil
+	})
+	n := &night{ended: map[dream.Phase]string{}}
+	n.order.Dream, n.order.Knobs = "d", k
+	for _, id := range fragments {
+		n.fragments = append(n.fragments, activities.Made{ID: id})
+	}
+	for _, id := range selected {
+		n.selected = append(n.selected, activities.Made{ID: id})
+	}
+	env.ExecuteWorkflow(func(ctx workflow.Context) error {
+		n.sit(ctx, 1, 0)
+		r.settled = &phase{n: n, name: dream.REM, limit: 1000}
+		if err := r.settled.search(ctx); gravest(err) {
+			return err
+		}
+		return nil
+	})
+	require.NoError(t, env.GetWorkflowError())
+	return n
+}
+
+func knobs(branches, beam, rounds int) dream.Knobs {
+	k := dream.DefaultKnobs()
+	k.Branches, k.RemBeam, k.RemRounds = branches, beam, rounds
+	return k
+}
+
+// sideBySide are deeds of one round, which come in any order.
+func sideBySide(t *testing.T, asked []string, rounds ...[]string) {
+	t.Helper()
+	for i, round := range rounds {
+		require.GreaterOrEqual(t, len(asked), len(round), "round %d: %v", i+1, asked)
+		require.ElementsMatch(t, round, asked[:len(round)], "round %d", i+1)
+		asked = asked[len(round):]
+	}
+	require.Empty(t, asked)
+}
+
+func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
+	t.Parallel()
+	r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7, "5": .2, "6": .8, "7": .75}}
+	n := r.play(t, knobs(3, 2, 3), []string{"f1", "f2", "f3"}, []string{"f3"})
+	sideBySide(t, r.asked,
+		[]string{"1:branch-1 f3", "1:branch-2 f1", "1:branch-3 f2"}, []string{"1:weigh-1 1 2 3"},
+		[]string{"2:merge-4 1 2", "2:refine-5 1"}, []string{"2:weigh-2 4 5"},
+		[]string{"3:merge-6 4 3", "3:refine-7 4"}, []string{"3:weigh-3 6 7"}, // 5 scored below 1: it is left, and 3 taken up
+	)
+	require.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7"}, r.kept)
+	require.Equal(t, []activities.Made{{ID: "1", Kept: true}}, n.scenarios)
+	require.Equal(t, 7, r.settled.made)
+	require.Equal(t, 1, r.settled.kept)
+	require.Empty(t, r.settled.stopped)
+}
+
+func TestABarredFragmentIsNoSeed(t *testing.T) {
+	t.Parallel()
+	r := &rehearsal{barred: "f2", scores: map[string]float64{"1": .5, "2": .5}}
+	r.play(t, knobs(2, 1, 1), []string{"f1", "f2", "f3"}, []string{"f2"})
+	sideBySide(t, r.asked, []string{"1:branch-1 f1", "1:branch-2 f3"}, []string{"1:weigh-1 1 2"})
+}
+
+func TestASearchEndsWithWhatItHasWhenAnotherRoundMightCostTooMuch(t *testing.T) {
+	t.Parallel()
+	r := &rehearsal{
+		scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7}, left: []budget.Micros{100, 30, 10},
+		prices: map[string]budget.Micros{"branch": 20, "refine": 20, "merge": 20, hypnagogia.PriceOfWeighing: 10},
+	}
+	n := r.play(t, knobs(3, 2, 4), nil, nil)
+	sideBySide(t, r.asked,
+		[]string{"1:branch-1 ", "1:branch-2 ", "1:branch-3 "}, []string{"1:weigh-1 1 2 3"},
+		[]string{"2:merge-4 1 2"}, []string{"2:weigh-2 4"}, // the refinement was given up for want of money
+	)
+	require.Len(t, r.kept, 4)
+	require.Len(t, n.scenarios, 1)
+	require.Empty(t, r.settled.stopped, "a search that stops in time has not met its cap")
+}
+
+func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
+	t.Parallel()
+	for _, met := range []string{"refine-5", "weigh-2"} {
+		r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7}, capped: map[string]bool{met: true}}
+		r.play(t, knobs(3, 2, 4), nil, nil)
+		require.Equal(t, "the cap", r.settled.stopped, met)
+		require.Contains(t, r.asked, "2:merge-4 1 2")
+		require.Contains(t, r.kept, "4")
+		for _, deed := range r.asked {
+			require.NotContains(t, deed, "3:", "no third round")
+		}
+	}
+	r := &rehearsal{capped: map[string]bool{"branch-1": true, "branch-2": true, "branch-3": true}}
+	n := r.play(t, knobs(3, 2, 4), nil, nil)
+	require.Equal(t, "the cap", r.settled.stopped)
+	require.Nil(t, r.kept, "there is nothing to keep")
+	require.Empty(t, n.scenarios)
+}
+
+func TestACallThatComesToNothingIsMadeAgainUnderANumberOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := &rehearsal{
+		scores: map[string]float64{"1": .6, "3": .4, "6": .7, "7": .7}, fails: map[string]bool{"branch-2": true, "merge-4": true, "refine-5": true},
+	}
+	r.play(t, knobs(3, 2, 3), nil, nil)
+	sideBySide(t, r.asked,
+		[]string{"1:branch-1 ", "1:branch-2 ", "1:branch-3 "}, []string{"1:weigh-1 1 3"},
+		[]string{"2:merge-4 1 3", "2:refine-5 1"},
+		[]string{"3:merge-6 1 3", "3:refine-7 1"}, []string{"3:weigh-3 6 7"},
+	)
+	require.Equal(t, []string{"1", "3", "6", "7"}, r.kept)
+}
+
+func TestWhatNobodyCouldWeighEndsTheSearch(t *testing.T) {
+	t.Parallel()
+	r := &rehearsal{fails: map[string]bool{"weigh-1": true}}
+	r.play(t, knobs(2, 2, 3), nil, nil)
+	sideBySide(t, r.asked, []string{"1:branch-1 ", "1:branch-2 "}, []string{"1:weigh-1 1 2"})
+	require.Equal(t, []string{"1", "2"}, r.kept)
+}
