@@ -176,7 +176,7 @@ func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (re
 	if !r.Quiet {
 		err = f.rouse(ctx, agent, r)
 	}
-	resolved, told := f.Reckoning().Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
+	resolved, told := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
 	return resolved, errors.Join(err, told)
 }
 

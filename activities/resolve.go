@@ -21,8 +21,8 @@ type Reckoning struct {
 	Now    func() time.Time
 }
 
-// Reckoning over the same memory.
-func (p Ports) Reckoning() Reckoning { return Reckoning{Memory: p.Memory, Feeds: p.Feeds, Now: p.Now} }
+// Reckon is a reckoning over the same memory. It is no method of Ports: those of deeds are offered to workflows.
+func Reckon(p Ports) Reckoning { return Reckoning{Memory: p.Memory, Feeds: p.Feeds, Now: p.Now} }
 
 // Resolved is a prediction after a verdict.
 type Resolved struct {
