@@ -45,8 +45,8 @@ func tell(e event.Event, st Style) (about string, colour ink, text string) {
 		})
 	case "DaliInterrupt":
 		return read(e, func(p event.DaliInterrupt) (string, ink, string) {
-			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s halted, %d caught, peak heat %s",
-				count(p.Partials, "thought"), p.Captured, heat(p.Heat))
+			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak heat %s",
+				tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, heat(p.Heat))
 		})
 	case "FragmentCaptured":
 		return read(e, func(p event.FragmentCaptured) (string, ink, string) {
@@ -171,6 +171,14 @@ func early(reason string) string {
 }
 
 func heat(t float64) string { return fmt.Sprintf("%.2f", t) }
+
+// tooDeep tells of a cycle whose thoughts made no sense any more.
+func tooDeep(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "too deep, " + why + ": "
+}
 
 func stageName(s dream.Stage) string { return strings.ReplaceAll(string(s), "_", " ") }
 

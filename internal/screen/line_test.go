@@ -54,6 +54,8 @@ func announcements() []event.Event {
 		event.DreamResumed{Sitting: 2, Phase: dream.REM, Left: 233_349},
 		event.PredictionResolved{Prediction: "dream/echo/0042/p-1", Source: dream.Creative, Phase: dream.NREM, Status: dream.PredictionRight, Confidence: .32, By: "rule/harbour/price"},
 		event.HypothesisMoved{Hypothesis: "dream/echo/0042/h-1", Prediction: "dream/echo/0042/p-1", Confidence: .35, Status: dream.HypothesisStaged},
+		event.DaliInterrupt{Cycle: 3, Captured: 1, Partials: 4, Heat: 1.354, TooDeep: "repeating"},
+		event.DepthChanged{From: dream.TooDeep, To: dream.Peak, Temperature: 1.222},
 	}
 	var all []event.Event
 	for i, p := range payloads {
