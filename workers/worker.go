@@ -120,7 +120,9 @@ func Reconcile(ctx context.Context, p activities.Ports, lives activities.Lives) 
 }
 
 // Lapse resolves the predictions whose horizon has passed, and answers how many (E2).
-func Lapse(ctx context.Context, p activities.Ports) (int, error) { return activities.Reckon(p).Lapse(ctx) }
+func Lapse(ctx context.Context, p activities.Ports) (int, error) {
+	return activities.Reckon(p).Lapse(ctx)
+}
 
 // Abandon closes a dream on a cluster that is gone, by the word of a person who knows that.
 func Abandon(ctx context.Context, p activities.Ports, lives activities.Lives, agent, dreamID string) error {

@@ -57,6 +57,7 @@ func originWords(f *dream.Fragment) string {
 			text += " by prompt only"
 		}
 	}
+	text += loosenedWords(f.Settings)
 	if n := len(f.Sources); n > 0 {
 		text += ", from " + count(n, "memory")
 	}
@@ -70,6 +71,22 @@ func originWords(f *dream.Fragment) string {
 	}
 	if reason := Clean(f.Reason); reason != "" {
 		text += "; " + reason
+	}
+	return text
+}
+
+// loosenedWords says how a model was loosened that was loosened by words, and how likely it called what it said.
+func loosenedWords(s dream.Settings) string {
+	text := ""
+	switch s.Loosening {
+	case dream.Verbalised:
+		text = ", one of several in one call"
+	case dream.TwoPhase:
+		text = ", one of several made of scraps"
+	case dream.ByHeat, dream.ByHeatMinP, dream.Auto:
+	}
+	if p := s.Probability; p != nil {
+		text += fmt.Sprintf(", called %s likely", score(*p))
 	}
 	return text
 }
