@@ -75,7 +75,7 @@ func (l feedLine) source() string {
 }
 
 func (app *App) feedAdd() *cobra.Command {
-	f, rules, replace := dream.Feed{}, []string{}, false
+	f, rules, quiet, replace := dream.Feed{}, []string{}, []string{}, false
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Add a feed and its rules", Args: cobra.ExactArgs(1),
 		Long: `Add keeps a feed and starts its probe. With --url it is asked for a JSON document; without, readings are
@@ -92,7 +92,8 @@ A rule is a preset, or a kind with a metric of the feed ("-" for a feed that has
   state METRIC WORD                      the feed says this word
   stale METRIC WINDOW                    nothing was heard for so long
 
-A name may stand before it: --rule "crash=relative_drop price 20% 1h".
+A name may stand before it: --rule "crash=relative_drop price 20% 1h". A --quiet-rule is written in the same way and
+wakes nobody: it only resolves the predictions that watch it (oneiros predictions watch).
 
 A JSON object gives each of its numbers and words the metric of its member's name; {"metric":"price","value":5}
 names itself. A bare value has no metric, unless all rules name one and the same: then it is of that one.
@@ -100,8 +101,12 @@ oneiros feed show NAME tells what no rule takes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Name = args[0]
 			var faults []error
-			for _, text := range rules {
+			for i, text := range append(rules, quiet...) {
 				rule, err := parseRule(text)
+				rule.Quiet = i >= len(rules)
+				if err != nil {
+					err = fmt.Errorf("%s %w", map[bool]string{false: "--rule", true: "--quiet-rule"}[rule.Quiet], err)
+				}
 				f.Rules, faults = append(f.Rules, rule), append(faults, err)
 			}
 			if err := errors.Join(faults...); err != nil {
@@ -127,6 +132,7 @@ oneiros feed show NAME tells what no rule takes.`,
 	fs.StringVar(&f.Path, "path", "", "where in the document the readings are, such as $.data[0].price")
 	app.spanVar(fs, &f.Every, "every", "how often it is asked, as in 30s or 10m, at most 1d (`duration`)")
 	fs.StringArrayVar(&rules, "rule", nil, "an `alarm` over it, as above (repeat for more)")
+	fs.StringArrayVar(&quiet, "quiet-rule", nil, "a `rule` that wakes nobody, as above (repeat for more)")
 	fs.BoolVar(&replace, "replace", false, "put it in the place of the feed of that name")
 	return cmd
 }

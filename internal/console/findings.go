@@ -83,33 +83,6 @@ func (app *App) show(kind dream.Kind, short string) *cobra.Command {
 	return cmd
 }
 
-func (app *App) predictions() *cobra.Command {
-	cmd := &cobra.Command{Use: "predictions", Short: "What dreams foretold, and what came true", GroupID: minds}
-	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindPrediction, short: "List predictions, the soonest due first", order: memory.SoonestDue,
-		nothing: "%s has foretold nothing yet.",
-		columns: []column{
-			idColumn(),
-			{title: "DUE"},
-			{title: "STATUS"},
-			{title: "CONFIDENCE", right: true, drop: 1},
-			{title: "PHASE", drop: 2},
-			{title: "RESIDUAL", right: true, drop: 3},
-			{title: "SOURCE", drop: 4},
-			{title: "CLAIM", flex: true},
-		},
-		row: func(item dream.Item, a dream.Agent) []string {
-			p := item.(*dream.Prediction)
-			residual := "-"
-			if p.Residual != nil {
-				residual = fmt.Sprintf("%+.2f", *p.Residual)
-			}
-			return []string{short(p.ID, a), day(p.Horizon, a.Zone), p.Status, score(p.Confidence), orDash(string(p.Phase)), residual, p.Source, p.Claim}
-		},
-	}), app.show(dream.KindPrediction, "Show one prediction whole"))
-	return cmd
-}
-
 func (app *App) fragments() *cobra.Command {
 	cmd := &cobra.Command{Use: "fragments", Short: "Thoughts caught at sleep onset, kept and discarded", GroupID: minds}
 	cmd.AddCommand(app.list("list", listing{

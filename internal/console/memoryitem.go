@@ -117,7 +117,7 @@ var itemFields = []string{
 	"context", "action", "outcome", "claim", "first_step", "criterion", "horizon", "premise", "content",
 	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "tone",
 	"kept", "synthetic", "counterfactual", "source", "episodes", "scenario", "fragment", "hypothesis", "parent", "trace",
-	"resolved_at", "residual", "session", "speaker", "origin", "topics", "duration", "interrupted",
+	"watch", "resolved_at", "resolved_by", "evidence", "residual", "confirmed", "contradicted", "session", "speaker", "origin", "topics", "duration", "interrupted",
 	"sources", "derived", "settings",
 }
 

@@ -22,7 +22,7 @@ var shapes = map[dream.RuleKind][]string{
 // parseRule reads a rule as people write it: "price", "price eth", "relative_change eth 5% 10m", "crash=relative_drop eth 20% 1h".
 func parseRule(text string) (dream.Rule, error) {
 	wrong := func(format string, args ...any) (dream.Rule, error) {
-		return dream.Rule{}, fmt.Errorf("--rule %q: %w", text, fmt.Errorf(format, args...))
+		return dream.Rule{}, fmt.Errorf("%q: %w", text, fmt.Errorf(format, args...))
 	}
 	name, rest, named := strings.Cut(text, "=")
 	if !named || strings.ContainsAny(strings.TrimSpace(name), " \t") {
@@ -184,6 +184,9 @@ func ruleText(r dream.Rule, named bool) string {
 		text = fmt.Sprintf("%s says nothing for %s", what, span(r.Window))
 	default:
 		text = string(r.Kind)
+	}
+	if r.Quiet {
+		text += ", quietly"
 	}
 	if named {
 		return r.Name + ": " + text

@@ -36,6 +36,8 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 		return false, fmt.Errorf("resolve %s: its evidence is %d bytes long; %d at most", p.ID, len(v.Evidence), MostEvidence)
 	case v.At.Before(p.At):
 		return false, fmt.Errorf("resolve %s as of %s: it was made at %s only", p.ID, v.At.UTC().Format(time.RFC3339), p.At.UTC().Format(time.RFC3339))
+	case p.State == dream.Archived:
+		return false, fmt.Errorf("resolve %s: it is archived, as the dream that made it was undone", p.ID)
 	case p.Status == v.Status:
 		return false, nil
 	case p.Status != dream.PredictionOpen && !v.Again:

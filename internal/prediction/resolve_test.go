@@ -85,6 +85,14 @@ func TestADreamResolvesNothingAndWhatIsNoVerdictIsRefused(t *testing.T) {
 	}
 }
 
+func TestWhatWasUndoneIsNotResolved(t *testing.T) {
+	t.Parallel()
+	p := foretold("p", dream.NREM, .3)
+	p.State = dream.Archived
+	_, err := prediction.Resolve(p, seen(dream.PredictionRight))
+	require.EqualError(t, err, "resolve p: it is archived, as the dream that made it was undone")
+}
+
 func watched(means string) *dream.Prediction {
 	p := foretold("p", dream.REM, .25)
 	p.Watch = &dream.Watch{Feed: "harbour", Rule: "quay", Means: means, Since: dawn.Add(time.Hour)}
