@@ -65,7 +65,7 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		case promote:
 			f.Status, f.Reason = dream.FragmentSelected, verdict.Reason
 		case discard:
-			f.Status, f.Reason = dream.FragmentDiscarded, "lucid capture: "+verdict.Reason
+			f.Status, f.Reason = dream.FragmentDiscarded, dream.LucidDiscard+verdict.Reason
 			w.Events = append(w.Events, o.event(r.Sitting, "capture/"+strings.TrimPrefix(f.ID, r.Dream+"/"),
 				event.FragmentDiscarded{Fragment: f.ID, Reason: "discarded at lucid capture", Composite: f.Verdict.Composite}))
 		default:

@@ -115,11 +115,11 @@ func (g *Integration) promoted(ctx context.Context, agent string, items []dream.
 			return nil, err
 		}
 		for _, source := range sources {
-			id := source.Header().ID
+			of := []string{source.Header().ID}
 			if s, ok := source.(*dream.Scenario); ok {
-				id = s.Parent
+				of = s.Develops()
 			}
-			fragments, err := g.Memory.Get(ctx, agent, id)
+			fragments, err := g.Memory.Get(ctx, agent, of...)
 			if err != nil {
 				return nil, err
 			}

@@ -93,6 +93,9 @@ const (
 	FragmentDiscarded = "discarded"
 )
 
+// LucidDiscard begins the reason of a fragment that the observer kept and lucid capture discarded.
+const LucidDiscard = "lucid capture: "
+
 // Fragment is a thought caught at sleep onset (S4, HypnagogicFragment). Rejected ones are stored too, as discarded.
 type Fragment struct {
 	Head

@@ -1,5 +1,11 @@
 package hypnagogia
 
+import (
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
 // ShareWindow is over how many of an agent's dreams its shares are taken, the newest (S4, E1).
 const ShareWindow = 30
 
@@ -8,6 +14,30 @@ type Fragments struct {
 	Caught int // that the observer kept
 	Used   int // of those: developed in REM, into a scenario that was kept or not
 	Staged int // of those: a hypothesis that was staged rests on them
+}
+
+// CountFragments counts those of one dream: caught are what the observer kept, whatever lucid capture made of it.
+func CountFragments(fragments []*dream.Fragment, scenarios []*dream.Scenario) Fragments {
+	used := map[string]bool{}
+	for _, s := range scenarios {
+		for _, id := range s.Develops() {
+			used[id] = true
+		}
+	}
+	var n Fragments
+	for _, f := range fragments {
+		if f.Status == dream.FragmentDiscarded && !strings.HasPrefix(f.Reason, dream.LucidDiscard) {
+			continue
+		}
+		n.Caught++
+		if used[f.ID] {
+			n.Used++
+			if f.Hypothesis != "" {
+				n.Staged++
+			}
+		}
+	}
+	return n
 }
 
 // State of a share.

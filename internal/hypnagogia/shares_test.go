@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -48,4 +49,24 @@ func TestSharesRollOverThirtyDreams(t *testing.T) {
 	require.Equal(t, hypnagogia.Share{Part: 90, Whole: 300, Value: .3, State: hypnagogia.Healthy, Band: hypnagogia.UsedBand}, used)
 	require.Equal(t, 30, staged.Part)
 	require.Equal(t, hypnagogia.Alarmed, staged.State)
+}
+
+func TestFragmentsAreCountedByWhatBecameOfThem(t *testing.T) {
+	t.Parallel()
+	fragment := func(id, status, reason, hypothesis string) *dream.Fragment {
+		return &dream.Fragment{Head: dream.Head{ID: id}, Status: status, Reason: reason, Hypothesis: hypothesis}
+	}
+	require.Equal(t, hypnagogia.Fragments{Caught: 5, Used: 3, Staged: 1}, hypnagogia.CountFragments([]*dream.Fragment{
+		fragment("a", dream.FragmentPromoted, "", "h"), // imagined, and a hypothesis rests on it
+		fragment("b", dream.FragmentDeveloped, "", ""),
+		fragment("c", dream.FragmentSelected, "", ""),  // imagined, and the scenario was let go
+		fragment("d", dream.FragmentPromoted, "", "h"), // a hypothesis rests on it, but it was not imagined
+		fragment("e", dream.FragmentDiscarded, dream.LucidDiscard+"noise", ""),
+		fragment("f", dream.FragmentDiscarded, "below the floor", ""),
+	}, []*dream.Scenario{
+		{Kept: true, Parent: "a"},
+		{Kept: true, Parent: "a", Seeds: []string{"a", "b"}},
+		{Seeds: []string{"c"}},
+		{},
+	}))
 }

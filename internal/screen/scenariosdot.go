@@ -19,7 +19,7 @@ func ScenariosDot(name string, all []*dream.Scenario) string {
 		if s.Kept {
 			look = `, style="rounded,filled", fillcolor="#e6dcf2"`
 		}
-		title := strings.TrimSpace(numberOf(s) + "  " + worthWords(s))
+		title := Clean(numberOf(s) + " " + worthWords(s))
 		fmt.Fprintf(&b, "  %s [label=%s%s];\n", quoted(s.ID), label(title, s.Content), look)
 		for _, parent := range g.parents[i] {
 			fmt.Fprintf(&b, "  %s -> %s [label=%s];\n", quoted(all[parent].ID), quoted(s.ID), quoted(string(s.Operation)))
@@ -61,7 +61,8 @@ func label(title, text string) string {
 
 func quoted(text string) string { return `"` + escaped(Clean(text)) + `"` }
 
-// escaped keeps a text inside the quotes of DOT, and its backslashes from being read as escapes of a label.
+// escaped keeps a text inside the quotes of DOT, and its backslashes from being read as escapes of a label. What was not
+// UTF-8 is a question mark: some readers of DOT take U+FFFD for a fault of the file.
 func escaped(text string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\uFFFD", "?").Replace(text)
 }
