@@ -80,14 +80,14 @@ func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engi
 			continue
 		}
 		v.draw()
-		if err := app.await(ctx, h, a, engine, id, after); err != nil {
+		if err := app.await(ctx, h, a, engine, id, after, v); err != nil {
 			return app.left(ctx, h, id, err)
 		}
 	}
 }
 
 // await returns when there may be more events; when it was silent for long, it asks whether the dream still lives.
-func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engine, id string, after int64) error {
+func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engine, id string, after int64, v *view) error {
 	patience := app.Patience
 	if patience <= 0 {
 		patience = usualPatience
@@ -96,14 +96,22 @@ func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engin
 	defer cancel()
 	heard := make(chan error, 1)
 	go func() { heard <- h.Events.Await(quiet, a.ID, after) }()
-	select {
-	case err := <-engine.Gone():
-		cancel()
-		<-heard
-		return app.lost(h, id, err)
-	case err := <-heard:
-		if err == nil || ctx.Err() != nil || quiet.Err() == nil {
-			return errors.Join(err, ctx.Err())
+	beat, still := v.pulses()
+	defer still()
+	for waiting := true; waiting; {
+		select {
+		case err := <-engine.Gone():
+			cancel()
+			<-heard
+			return app.lost(h, id, err)
+		case <-beat:
+			v.beat++
+			v.draw()
+		case err := <-heard:
+			if err == nil || ctx.Err() != nil || quiet.Err() == nil {
+				return errors.Join(err, ctx.Err())
+			}
+			waiting = false
 		}
 	}
 	asking, stop := context.WithTimeout(ctx, patience)

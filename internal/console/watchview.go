@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
@@ -20,6 +21,11 @@ type view struct {
 	last   string
 	life   string // the latest of the agent's life, beneath, while the dream waits
 	lines  int    // drawn and still on the screen
+
+	stage  dream.Stage   // of the onset under way; empty when there is none
+	waits  bool          // the dream was woken and may go on
+	beat   int           // of the gauge's pulse
+	recent []event.Event // told last, at most as many as the gauge has rows
 }
 
 // concerns says whether an event is the dream's own, or one of its agent's life while the dream is open.
@@ -39,6 +45,7 @@ func (v *view) tell(e event.Event) error {
 	if v.app.json {
 		return v.app.line(e)
 	}
+	v.stage = screen.DepthAfter(e, v.stage)
 	switch e.Type {
 	case event.Spent{}.EventType(), event.DreamInterrupted{}.EventType(), event.DreamResumed{}.EventType():
 		v.told = append(v.told, e)
@@ -62,11 +69,13 @@ func (v *view) tell(e event.Event) error {
 	switch e.Type {
 	case event.AgentAwake{}.EventType(), event.AgentAsleep{}.EventType(), event.AlarmRaised{}.EventType():
 		v.life = line
+		return nil
 	case event.DreamResumed{}.EventType():
-		v.last, v.life = line, ""
-	default:
-		v.last = line
+		v.life = ""
 	}
+	v.last, v.waits = line, e.Type == event.DreamInterrupted{}.EventType()
+	v.recent = append(v.recent, e)
+	v.recent = v.recent[max(0, len(v.recent)-gaugeRows):]
 	return nil
 }
 
@@ -81,13 +90,56 @@ func (v *view) draw() {
 			tallies = append(tallies, t)
 		}
 	}
-	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.told)...), "\n") + "\n" + v.last + "\n"
+	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.told)...), "\n") + "\n" + v.below() + "\n"
 	if v.life != "" {
 		text += v.life + "\n"
 	}
 	fmt.Fprint(v.app.Out, v.erase()+text)
 	v.lines = strings.Count(text, "\n")
 }
+
+// gaugeRows is how many rows the depth gauge has; narrowLine is the least that a line of news beside it needs.
+const (
+	gaugeRows  = 8
+	narrowLine = 40
+)
+
+// below is what stands under the timeline: the latest news, and during an onset the depth gauge, with the news beside it where
+// there is room.
+func (v *view) below() string {
+	if v.stage == "" || v.waits {
+		return v.last
+	}
+	rows := screen.Gauge(v.stage, v.beat, v.style)
+	beside := v.style
+	if beside.Width -= screen.GaugeWidth + 2; beside.Width < narrowLine {
+		return trimmed(rows) + "\n" + v.last
+	}
+	first := gaugeRows - len(v.recent)
+	for i, e := range v.recent {
+		rows[first+i] += "  " + screen.Line(e, beside)
+	}
+	return trimmed(rows)
+}
+
+func trimmed(rows []string) string {
+	for i, row := range rows {
+		rows[i] = strings.TrimRight(row, " ")
+	}
+	return strings.Join(rows, "\n")
+}
+
+// pulses ticks while the drawing changes although nothing happens, which is at the peak; it must be stilled.
+func (v *view) pulses() (beat <-chan time.Time, still func()) {
+	if !v.app.Terminal || v.app.json || v.waits || !screen.Pulses(v.stage) {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(pulse)
+	return ticker.C, ticker.Stop
+}
+
+// pulse is how long a beat of the gauge lasts: gently (S4).
+const pulse = 800 * time.Millisecond
 
 // clear takes the drawing off the screen.
 func (v *view) clear() {

@@ -91,7 +91,7 @@ func DepthAfter(e event.Event, before dream.Stage) dream.Stage {
 		if json.Unmarshal(e.Data, &p) == nil {
 			return p.To
 		}
-	case "OnsetSkipped", "OnsetCompleted", "AlarmAbort", "DreamEnded", "DreamInterrupted":
+	case "OnsetSkipped", "OnsetCompleted", "AlarmAbort", "DreamEnded":
 		return ""
 	}
 	return before
