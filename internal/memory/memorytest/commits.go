@@ -48,12 +48,13 @@ func oneOfEach() []dream.Item {
 			Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Settings: dream.Settings{Model: "m", Temperature: &heat},
 		},
 		&dream.Scenario{Head: full(dream.KindScenario), Content: "what if", Premise: "p", Counterfactual: true, Score: .5, Kept: true},
-		&dream.Hypothesis{Head: full(dream.KindHypothesis), Claim: "c", FirstStep: "f", Confidence: .2, Status: dream.HypothesisStaged},
+		&dream.Hypothesis{Head: full(dream.KindHypothesis), Claim: "c", FirstStep: "f", Confidence: .2, Status: dream.HypothesisStaged, Confirmed: []string{"p1"}, Contradicted: []string{"p2"}},
 		&dream.Gist{Head: full(dream.KindGist), Content: "gist"},
 		&dream.Playbook{Head: full(dream.KindPlaybook), Content: "do", Confidence: .8, Hypothesis: "h"},
 		&dream.Prediction{
 			Head: full(dream.KindPrediction), Source: dream.Creative, Claim: "c", Criterion: "k", Horizon: dawn, Confidence: .3,
 			Session: "s", Episodes: []string{"e"}, Status: dream.PredictionRight, ResolvedAt: &resolved, Residual: &residual,
+			ResolvedBy: dream.ByRule + "f/r", Evidence: "seen", Watch: &dream.Watch{Feed: "f", Rule: "r", Means: dream.PredictionRight, Since: dawn},
 		},
 		&dream.Journal{Head: full(dream.KindJournal), Content: "dear", Significance: .9, Duration: time.Minute, Topics: []string{"x"}},
 		&dream.Night{
