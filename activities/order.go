@@ -41,6 +41,7 @@ type Order struct {
 	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began (H24); empty bounds nothing
 	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"` // of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
 	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
+	Sittings   int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
 	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
 
 	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
@@ -75,6 +76,9 @@ func (o Order) Validate() error {
 	}
 	if o.ResumeTTL < 0 {
 		fault("resume_ttl is %s; it must not be negative", o.ResumeTTL)
+	}
+	if o.Sittings < 0 {
+		fault("sittings is %d; it must not be negative", o.Sittings)
 	}
 	if o.Behaviour != "" && !slices.Contains(dream.Behaviours, o.Behaviour) {
 		fault("behaviour %q must be one of %v, or empty", o.Behaviour, dream.Behaviours)

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -122,6 +123,40 @@ func TestAPlainWakeThatComesWhileTheDreamLiesDownStopsIt(t *testing.T) {
 	require.Equal(t, dream.Completed, b.dream(t).Outcome)
 	require.Len(t, b.pauses, 2, "the first lying down, and that of the next sitting")
 	require.Equal(t, 3, b.lies)
+}
+
+func TestADreamThatIsWokenInItsLastSittingEndsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	for sittings, pauses := range map[int]int{1: 1, 3: 3, 0: 5} {
+		b := newBedside(t)
+		b.lie = func() {
+			if b.lies <= 5 {
+				b.env.SignalWorkflow(SignalWake, nil)
+			}
+		}
+		for i := range 5 {
+			b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, time.Duration(i+1)*10*time.Minute)
+		}
+		o := anOrder("dream/echo/0001")
+		o.ResumeTTL, o.Sittings = time.Hour, sittings
+		b.env.ExecuteWorkflow(Dream, o)
+		require.Len(t, b.risen, 1)
+		require.Len(t, b.pauses, pauses, sittings)
+		ending := b.risen[0].Ending
+		if sittings == 0 { // an order of a program that knew no bound
+			require.Equal(t, dream.Completed, ending.Outcome)
+			continue
+		}
+		require.Equal(t, dream.Interrupted, ending.Outcome)
+		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", sittings), ending.Reason)
+		require.Zero(t, b.pauses[pauses-1].TTL)
+		require.Equal(t, sittings, b.lies)
+		value, err := b.env.QueryWorkflow(QueryProgress)
+		require.NoError(t, err)
+		var progress Progress
+		require.NoError(t, value.Get(&progress))
+		require.Zero(t, progress.Until)
+	}
 }
 
 // H19: an alarm ends the onset, however young it is, and the dream goes on after it.

@@ -271,6 +271,10 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 		Tallies: n.state.Tallies, Cuts: cuts, Light: light, Forced: forced, TTL: n.order.ResumeTTL,
 		Onset: n.open != nil && n.open.name == dream.Onset,
 	}
+	last := n.order.Sittings > 0 && n.sitting.number >= n.order.Sittings
+	if last {
+		request.TTL = 0
+	}
 	if n.sitting.wake != nil {
 		request.Wake = *n.sitting.wake
 	}
@@ -279,6 +283,9 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 		return err
 	}
 	n.sitting.over, n.sitting.wake = true, nil
+	if last {
+		paused.Until = time.Time{}
+	}
 	stood := screen.Break{Phase: n.state.Phase, Open: true}
 	for _, t := range paused.Tallies {
 		if t.Phase == stood.Phase {
@@ -295,10 +302,13 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 	n.show(ctx)
 	n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
 	if paused.Until.IsZero() {
-		if n.order.ResumeTTL > 0 {
-			return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
+		switch {
+		case n.order.ResumeTTL <= 0:
+			return &verdict{dream.Interrupted, "it may not be resumed"}
+		case last:
+			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.order.Sittings)}
 		}
-		return &verdict{dream.Interrupted, "it may not be resumed"}
+		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
 	}
 	if err := n.resume(ctx, paused.Until); err != nil {
 		return err
