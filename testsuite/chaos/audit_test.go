@@ -128,6 +128,19 @@ func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
 	_, err = e.Partials()
 	require.ErrorContains(t, err, "no fragment tells of it")
 
+	e = flawless() // and so are all ideas of a call that gave several
+	e.Book.Calls[0].Key, e.Answers = "dream/echo/0001/onset/1/ideas#1", map[string]int{"dream/echo/0001/onset/1/ideas": 1}
+	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1, Status: dream.FragmentDiscarded}
+	caught, err = e.Partials()
+	require.NoError(t, err)
+	require.Equal(t, chaos.Caught{Captured: 1, Discarded: 1, Cuts: 1}, caught)
+	clear(e.Fragments)
+	_, err = e.Partials()
+	require.ErrorContains(t, err, "no fragment tells of it")
+	e.Answers["dream/echo/0001/onset/1/ideas/repair"] = 1
+	_, err = e.Partials()
+	require.NoError(t, err, "no idea could be read, and it was asked for once more")
+
 	e = flawless()
 	e.Rows[1].State = purse.Settled
 	_, err = e.Partials()

@@ -59,6 +59,25 @@ func fragmentOf(c Call) string {
 	return c.Dream + "/" + string(c.Phase) + "/" + strings.Replace(c.Deed, "/partial-", ".", 1)
 }
 
+// fragmentsOf are the ids of what the answer of a call became: one of a partial, at least one of a call that gave all those
+// of its cycle.
+func (e *Evidence) fragmentsOf(c Call) []string {
+	if !c.IsIdeas() {
+		if e.Fragments[fragmentOf(c)] == nil {
+			return nil
+		}
+		return []string{fragmentOf(c)}
+	}
+	cycle, _, _ := strings.Cut(c.Deed, "/")
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(e.Fragments)) {
+		if strings.HasPrefix(id, c.Dream+"/"+string(c.Phase)+"/"+cycle+".") {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // Partials checks that the till's completed answers of partial completions are exactly and disjointly the fragments,
 // captured or discarded, and the cuts of the ledger.
 func (e *Evidence) Partials() (Caught, error) {
@@ -67,21 +86,26 @@ func (e *Evidence) Partials() (Caught, error) {
 	byKey, paid := keyed(e.Rows), map[string]bool{}
 	for _, call := range e.Book.Calls {
 		c, ok := ReadKey(call.Key)
-		if !ok || !c.IsPartial() {
+		if !ok || !c.IsPartial() && !c.IsIdeas() {
 			continue
 		}
-		f, row := e.Fragments[fragmentOf(c)], byKey[call.Key]
+		ids, row := e.fragmentsOf(c), byKey[call.Key]
 		stored := e.Answers[c.Step] == c.Attempt
-		if stored {
-			paid[fragmentOf(c)] = true
+		if stored && len(ids) == 0 && e.Answers[c.Step+repair] == 0 { // where no idea could be read it was asked for once more
+			faults = append(faults, fmt.Errorf("the answer %s is kept and no fragment tells of it", call.Key))
+		}
+		for _, id := range ids {
+			switch {
+			case !stored || paid[id]:
+			case e.Fragments[id].Status == dream.FragmentDiscarded:
+				caught.Discarded++
+			default:
+				caught.Captured++
+			}
+			paid[id] = paid[id] || stored
 		}
 		switch {
-		case stored && f == nil:
-			faults = append(faults, fmt.Errorf("the answer %s is kept and no fragment tells of it", call.Key))
-		case stored && f.Status == dream.FragmentDiscarded:
-			caught.Discarded++
 		case stored:
-			caught.Captured++
 		case call.Completed && !slices.Contains([]purse.State{purse.Lost, purse.Partial}, row.State):
 			faults = append(faults, fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key, row.State))
 		case call.Completed:

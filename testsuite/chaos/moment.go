@@ -36,6 +36,14 @@ func (c Call) IsPartial() bool {
 	return c.Phase == dream.Onset && strings.HasPrefix(name, "partial-") && !strings.Contains(name, "/")
 }
 
+// IsIdeas says whether a call gives all partials of a Dali cycle, or is the one repair of such a call.
+func (c Call) IsIdeas() bool {
+	_, name, _ := strings.Cut(c.Deed, "/")
+	return c.Phase == dream.Onset && (name == "ideas" || name == "ideas"+repair)
+}
+
+const repair = "/repair"
+
 // Moments lets a test wait for calls to arrive at a till. Its zero value waits for nothing.
 type Moments struct {
 	mu       sync.Mutex
