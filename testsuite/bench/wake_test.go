@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -31,7 +32,8 @@ import (
 // in oneiros up; with Redis two worker processes stand beside it.
 type bedroom struct {
 	company *stage.Company
-	till    *provider.Server
+	till    *till
+	server  *temporal.Server
 	agents  []dream.Agent
 	known   []int64 // events read so far, by agent
 }
@@ -41,9 +43,11 @@ type scenario struct {
 	redis    bool
 	fsync    string // of Redis: everysec or always
 	dreaming int
-	knocking int  // at once; 0: all that dream
-	wakes    int  // to measure; with knocking 0 the rounds of all
-	deaf     bool // no bell: Temporal's own cancellation alone
+	knocking int           // at once; 0: all that dream
+	wakes    int           // to measure; with knocking 0 the rounds of all
+	deaf     bool          // no bell: Temporal's own cancellation alone
+	stay     time.Duration // how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
+	long     int           // tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the default
 	each     time.Duration
 }
 
@@ -54,6 +58,7 @@ type scenario struct {
 // 1,000 at once: (c) 500 ms, none over 1 s.
 func BenchmarkWake(b *testing.B) {
 	const token, slow = 20 * time.Millisecond, 200 * time.Millisecond
+	const paced = time.Second
 	for _, row := range []struct {
 		name string
 		scenario
@@ -61,17 +66,19 @@ func BenchmarkWake(b *testing.B) {
 		{"embedded/one-of-1", scenario{dreaming: 1, knocking: 1, wakes: 200, each: token}},
 		{"embedded/one-of-20", scenario{dreaming: 20, knocking: 1, wakes: 400, each: token}},
 		{"embedded/one-of-20-without-bell", scenario{dreaming: 20, knocking: 1, wakes: 200, each: token, deaf: true}},
-		{"embedded/100-dreaming-16-knocking", scenario{dreaming: 100, knocking: 16, wakes: 800, each: token}},
+		{"embedded/100-dreaming-16-knocking", scenario{dreaming: 100, knocking: 16, wakes: 480, each: token, stay: paced}},
+		{"embedded/100-dreaming-16-knocking-saturated", scenario{dreaming: 100, knocking: 16, wakes: 800, each: token}},
 		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
 		{"embedded/100-at-once", scenario{dreaming: 100, wakes: 4, each: token}},
 		{"embedded/100-at-once-without-bell", scenario{dreaming: 100, wakes: 2, each: token, deaf: true}},
-		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow}},
+		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow, long: 3000}},
 		{"redis/one-of-1", scenario{redis: true, dreaming: 1, knocking: 1, wakes: 200, each: token}},
 		{"redis/one-of-20", scenario{redis: true, dreaming: 20, knocking: 1, wakes: 400, each: token}},
 		{"redis/one-of-20-fsync-always", scenario{redis: true, fsync: "always", dreaming: 20, knocking: 1, wakes: 400, each: token}},
-		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 800, each: token}},
+		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 480, each: token, stay: paced}},
+		{"redis/100-dreaming-16-knocking-saturated", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 800, each: token}},
 		{"redis/100-at-once", scenario{redis: true, dreaming: 100, wakes: 4, each: token}},
-		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow}},
+		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow, long: 3000}},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			room := newBedroom(b, row.scenario)
@@ -90,11 +97,12 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	b.Helper()
 	ctx := context.Background()
 	server := temporal.Start(b)
-	till, err := provider.Start(provider.Options{Seed: 1, Each: s.each, AtLeast: 600})
-	require.NoError(b, err)
-	b.Cleanup(till.Close)
 	k := dream.DefaultKnobs()
 	k.CallTimeout, k.IdleToken = 10*time.Minute, 5*time.Minute
+	if s.long > 0 {
+		k.AnswerTokens = s.long
+	}
+	till := openTill(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
 	play := stage.Play{
 		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
 		Provider: till.URL, Model: "script", Knobs: k, Deeds: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
@@ -121,7 +129,7 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 		require.NoError(b, err)
 		b.Cleanup(w.Stop)
 	}
-	room := &bedroom{company: company, till: till, known: make([]int64, s.dreaming)}
+	room := &bedroom{company: company, till: till, server: server, known: make([]int64, s.dreaming)}
 	for i := range s.dreaming {
 		agent := sleeper(b, company, i)
 		agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 10_000 * agent.Caps.Day, Month: 10_000 * agent.Caps.Month}
@@ -177,7 +185,7 @@ func (r *bedroom) asleep(tb testing.TB, i int) {
 		if err != nil && strings.Contains(err.Error(), starter.ErrNothing.Error()) {
 			_, err = r.company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 		}
-		if err == nil {
+		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although nobody said so in time
 			return
 		}
 		require.NoError(tb, ctx.Err(), "put %s to sleep: %v", agent.Handle, err)
@@ -198,23 +206,18 @@ func (r *bedroom) all(tb testing.TB, s scenario) {
 		})
 	}
 	beds.Wait()
-	require.Eventually(tb, func() bool { return r.served() >= len(r.agents) }, patience, s.each)
-}
-
-// served counts the calls that are under way.
-func (r *bedroom) served() int {
-	n := 0
-	for _, c := range r.till.Till.Calls() {
-		if c.Open && c.Completion > 0 {
-			n++
-		}
-	}
-	return n
+	require.Eventually(tb, func() bool { return r.till.served(tb) >= len(r.agents) }, patience, s.each)
 }
 
 func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 	b.Helper()
+	began := time.Now()
 	r.all(b, s)
+	b.ReportMetric(float64(len(r.agents))/time.Since(began).Seconds(), "begun/s")
+	before := loaded(b)
+	defer func() {
+		loaded(b).tell(b, before, map[string]int{"temporal": r.server.PID(), "provider": r.till.child.Process.Pid, "knocking": os.Getpid()})
+	}()
 	if s.knocking > 0 {
 		return r.oneByOne(b, s)
 	}
@@ -244,13 +247,20 @@ func (r *bedroom) oneByOne(b *testing.B, s scenario) []wake {
 				mu.Lock()
 				taken = append(taken, w)
 				mu.Unlock()
+				time.Sleep(while(dice, s.stay))
 				r.leave(b, i)
 				r.asleep(b, i)
+				time.Sleep(while(dice, s.stay))
 			}
 		})
 	}
 	knocking.Wait()
 	return taken
+}
+
+// while is a random time of that mean.
+func while(dice *rand.Rand, mean time.Duration) time.Duration {
+	return time.Duration(dice.Int64N(int64(2*mean) + 1))
 }
 
 func (r *bedroom) atOnce(b *testing.B) []wake {

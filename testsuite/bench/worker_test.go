@@ -34,6 +34,13 @@ const workerEnv = "ONEIROS_BENCH_WORKER"
 
 func TestMain(m *testing.M) {
 	stage.Perform()
+	if each := os.Getenv(tillEnv); each != "" {
+		if err := sell(each); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if play := os.Getenv(workerEnv); play != "" {
 		if err := serve(play); err != nil {
 			fmt.Fprintln(os.Stderr, err)

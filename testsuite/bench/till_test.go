@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+)
+
+// tillEnv makes this test program a scripted provider: it holds a tariff as JSON.
+const tillEnv = "ONEIROS_BENCH_TILL"
+
+// tariff is how fast a provider in a process of its own speaks.
+type tariff struct {
+	Each    time.Duration `json:"each"`     // before every token
+	AtLeast int           `json:"at_least"` // tokens of an answer
+}
+
+// sell is a provider in a process of its own, as a real one is. It says its address, then for every line that it is sent
+// how many calls have been given a word and are still being served, and ends when its standard input does.
+func sell(text string) error {
+	var t tariff
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return err
+	}
+	s, err := provider.Start(provider.Options{Seed: 1, Each: t.Each, AtLeast: t.AtLeast})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	fmt.Println(s.URL)
+	asked := bufio.NewReader(os.Stdin)
+	for {
+		if _, err := asked.ReadString('\n'); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		open := 0
+		for _, c := range s.Till.Calls() {
+			if c.Open && c.Completion > 0 {
+				open++
+			}
+		}
+		fmt.Println(open)
+	}
+}
+
+// till is a scripted provider that runs as a child.
+type till struct {
+	URL   string
+	child *exec.Cmd
+
+	mu   sync.Mutex
+	ask  io.WriteCloser
+	said *bufio.Reader
+}
+
+func openTill(b *testing.B, each tariff) *till {
+	b.Helper()
+	body, err := json.Marshal(each)
+	require.NoError(b, err)
+	t := &till{child: exec.Command(os.Args[0])}
+	t.child.Env = append(os.Environ(), tillEnv+"="+string(body))
+	t.child.Stderr = os.Stderr
+	t.ask, err = t.child.StdinPipe()
+	require.NoError(b, err)
+	out, err := t.child.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, t.child.Start())
+	b.Cleanup(func() { _ = t.ask.Close(); _ = t.child.Wait() })
+	t.said = bufio.NewReader(out)
+	line, err := t.said.ReadString('\n')
+	require.NoError(b, err)
+	t.URL = strings.TrimSpace(line)
+	return t
+}
+
+// served counts the calls that are under way.
+func (t *till) served(tb testing.TB) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, err := fmt.Fprintln(t.ask)
+	require.NoError(tb, err)
+	line, err := t.said.ReadString('\n')
+	require.NoError(tb, err)
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(tb, err)
+	return n
+}
