@@ -128,3 +128,28 @@ func TestAModelThatHasSettledOnOneAnswerHasMoreIdeasWhenItIsLoosened(t *testing.
 	t.Logf("%d partials: %d distinct ideas for %s and %d calls by heat that is refused, %d for %s and %d calls when loosened",
 		len(plain), distinct(plain), before.Spent, len(plainCalls), distinct(loose), after.Spent, len(looseCalls))
 }
+
+// A table that is wrong ends the dream with the field and the line to change, after one call: nothing is quietly made again.
+func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p := till(t, provider.Options{Seed: 3, Plan: func(provider.Arrival) provider.Fault { return provider.NoSampling }})
+	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
+	agent, err := company.Hire(ctx, 0, "")
+	require.NoError(t, err)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, AsOf: stage.Night})
+	require.NoError(t, err)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Aborted, result.Outcome)
+	require.Contains(t, result.Reason, `it refuses temperature; under providers.scripted.models say {name: "script", max_heat: 0}`)
+	require.Zero(t, result.Spent)
+	asked := 0
+	for _, c := range p.Till.Calls() {
+		if c.Status == 400 {
+			asked++
+		}
+	}
+	require.Equal(t, 1, asked)
+}
