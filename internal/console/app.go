@@ -127,8 +127,8 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: house, Title: "The house:"})
 	root.AddCommand(
-		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.journal(), app.dreams(),
-		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(),
+		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(), app.journal(), app.dreams(),
+		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(), app.depth(),
 	)
 	app.addNights(root)
 	root.AddCommand(app.codec())

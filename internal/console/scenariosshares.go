@@ -1,0 +1,118 @@
+package console
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// sharesRead is how many nights are looked through for those that reached REM: a year of one a night.
+const sharesRead = 365
+
+func (app *App) scenariosShares() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "shares", Short: "How many fragments are imagined further, and how many of those are staged", Args: cobra.NoArgs,
+		Long: fmt.Sprintf("Shares counts over the last %d dreams of an agent that reached REM: which share of the fragments that the observer kept was\n"+
+			"developed into scenarios, and on which share of those a hypothesis was staged. Each has a healthy range and an alarm (S4).\n"+
+			"They are watched and never aimed at: nothing is selected or staged to reach one.", hypnagogia.ShareWindow),
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		nights, err := fragmentsOf(cmd.Context(), h, a)
+		if err != nil {
+			return err
+		}
+		used, staged := hypnagogia.Shares(nights)
+		told := map[string]any{"agent": a.Handle, "dreams": len(nights), "window": hypnagogia.ShareWindow, "used": used, "staged": staged}
+		t := &table{columns: []column{
+			{title: "SHARE", flex: true},
+			{title: "VALUE", right: true},
+			{title: "OF", right: true},
+			{title: "HEALTHY", right: true},
+			{title: "ALARM", right: true, drop: 1},
+			{title: "STATE"},
+		}}
+		if len(nights) > 0 {
+			t.add(shareRow("fragments developed in REM", used)...)
+			t.add(shareRow("of these staged as hypotheses", staged)...)
+		}
+		if err := app.rows(told, t, "No dream of %s has reached REM yet.", a.Handle); err != nil {
+			return err
+		}
+		if len(nights) > 0 {
+			app.note("Over %s of %s.", plural(len(nights), "dream", "dreams"), a.Handle)
+		}
+		return nil
+	}
+	return cmd
+}
+
+func shareRow(name string, s hypnagogia.Share) []string {
+	percent := func(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
+	value := "-"
+	if s.State != hypnagogia.Unknown {
+		value = fmt.Sprintf("%.1f%%", 100*s.Value)
+	}
+	return []string{
+		name, value, fmt.Sprintf("%d/%d", s.Part, s.Whole), percent(s.Band.Low) + "-" + percent(s.Band.High),
+		"<" + percent(s.Band.AlarmBelow) + " >" + percent(s.Band.AlarmAbove), shareState(s.State),
+	}
+}
+
+// shareState says how a share stands.
+func shareState(s hypnagogia.State) string {
+	switch s {
+	case hypnagogia.Alarmed:
+		return "ALARM"
+	case hypnagogia.Beside:
+		return "beside its range"
+	case hypnagogia.Unknown:
+		return "nothing to count"
+	}
+	return string(s)
+}
+
+// fragmentsOf counts the fragments of an agent's newest nights that reached REM, newest first.
+func fragmentsOf(ctx context.Context, h *House, a dream.Agent) ([]hypnagogia.Fragments, error) {
+	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Newest, Limit: sharesRead})
+	if err != nil {
+		return nil, fmt.Errorf("read the nights of %s: %w", a.Handle, err)
+	}
+	var counted []hypnagogia.Fragments
+	for _, n := range memory.As[*dream.Night](items) {
+		if !imagined(n) || len(counted) == hypnagogia.ShareWindow {
+			continue
+		}
+		made, err := h.Store.Find(ctx, memory.Query{
+			Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario},
+			States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read what %s made: %w", n.ID, err)
+		}
+		counted = append(counted, hypnagogia.CountFragments(memory.As[*dream.Fragment](made), memory.As[*dream.Scenario](made)))
+	}
+	return counted, nil
+}
+
+// imagined says whether a night has ended and reached REM. One of the core tier never does.
+func imagined(n *dream.Night) bool {
+	if n.Outcome == dream.Dreaming {
+		return false
+	}
+	for _, t := range n.Phases {
+		if t.Phase == dream.REM && t.State != "skipped" {
+			return true
+		}
+	}
+	return false
+}
