@@ -25,7 +25,7 @@ var Floors = []Floor{
 	}},
 	{Name: "laws", Rooms: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
-		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample",
+		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
 	}},
 	// Leftward, because purse is a port around another: it wraps inference.Model.
 	{Name: "ports", Leftward: true, Rooms: []string{

@@ -1,0 +1,281 @@
+package llama
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	yl "github.com/hybridgroup/yzma/pkg/llama"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// MaxHeat is the highest temperature an engine takes.
+const MaxHeat = 5
+
+// Ask is one generation.
+type Ask struct {
+	Messages  []inference.Message
+	Sampling  inference.Sampling
+	MaxTokens int // > 0
+	Stop      []string
+	Schema    *inference.Schema // the answer is held to it, token by token
+	Idle      time.Duration     // longest silence while it works; 0 for none
+	Steering  *inference.Steering
+	Top       int // how many of the likeliest tokens to tell beside each; 0 for none
+}
+
+// Told is what a generation gave. Its Text is the pieces that were said, joined.
+type Told struct {
+	Text     string
+	Finish   inference.Finish
+	Read     int      // tokens of the prompt
+	Known    int      // of them, remembered from the prompt before
+	Made     int      // tokens made
+	Pieces   int      // said
+	LogProb  *float64 // mean over the tokens said; nil when there were none
+	Sampling inference.Sampling
+	Steered  string
+}
+
+// Answer makes one answer. say is called with each piece in order; false ends the answer at that piece. Failures are as
+// inference.Model's.
+func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Told, error) {
+	told := Told{Finish: inference.Cut, Sampling: a.Sampling}
+	if ctx.Err() != nil {
+		return told, cut(ctx, 0)
+	}
+	leave, err := e.enter()
+	if err != nil {
+		return told, err
+	}
+	defer leave()
+	job, err := e.prepare(a)
+	if err != nil {
+		return told, err
+	}
+	d, err := e.sit(ctx)
+	if err != nil {
+		return told, err
+	}
+	defer e.rise(d)
+	release := d.watch(ctx, a.Idle, e.closing)
+	defer release()
+	if a.Steering != nil {
+		told.Steered = a.Steering.String()
+	}
+	told.Read = len(job.prompt)
+	return d.answer(ctx, job, say, told)
+}
+
+// job is an ask that was found right.
+type job struct {
+	Ask
+	prompt []yl.Token
+	taste  taste
+	form   *form
+	room   int // tokens that the answer may have
+}
+
+func (e *Engine) prepare(a Ask) (job, error) {
+	j := job{Ask: a}
+	if a.MaxTokens <= 0 {
+		return j, bad("max_tokens is %d; it must be above 0", a.MaxTokens)
+	}
+	if len(a.Messages) == 0 {
+		return j, bad("the request has no messages; it needs at least one")
+	}
+	for i, m := range a.Messages {
+		if m.Role != "system" && m.Role != "user" && m.Role != "assistant" {
+			return j, bad("message %d has role %q; it must be system, user or assistant", i+1, m.Role)
+		}
+	}
+	seed, err := seedOf(a.Sampling)
+	if err == nil {
+		j.taste, err = tasteOf(a.Sampling, seed)
+	}
+	if err != nil {
+		return j, bad("%v", err)
+	}
+	if err := e.steers(a.Steering); err != nil {
+		return j, err
+	}
+	if a.Schema != nil {
+		if j.form, err = readForm(a.Schema.JSON); err != nil {
+			return j, bad("schema %q: %v", a.Schema.Name, err)
+		}
+	}
+	text, err := e.render(a.Messages, true)
+	if err != nil {
+		return j, bad("%v", err)
+	}
+	j.prompt = e.tokens(text)
+	if j.room = min(a.MaxTokens, e.shape.Context-len(j.prompt)); len(j.prompt) == 0 || j.room <= 0 {
+		return j, bad("the prompt has %d tokens and the model's context %d; shorten what is shown, or give the model more context", len(j.prompt), e.shape.Context)
+	}
+	if j.form != nil && j.form.shortest > j.room {
+		return j, bad("an answer to the schema %q has at least %d letters, and %d tokens are left for it; raise max_tokens or shorten the prompt", a.Schema.Name, j.form.shortest, j.room)
+	}
+	return j, nil
+}
+
+// steers says why a request cannot be steered as it asks.
+func (e *Engine) steers(s *inference.Steering) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.Validate(); err != nil {
+		return bad("%v", err)
+	}
+	v, ok := e.vectors[s.Vector]
+	if !ok {
+		return bad("there is no vector %q here; %s", s.Vector, e.known())
+	}
+	for layer := s.From; layer <= s.To; layer++ {
+		if v.Layers[layer] != nil && layer < e.shape.Layers {
+			return nil
+		}
+	}
+	first, last := v.Span()
+	return bad("vector %q has no direction from layer %d to %d; it has layers %d to %d of the model's %d", s.Vector, s.From, s.To, first, last, e.shape.Layers)
+}
+
+func seedOf(s inference.Sampling) (uint64, error) {
+	if s.Seed != nil {
+		return uint64(*s.Seed), nil
+	}
+	var b [8]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return 0, fmt.Errorf("draw a seed: %w", err)
+	}
+	return binary.LittleEndian.Uint64(b[:]), nil
+}
+
+func bad(format string, args ...any) error {
+	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+func cut(ctx context.Context, n int) error {
+	return fmt.Errorf("llama, after %d tokens: %w", n, context.Cause(ctx))
+}
+
+// answer reads the prompt and makes tokens until the answer ends.
+func (d *desk) answer(ctx context.Context, j job, say func(Piece) bool, told Told) (Told, error) {
+	v := &voice{stops: j.Stop, say: say, over: func() bool { return ctx.Err() != nil }}
+	alive := func() bool { d.sign(); return ctx.Err() == nil && !d.stop.Load() }
+	err := d.steer(j.Steering)
+	defer d.straighten()
+	var raw []float32
+	if err == nil {
+		raw, told.Known, err = d.read(j.prompt, alive)
+	}
+	if err == nil {
+		told.Finish, told.Made, err = d.speak(ctx, j, v, raw)
+	}
+	told.Text, told.Pieces = v.text.String(), v.pieces
+	if v.tokens > 0 {
+		mean := v.sum / float64(v.tokens)
+		told.LogProb = &mean
+	}
+	if err == nil {
+		return told, nil
+	}
+	told.Finish = inference.Cut
+	switch {
+	case ctx.Err() != nil:
+		return told, cut(ctx, told.Made)
+	case d.idle.Load():
+		return told, &inference.Failure{Kind: inference.Broken, Message: fmt.Sprintf("the model was silent for %s", j.Idle), Err: err}
+	case errors.Is(err, errStopped):
+		return told, &inference.Failure{Kind: inference.Unavailable, Message: "the model is being closed", Err: err}
+	}
+	return told, &inference.Failure{Kind: inference.Broken, Message: err.Error(), Err: err}
+}
+
+// speak makes the tokens of an answer.
+func (d *desk) speak(ctx context.Context, j job, v *voice, raw []float32) (inference.Finish, int, error) {
+	e := d.engine
+	var at walk
+	if j.form != nil {
+		at = walkOf(j.form)
+	}
+	made := 0
+	for {
+		if ctx.Err() != nil || d.stop.Load() {
+			return inference.Cut, made, errStopped
+		}
+		log := logs(raw)
+		token := j.taste.choose(log, func(token int) bool { return e.allowed(j, at, token, made) })
+		if token < 0 {
+			return inference.Cut, made, errors.New("the model has no token that goes on with the schema")
+		}
+		made++
+		if e.ends[token] {
+			v.end()
+			return ended(ctx, v, inference.Stopped, made)
+		}
+		if text := e.words[token]; len(text) > 0 {
+			v.token(e.told(log, token, j.Top))
+			if j.form != nil {
+				at, _ = at.after(text)
+			}
+		}
+		switch {
+		case v.halted || v.stopped:
+			return ended(ctx, v, inference.Stopped, made)
+		case j.form != nil && len(at.stack) == 0:
+			v.end()
+			return ended(ctx, v, inference.Stopped, made)
+		case made >= j.room:
+			v.end()
+			if j.form != nil && at.complete() {
+				return ended(ctx, v, inference.Stopped, made)
+			}
+			return ended(ctx, v, inference.Length, made)
+		}
+		d.sign()
+		var err error
+		if raw, err = d.next(yl.Token(token)); err != nil {
+			return inference.Cut, made, err
+		}
+	}
+}
+
+// ended is how an answer ended, unless its listener had enough of it or was gone before all was said.
+func ended(ctx context.Context, v *voice, f inference.Finish, made int) (inference.Finish, int, error) {
+	switch {
+	case v.halted:
+		return inference.Halted, made, nil
+	case ctx.Err() != nil:
+		return inference.Cut, made, errStopped
+	}
+	return f, made, nil
+}
+
+// allowed says whether a token may come after those that were made.
+func (e *Engine) allowed(j job, at walk, token, made int) bool {
+	end := e.ends[token]
+	if j.form == nil {
+		return end && made >= e.least || len(e.words[token]) > 0
+	}
+	if end {
+		return at.complete()
+	}
+	if len(e.words[token]) == 0 {
+		return false
+	}
+	next, ok := at.after(e.words[token])
+	return ok && next.need() < j.room-made
+}
+
+// told is a token with what is to be said of it.
+func (e *Engine) told(log []float64, token, top int) Token {
+	t := Token{Text: string(e.words[token]), LogProb: log[token]}
+	for _, c := range likeliest(log, top) {
+		t.Top = append(t.Top, Token{Text: string(e.words[c.token]), LogProb: c.log})
+	}
+	return t
+}

@@ -1,0 +1,98 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// sit waits for a desk, behind at most as many as may wait.
+func (e *Engine) sit(ctx context.Context) (*desk, error) {
+	select {
+	case <-e.closing:
+		return nil, closed()
+	default:
+	}
+	select {
+	case e.places <- struct{}{}:
+	default:
+		return nil, &inference.Failure{Kind: inference.RateLimited, Message: fmt.Sprintf(
+			"%d requests wait for the model already; ask later, or let more wait", e.options.Queue)}
+	}
+	select {
+	case d := <-e.desks:
+		return d, nil
+	case <-ctx.Done():
+		<-e.places
+		return nil, cut(ctx, 0)
+	case <-e.closing:
+		<-e.places
+		return nil, closed()
+	}
+}
+
+func closed() error {
+	return &inference.Failure{Kind: inference.Unavailable, Message: "the model is closed"}
+}
+
+// rise gives a desk back.
+func (e *Engine) rise(d *desk) {
+	e.desks <- d
+	<-e.places
+}
+
+// watch stops the desk's computation when the context ends, the engine closes, or nothing happens for too long. What it
+// answers must be called at the end.
+func (d *desk) watch(ctx context.Context, idle time.Duration, closing <-chan struct{}) (release func()) {
+	d.stop.Store(false)
+	d.idle.Store(false)
+	over, ended := make(chan struct{}), make(chan struct{})
+	var silence <-chan time.Time
+	if idle > 0 {
+		d.timer = time.NewTimer(idle)
+		d.silence, silence = idle, d.timer.C
+	}
+	go func() {
+		defer close(ended)
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		case <-closing:
+		case <-silence:
+			d.idle.Store(true)
+		}
+		d.stop.Store(true)
+	}()
+	return func() {
+		close(over)
+		<-ended
+		if d.timer != nil {
+			d.timer.Stop()
+			d.timer = nil
+		}
+	}
+}
+
+// sign says that the model is not silent.
+func (d *desk) sign() {
+	if d.timer != nil {
+		d.timer.Reset(d.silence)
+	}
+}
+
+// known lists the vectors, for a message.
+func (e *Engine) known() string {
+	if len(e.vectors) == 0 {
+		return "none was given"
+	}
+	return "there are " + strings.Join(slices.Sorted(maps.Keys(e.vectors)), ", ")
+}
+
+// Vectors names the control vectors that a request may ask for.
+func (e *Engine) Vectors() []string { return slices.Sorted(maps.Keys(e.vectors)) }

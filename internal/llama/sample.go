@@ -1,0 +1,161 @@
+package llama
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// taste is the sampling in force. As in llama.cpp, top-p and min-p look at the model's own distribution and the
+// temperature heats what they left: so min-p holds at any heat.
+type taste struct {
+	heat float64 // 0: always the likeliest
+	minP float64 // share of the likeliest token's probability that a token must have; 0: any
+	topP float64 // the likeliest tokens that together have this probability; 1: all
+	dice *rand.Rand
+}
+
+func tasteOf(s inference.Sampling, seed uint64) (taste, error) {
+	t := taste{heat: 1, topP: 1, dice: rand.New(rand.NewPCG(seed, 0x6c6c616d61))}
+	for _, f := range []struct {
+		name string
+		v    *float64
+		high float64
+		into *float64
+	}{{"temperature", s.Temperature, MaxHeat, &t.heat}, {"min_p", s.MinP, 1, &t.minP}, {"top_p", s.TopP, 1, &t.topP}} {
+		if f.v == nil {
+			continue
+		}
+		if math.IsNaN(*f.v) || *f.v < 0 || *f.v > f.high {
+			return t, fmt.Errorf("%s is %v; it must lie between 0 and %v", f.name, *f.v, f.high)
+		}
+		*f.into = *f.v
+	}
+	return t, nil
+}
+
+// odd is a token with its logarithm of probability.
+type odd struct {
+	token int
+	log   float64
+}
+
+// logs turns what a model put out into logarithms of probabilities, natural ones.
+func logs(raw []float32) []float64 {
+	high := math.Inf(-1)
+	for _, x := range raw {
+		high = max(high, float64(x))
+	}
+	var sum float64
+	for _, x := range raw {
+		sum += math.Exp(float64(x) - high)
+	}
+	all := high + math.Log(sum)
+	out := make([]float64, len(raw))
+	for i, x := range raw {
+		out[i] = float64(x) - all
+	}
+	return out
+}
+
+// choose draws a token that is allowed. Where the dice and the cuts leave none, the likeliest that is allowed is taken; -1 when
+// nothing is.
+func (t taste) choose(log []float64, allowed func(token int) bool) int {
+	pool := t.pool(log)
+	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })
+	for _, c := range pool {
+		if allowed(c.token) {
+			return c.token
+		}
+	}
+	rest := make([]odd, len(log))
+	for i, x := range log {
+		rest[i] = odd{i, x}
+	}
+	slices.SortStableFunc(rest, func(a, b odd) int { return compare(b.log, a.log) })
+	for _, c := range rest {
+		if allowed(c.token) {
+			return c.token
+		}
+	}
+	return -1
+}
+
+// pool is what the cuts left, each with its heated logarithm and a throw of the dice upon it: the highest of them is a
+// fair draw (Gumbel's trick), and the next ones are the draws if the first were not there.
+func (t taste) pool(log []float64) []odd {
+	best := 0
+	for i, x := range log {
+		if x > log[best] {
+			best = i
+		}
+	}
+	if t.heat == 0 {
+		return []odd{{best, log[best]}}
+	}
+	floor := math.Inf(-1)
+	if t.minP > 0 {
+		floor = log[best] + math.Log(t.minP)
+	}
+	var pool []odd
+	for i, x := range log {
+		if x >= floor || i == best {
+			pool = append(pool, odd{i, x})
+		}
+	}
+	pool = t.nucleus(pool)
+	for i := range pool {
+		u := t.dice.Float64()
+		pool[i].log = pool[i].log/t.heat - math.Log(-math.Log(max(u, math.SmallestNonzeroFloat64)))
+	}
+	return pool
+}
+
+// nucleus keeps the likeliest that together have topP of the probability, in the order of their tokens.
+func (t taste) nucleus(pool []odd) []odd {
+	if t.topP >= 1 {
+		return pool
+	}
+	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })
+	var sum float64
+	for i, c := range pool {
+		if sum += math.Exp(c.log); sum >= t.topP {
+			pool = pool[:i+1]
+			break
+		}
+	}
+	slices.SortFunc(pool, func(a, b odd) int { return a.token - b.token })
+	return pool
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// likeliest are the n tokens that the model thought likeliest, best first.
+func likeliest(log []float64, n int) []odd {
+	var top []odd
+	for i, x := range log {
+		if len(top) == n && (n == 0 || x <= top[n-1].log) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(top, x, func(c odd, x float64) int {
+			if c.log >= x {
+				return -1
+			}
+			return 1
+		})
+		top = slices.Insert(top, at, odd{i, x})
+		top = top[:min(len(top), n)]
+	}
+	return top
+}

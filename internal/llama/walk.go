@@ -1,0 +1,307 @@
+package llama
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// walk follows an answer letter by letter through a form. The zero walk has ended.
+type walk struct{ stack []frame }
+
+// frame is where the walk stands inside one value.
+type frame struct {
+	f    *form
+	at   int    // of an object: the part; of an array: 0 before its bracket, 1 behind it, 2 behind an item, 3 behind a comma
+	in   int    // of a given part: the letter; of an array: the items begun; of a text: its letters
+	text []byte // of a number and a choice: the letters so far; of a text: a letter or an escape begun
+	open bool   // of a text: its first mark has been read
+}
+
+func walkOf(f *form) walk { return walk{[]frame{{f: f}}} }
+
+// copied lets a token be tried without taking it.
+func (w walk) copied() walk {
+	stack := append([]frame(nil), w.stack...)
+	for i := range stack {
+		stack[i].text = append([]byte(nil), stack[i].text...)
+	}
+	return walk{stack}
+}
+
+// after tries the letters of a token; false when the form does not have them.
+func (w walk) after(letters []byte) (walk, bool) {
+	next := w.copied()
+	for _, b := range letters {
+		if !next.step(b) {
+			return w, false
+		}
+	}
+	return next, true
+}
+
+// complete says whether the answer may end here.
+func (w walk) complete() bool {
+	return len(w.stack) == 0 || len(w.stack) == 1 && w.need() == 0
+}
+
+// step takes one letter.
+func (w *walk) step(b byte) bool {
+	for len(w.stack) > 0 {
+		top := &w.stack[len(w.stack)-1]
+		took, again := top.take(b, w)
+		if !again {
+			return took
+		}
+	}
+	return false
+}
+
+func (w *walk) pop() { w.stack = w.stack[:len(w.stack)-1] }
+
+func (w *walk) push(f *form) { w.stack = append(w.stack, frame{f: f}) }
+
+// take gives a letter to a value. again: the value has ended before it, or a value inside has begun; the letter is the other's.
+func (fr *frame) take(b byte, w *walk) (took, again bool) {
+	switch fr.f.kind {
+	case anObject:
+		return fr.takeObject(b, w)
+	case anArray:
+		return fr.takeArray(b, w)
+	case aText:
+		return fr.takeText(b, w), false
+	case aChoice:
+		return fr.takeChoice(b, w)
+	case aNumber, aWhole:
+		longer := append(append([]byte(nil), fr.text...), b)
+		if bytes.IndexByte([]byte(digits), b) >= 0 && fr.f.open(longer) {
+			fr.text = longer
+			return true, false
+		}
+		if fr.f.valid(fr.text) {
+			w.pop()
+			return false, true
+		}
+	}
+	return false, false
+}
+
+func (fr *frame) takeObject(b byte, w *walk) (took, again bool) {
+	p := fr.f.parts[fr.at]
+	if p.value != nil { // the value before this letter has ended
+		fr.at, fr.in = fr.at+1, 0
+		p = fr.f.parts[fr.at]
+	}
+	if fr.in < len(p.given) && p.given[fr.in] == gap {
+		fr.in++
+		if b == ' ' {
+			fr.begin(w)
+			return true, false
+		}
+		if fr.begin(w) {
+			return false, true
+		}
+	}
+	if p.given[fr.in] != b {
+		return false, false
+	}
+	if fr.in++; fr.at == len(fr.f.parts)-1 && fr.in == len(p.given) {
+		w.pop()
+	}
+	return true, false
+}
+
+// begin goes on to the value behind a part that has been written.
+func (fr *frame) begin(w *walk) bool {
+	if fr.in < len(fr.f.parts[fr.at].given) {
+		return false
+	}
+	fr.at++
+	w.push(fr.f.parts[fr.at].value)
+	return true
+}
+
+func (fr *frame) takeArray(b byte, w *walk) (took, again bool) {
+	f := fr.f
+	switch {
+	case fr.at == 0:
+		fr.at = 1
+		return b == '[', false
+	case b == ']' && (fr.at == 1 || fr.at == 2) && fr.in >= f.least:
+		w.pop()
+		return true, false
+	case fr.at == 2 && b == ',' && fr.in < f.most:
+		fr.at = 3
+		return true, false
+	case fr.at == 3 && b == ' ':
+		fr.at = 4
+		return true, false
+	case (fr.at == 1 && f.most > 0) || fr.at >= 3:
+		fr.at, fr.in = 2, fr.in+1
+		w.push(f.item)
+		return false, true
+	}
+	return false, false
+}
+
+func (fr *frame) takeChoice(b byte, w *walk) (took, again bool) {
+	longer := append(append([]byte(nil), fr.text...), b)
+	ended, goes := false, false
+	for _, word := range fr.f.words {
+		ended = ended || bytes.Equal(word, fr.text)
+		if bytes.HasPrefix(word, longer) {
+			goes = true
+		}
+	}
+	switch {
+	case goes:
+		fr.text = longer
+		if only := fr.ends(); only {
+			w.pop()
+		}
+		return true, false
+	case ended:
+		w.pop()
+		return false, true
+	}
+	return false, false
+}
+
+// ends says whether a word of a choice is whole and no other goes on from it.
+func (fr *frame) ends() bool {
+	whole := false
+	for _, word := range fr.f.words {
+		if bytes.Equal(word, fr.text) {
+			whole = true
+		} else if bytes.HasPrefix(word, fr.text) {
+			return false
+		}
+	}
+	return whole
+}
+
+// escapes are the letters that may follow a backslash, without u.
+const escapes = `"\/bfnrt`
+
+func (fr *frame) takeText(b byte, w *walk) bool {
+	switch {
+	case !fr.open:
+		fr.open = b == '"'
+		return fr.open
+	case len(fr.text) > 0 && fr.text[0] == '\\':
+		return fr.takeEscape(b)
+	case len(fr.text) > 0:
+		return fr.takeLong(b)
+	case b == '"':
+		if fr.in >= fr.f.least {
+			w.pop()
+			return true
+		}
+		return false
+	case fr.f.most >= 0 && fr.in >= fr.f.most, b < 0x20, b == 0x7f:
+		return false
+	case b == '\\' || b >= utf8.RuneSelf:
+		fr.text = append(fr.text, b)
+		return b == '\\' || b >= 0xC2 && b <= 0xF4
+	}
+	fr.in++
+	return true
+}
+
+func (fr *frame) takeEscape(b byte) bool {
+	if len(fr.text) == 1 && b != 'u' {
+		fr.text, fr.in = nil, fr.in+1
+		return bytes.IndexByte([]byte(escapes), b) >= 0
+	}
+	hex := b >= '0' && b <= '9' || b >= 'a' && b <= 'f' || b >= 'A' && b <= 'F'
+	if len(fr.text) > 1 && !hex || len(fr.text) == 2 && (b == 'd' || b == 'D') { // no half of a pair
+		return false
+	}
+	if fr.text = append(fr.text, b); len(fr.text) == 6 {
+		fr.text, fr.in = nil, fr.in+1
+	}
+	return true
+}
+
+// takeLong goes on with a letter of several bytes.
+func (fr *frame) takeLong(b byte) bool {
+	fr.text = append(fr.text, b)
+	if b < 0x80 || b > 0xBF {
+		return false
+	}
+	if utf8.FullRune(fr.text) {
+		r, n := utf8.DecodeRune(fr.text)
+		if r == utf8.RuneError || n != len(fr.text) {
+			return false
+		}
+		fr.text, fr.in = nil, fr.in+1
+	}
+	return true
+}
+
+// need is how many letters at least are missing until the answer may end.
+func (w walk) need() int {
+	n := 0
+	for i := range w.stack {
+		n += w.stack[i].need(i == len(w.stack)-1)
+	}
+	return n
+}
+
+// need of one value, beside that of the value inside it.
+func (fr *frame) need(top bool) int {
+	f := fr.f
+	switch f.kind {
+	case anObject:
+		n := 0
+		for i := fr.at; i < len(f.parts); i++ {
+			p := f.parts[i]
+			if p.value != nil && i != fr.at {
+				n += p.value.shortest
+			}
+			from := 0
+			if i == fr.at {
+				from = min(fr.in, len(p.given))
+			}
+			n += len(p.given[from:]) - bytes.Count(p.given[from:], []byte{gap})
+		}
+		return n
+	case anArray:
+		n := 1
+		if fr.at == 0 {
+			n = 2
+		}
+		left := max(0, f.least-fr.in)
+		if fr.at >= 3 {
+			left = max(1, left)
+		}
+		n += left * (f.item.shortest + 1)
+		if left > 0 && (fr.at <= 1 || fr.at >= 3) {
+			n--
+		}
+		return n
+	case aText:
+		n := max(0, f.least-fr.in) + 1
+		switch {
+		case !fr.open:
+			n++
+		case len(fr.text) == 1 && fr.text[0] == '\\':
+			n++
+		case len(fr.text) > 1 && fr.text[0] == '\\':
+			n += 6 - len(fr.text)
+		case len(fr.text) > 0:
+			n += 4 - len(fr.text)
+		}
+		return n
+	case aChoice:
+		best := -1
+		for _, word := range f.words {
+			if bytes.HasPrefix(word, fr.text) && (best < 0 || len(word)-len(fr.text) < best) {
+				best = len(word) - len(fr.text)
+			}
+		}
+		return max(best, 0)
+	case aNumber, aWhole:
+		return f.ending(fr.text)
+	}
+	return 0
+}

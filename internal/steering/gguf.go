@@ -1,0 +1,294 @@
+package steering
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Bounds of what is read of a GGUF file: real ones have some hundred tensors and some ten thousand words of vocabulary.
+const (
+	mostKeys    = 1 << 16
+	mostTensors = 1 << 20
+	longestText = 1 << 24
+	mostDims    = 4
+	alignment   = 32 // of tensor data, where general.alignment says nothing else
+)
+
+var magic = []byte("GGUF")
+
+// errCut is how a file ends too soon.
+var errCut = errors.New("the file ends in the middle")
+
+// File is what the head of a GGUF file says.
+type File struct {
+	Version int
+	Text    map[string]string // metadata of type string
+	Number  map[string]int64  // metadata of the integer types
+	Tensors []Tensor
+	Data    int64 // where the tensors' data begins
+}
+
+// Tensor is one array of a GGUF file. Offset counts from the file's Data.
+type Tensor struct {
+	Name   string
+	Dims   []int64
+	Type   uint32 // 0 is F32
+	Offset int64
+}
+
+// Size is the bytes of a tensor whose type is known here; false for the others.
+func (t Tensor) Size() (int64, bool) {
+	shape, ok := shapes[t.Type]
+	if !ok {
+		return 0, false
+	}
+	n := int64(1)
+	for _, d := range t.Dims {
+		if d < 0 || d > 0 && n > math.MaxInt64/(d*64) {
+			return 0, false
+		}
+		n *= d
+	}
+	return n / shape.block * shape.bytes, true
+}
+
+// shapes are elements and bytes of one block of the types that GGUF files hold (ggml's type table).
+var shapes = map[uint32]struct{ block, bytes int64 }{
+	0: {1, 4}, 1: {1, 2}, 2: {32, 18}, 3: {32, 20}, 6: {32, 22}, 7: {32, 24}, 8: {32, 34}, 10: {256, 84}, 11: {256, 110},
+	12: {256, 144}, 13: {256, 176}, 14: {256, 210}, 16: {256, 66}, 17: {256, 74}, 18: {256, 98}, 19: {256, 50}, 20: {32, 18},
+	21: {256, 110}, 22: {256, 82}, 23: {256, 136}, 24: {1, 1}, 25: {1, 2}, 26: {1, 4}, 27: {1, 8}, 28: {1, 8}, 29: {256, 56}, 30: {1, 2},
+}
+
+// ReadFile reads the head of a GGUF file of that many bytes, and sees that every tensor lies within it.
+func ReadFile(r io.ReaderAt, size int64) (File, error) {
+	s := &source{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16), left: size}
+	f, err := s.file()
+	if err != nil {
+		return f, err
+	}
+	for _, t := range f.Tensors {
+		n, known := t.Size()
+		if t.Offset < 0 || f.Data+t.Offset > size || known && n > size-f.Data-t.Offset {
+			return f, fmt.Errorf("%w: tensor %s should end at byte %d, the file has %d", errCut, t.Name, f.Data+t.Offset+n, size)
+		}
+	}
+	return f, nil
+}
+
+// source reads little-endian values and remembers how far it is.
+type source struct {
+	r    *bufio.Reader
+	at   int64
+	left int64
+}
+
+func (s *source) bytes(n int64) ([]byte, error) {
+	if n < 0 || n > s.left {
+		return nil, fmt.Errorf("%w, at byte %d", errCut, s.at)
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(s.r, b); err != nil {
+		return nil, fmt.Errorf("%w, at byte %d: %w", errCut, s.at, err)
+	}
+	s.at, s.left = s.at+n, s.left-n
+	return b, nil
+}
+
+func (s *source) u32() (uint32, error) {
+	b, err := s.bytes(4)
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint32(b), nil
+}
+
+func (s *source) u64() (uint64, error) {
+	b, err := s.bytes(8)
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(b), nil
+}
+
+func (s *source) count(what string, most uint64) (int, error) {
+	n, err := s.u64()
+	if err == nil && n > most {
+		err = fmt.Errorf("it claims %d %s; no such file has more than %d", n, what, most)
+	}
+	return int(n), err
+}
+
+func (s *source) text() (string, error) {
+	n, err := s.count("bytes of one text", longestText)
+	if err != nil {
+		return "", err
+	}
+	b, err := s.bytes(int64(n))
+	return string(b), err
+}
+
+func (s *source) file() (File, error) {
+	f := File{Text: map[string]string{}, Number: map[string]int64{}}
+	head, err := s.bytes(4)
+	if err != nil || !bytes.Equal(head, magic) {
+		return f, errors.New("it is no GGUF file: it does not begin with the letters GGUF")
+	}
+	version, err := s.u32()
+	if err != nil {
+		return f, err
+	}
+	if f.Version = int(version); version < 2 || version > 3 {
+		return f, fmt.Errorf("it is GGUF of version %d; versions 2 and 3 are read", version)
+	}
+	tensors, err := s.count("tensors", mostTensors)
+	if err != nil {
+		return f, err
+	}
+	keys, err := s.count("keys", mostKeys)
+	if err != nil {
+		return f, err
+	}
+	for range keys {
+		if err := s.key(&f); err != nil {
+			return f, err
+		}
+	}
+	for range tensors {
+		t, err := s.tensor()
+		if err != nil {
+			return f, err
+		}
+		f.Tensors = append(f.Tensors, t)
+	}
+	step := int64(alignment)
+	if n := f.Number["general.alignment"]; n > 0 && n <= 1<<20 {
+		step = n
+	}
+	f.Data = (s.at + step - 1) / step * step
+	return f, nil
+}
+
+// widths are the bytes of the metadata types that are numbers: u8 i8 u16 i16 u32 i32 f32 bool, and u64 i64 f64.
+var widths = map[uint32]int64{0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+
+const (
+	textType  = 8
+	arrayType = 9
+)
+
+func (s *source) key(f *File) error {
+	name, err := s.text()
+	if err != nil {
+		return err
+	}
+	kind, err := s.u32()
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case textType:
+		f.Text[name], err = s.text()
+		return err
+	case arrayType:
+		return s.array(name)
+	}
+	width, ok := widths[kind]
+	if !ok {
+		return fmt.Errorf("key %q is of the unknown type %d", name, kind)
+	}
+	b, err := s.bytes(width)
+	if err == nil && kind != 6 && kind != 12 {
+		f.Number[name] = whole(b, kind)
+	}
+	return err
+}
+
+func whole(b []byte, kind uint32) int64 {
+	switch kind {
+	case 1:
+		return int64(int8(b[0]))
+	case 2:
+		return int64(binary.LittleEndian.Uint16(b))
+	case 3:
+		return int64(int16(binary.LittleEndian.Uint16(b)))
+	case 4:
+		return int64(binary.LittleEndian.Uint32(b))
+	case 5:
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	case 10, 11:
+		return int64(binary.LittleEndian.Uint64(b))
+	}
+	return int64(b[0])
+}
+
+// array passes over an array; none of them matters here.
+func (s *source) array(name string) error {
+	kind, err := s.u32()
+	if err != nil {
+		return err
+	}
+	n, err := s.count("entries of an array", 1<<28)
+	if err != nil {
+		return err
+	}
+	if width, ok := widths[kind]; ok {
+		return s.skip(int64(n) * width)
+	}
+	if kind != textType {
+		return fmt.Errorf("key %q is an array of the unknown type %d", name, kind)
+	}
+	for range n {
+		long, err := s.count("bytes of one text", longestText)
+		if err != nil {
+			return err
+		}
+		if err := s.skip(int64(long)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *source) skip(n int64) error {
+	if n < 0 || n > s.left {
+		return fmt.Errorf("%w, at byte %d", errCut, s.at)
+	}
+	if _, err := s.r.Discard(int(n)); err != nil {
+		return fmt.Errorf("%w, at byte %d: %w", errCut, s.at, err)
+	}
+	s.at, s.left = s.at+n, s.left-n
+	return nil
+}
+
+func (s *source) tensor() (Tensor, error) {
+	var t Tensor
+	var err error
+	if t.Name, err = s.text(); err != nil {
+		return t, err
+	}
+	dims, err := s.u32()
+	if err != nil {
+		return t, err
+	}
+	if dims > mostDims {
+		return t, fmt.Errorf("tensor %s has %d dimensions; %d are the most", t.Name, dims, mostDims)
+	}
+	for range dims {
+		d, err := s.u64()
+		if err != nil {
+			return t, err
+		}
+		t.Dims = append(t.Dims, int64(d))
+	}
+	if t.Type, err = s.u32(); err != nil {
+		return t, err
+	}
+	offset, err := s.u64()
+	t.Offset = int64(offset)
+	return t, err
+}
