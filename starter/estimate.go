@@ -115,9 +115,12 @@ func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
 			{dream.Replayer, promptOverhead + k.LastLookEntries*otherLine, k.AnswerTokens + 40*k.LastLookEntries, 1},
 		}
 	case dream.REM:
+		later := max(0, k.RemRounds-1)
 		return []plannedCall{
 			{dream.Imaginer, promptOverhead + 4*otherLine, k.AnswerTokens, k.Branches},
-			{dream.Observer, promptOverhead + k.Branches*episodeLine, k.ObserverTokens + 30*k.Branches, 1},
+			{dream.Observer, promptOverhead + k.Branches*episodeLine, k.ObserverTokens + 60*k.Branches, 1},
+			{dream.Imaginer, promptOverhead + 3*otherLine, k.AnswerTokens, later * k.RemBeam}, // a search that ends early makes fewer
+			{dream.Observer, promptOverhead + (k.RemBeam+4)*episodeLine, k.ObserverTokens + 60*k.RemBeam, later},
 		}
 	case dream.Integration:
 		return []plannedCall{{dream.Integrator, promptOverhead + 12*otherLine, k.AnswerTokens, 1}}
