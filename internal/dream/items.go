@@ -110,7 +110,15 @@ type Fragment struct {
 	Scenario   string   `json:"scenario,omitempty"`
 	Hypothesis string   `json:"hypothesis,omitempty"`
 	Settings   Settings `json:"settings"`
-	Flags      []Flag   `json:"flags,omitempty"` // what the policy and hooks said of it
+	Flags      []Flag   `json:"flags,omitempty"`  // what the policy and hooks said of it
+	Rating     *Rating  `json:"rating,omitempty"` // at lucid capture; nil for one that never got there, or was caught before ratings were kept
+}
+
+// Rating is what lucid capture made of a fragment (H7).
+type Rating struct {
+	Rated  string `json:"rated"` // promote, stage or discard
+	By     string `json:"by"`    // the model, or "composite" when none was asked
+	Reason string `json:"reason,omitempty"`
 }
 
 // Flag is what a rule of the policy or a hook said of a fragment (H18, H23).

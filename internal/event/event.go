@@ -98,6 +98,29 @@ type FragmentDiscarded struct {
 	Composite float64 `json:"composite_score"`
 }
 
+// SomaticMarkerFired announces that a fragment touched what strong feeling with a known outcome had taught (S4).
+type SomaticMarkerFired struct {
+	Marker    string        `json:"marker_id"`
+	Fragment  string        `json:"fragment_id"`
+	Cosine    float64       `json:"cosine"`
+	Threshold float64       `json:"threshold"` // that it had to reach in this embedder's space
+	Strength  float64       `json:"strength"`  // of the feeling
+	Valence   dream.Valence `json:"valence"`   // how it came out: good or bad
+	Count     int           `json:"count"`     // episodes that taught it
+	Boost     float64       `json:"relevance_boost"`
+}
+
+// ObserverDrifted is the alarm of an observer whose outcomes lie beyond their limits (H6), once for each 50 outcomes.
+type ObserverDrifted struct {
+	Judge     string   `json:"judge"`
+	Outcomes  int      `json:"outcomes"`
+	Factor    float64  `json:"bias"`
+	Asked     float64  `json:"asked"`
+	Drift     float64  `json:"drift"`
+	Validated float64  `json:"promoted_and_validated"`
+	Alarms    []string `json:"alarms"`
+}
+
 // OnsetCompleted closes the onset (S4).
 type OnsetCompleted struct {
 	Fragments int           `json:"total_fragments"`
@@ -272,6 +295,8 @@ func (DepthChanged) EventType() string         { return "DepthChanged" }
 func (DaliInterrupt) EventType() string        { return "DaliInterrupt" }
 func (FragmentCaptured) EventType() string     { return "FragmentCaptured" }
 func (FragmentDiscarded) EventType() string    { return "FragmentDiscarded" }
+func (SomaticMarkerFired) EventType() string   { return "SomaticMarkerFired" }
+func (ObserverDrifted) EventType() string      { return "ObserverDrifted" }
 func (OnsetCompleted) EventType() string       { return "OnsetCompleted" }
 func (PhaseStarted) EventType() string         { return "PhaseStarted" }
 func (PhaseCompleted) EventType() string       { return "PhaseCompleted" }

@@ -33,6 +33,8 @@ var payloads = []event.Payload{
 	event.DaliInterrupt{Cycle: 2, Captured: 3, Partials: 4, Heat: 1.425},
 	event.FragmentCaptured{Fragment: "f-1", Novelty: .62, Distance: .7, Composite: .71, Tone: mood.PAD{Pleasure: .2}},
 	event.FragmentDiscarded{Fragment: "f-2", Reason: "below the floor", Composite: .04},
+	event.SomaticMarkerFired{Marker: "m-1", Fragment: "f-1", Cosine: .61, Threshold: .44, Strength: .7, Valence: dream.CameOutBadly, Count: 3, Boost: .06},
+	event.ObserverDrifted{Judge: "sim/judge", Outcomes: 50, Factor: 1.25, Asked: 1.31, Drift: .31, Validated: .01, Alarms: []string{"drifted"}},
 	event.OnsetCompleted{Fragments: 5, Spent: budget.Micros(21_400), Seconds: 31.25, Cycles: 3, Reason: "budget"},
 	event.PhaseStarted{Phase: dream.NREM, Budget: 175_000},
 	event.PhaseCompleted{Phase: dream.NREM, Made: 9, Kept: 3, Calls: 12, Spent: 83_200, State: "ran"},

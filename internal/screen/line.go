@@ -56,6 +56,15 @@ func tell(e event.Event, st Style) (about string, colour ink, text string) {
 		return read(e, func(p event.FragmentDiscarded) (string, ink, string) {
 			return "set aside", faint, fmt.Sprintf("%s: worth %s, %s", own(e, p.Fragment), score(p.Composite), p.Reason)
 		})
+	case "SomaticMarkerFired":
+		return read(e, func(p event.SomaticMarkerFired) (string, ink, string) {
+			came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[p.Valence]
+			return "touched", gold, fmt.Sprintf("%s: like %s that came out %s, relevance +%s", own(e, p.Fragment), count(p.Count, "strong moment"), came, score(p.Boost))
+		})
+	case "ObserverDrifted":
+		return read(e, func(p event.ObserverDrifted) (string, ink, string) {
+			return "alarm", red, fmt.Sprintf("the observer, after %d outcomes: %s", p.Outcomes, strings.Join(p.Alarms, "; "))
+		})
 	case "OnsetCompleted":
 		return read(e, func(p event.OnsetCompleted) (string, ink, string) {
 			return "onset", amber, fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"), p.Spent, p.Seconds, early(p.Reason))

@@ -56,6 +56,8 @@ func announcements() []event.Event {
 		event.HypothesisMoved{Hypothesis: "dream/echo/0042/h-1", Prediction: "dream/echo/0042/p-1", Confidence: .35, Status: dream.HypothesisStaged},
 		event.DaliInterrupt{Cycle: 3, Captured: 1, Partials: 4, Heat: 1.354, TooDeep: "repeating"},
 		event.DepthChanged{From: dream.TooDeep, To: dream.Peak, Temperature: 1.222},
+		event.SomaticMarkerFired{Marker: "marker/e-1", Fragment: "dream/echo/0042/f-3", Cosine: .61, Threshold: .44, Strength: .7, Valence: dream.CameOutBadly, Count: 3, Boost: .06},
+		event.ObserverDrifted{Judge: "sim/judge", Outcomes: 50, Factor: 1, Validated: .01, Alarms: []string{"fewer than 2 % of the fragments were promoted and came true"}},
 	}
 	var all []event.Event
 	for i, p := range payloads {
@@ -63,7 +65,7 @@ func announcements() []event.Event {
 	}
 	broken := all[0]
 	broken.Data = json.RawMessage(`{"tier":`)
-	later := event.Event{Type: "SomaticMarkerFired", At: evening, Data: json.RawMessage(`{"x":1}`)}
+	later := event.Event{Type: "MoonlightFell", At: evening, Data: json.RawMessage(`{"x":1}`)}
 	return append(all, broken, later)
 }
 
