@@ -28,6 +28,9 @@ const (
 	evidenceT = 3.5
 )
 
+// surely is as much evidence as is told: outcomes without any noise would have no end of it.
+const surely = 999
+
 // reluctance is what leaving the prior costs, in residual a unit squared: where outcomes say nothing about a parameter it stays.
 const reluctance = .002
 
@@ -83,7 +86,7 @@ func fitDepth(outcomes []DepthOutcome) (depthFit, float64) {
 		return depthFit{}, 0
 	}
 	f := ((rss0 - rss1) / float64(p1-p0)) / (rss1 / float64(len(shrunk)-p1))
-	return depthFit{w[3], w[4], w[5], w[6]}, math.Max(0, f)
+	return depthFit{w[3], w[4], w[5], w[6]}, math.Max(0, math.Min(f, surely))
 }
 
 // best is the policy of most worth over the nights that were, less what leaving the prior costs, on a grid.

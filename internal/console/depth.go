@@ -1,0 +1,185 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+func (app *App) depth() *cobra.Command {
+	cmd := &cobra.Command{Use: "depth", Short: "How deep the next onset would go, and why", GroupID: minds}
+	explain := &cobra.Command{
+		Use: "explain", Short: "Tell tonight's depth term by term, and what the policy has learned", Args: cobra.NoArgs,
+		Long: "Explain says how deep the onset of an agent would go if it began now: what was sensed, what each term adds, whether the\npolicy is the prior or learned, from how many nights, and within which limits. The dream's own dice, drawn when it\nlies down, move the depth a little either way. Nothing is written and nothing is spent.",
+	}
+	app.whose(explain)
+	explain.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		d, err := app.depthOf(cmd, h, a)
+		if err != nil {
+			return err
+		}
+		if app.json {
+			return app.answer(d)
+		}
+		app.showDepth(d, a)
+		return nil
+	}
+	cmd.AddCommand(explain)
+	return cmd
+}
+
+// depthTold is the next onset's depth, as --json tells it.
+type depthTold struct {
+	Agent  string `json:"agent"`
+	Policy string `json:"policy"` // prior, learned or fixed
+	activities.Fathomed
+	Terms      []hypnagogia.Term `json:"terms"`
+	Parameters []depthParameter  `json:"parameters"`
+	Between    [2]dream.Stage    `json:"between"` // the stages that the dream's dice may make of it
+	Chance     float64           `json:"chance"`  // how far the dice move the depth, either way
+	Heats      [2]float64        `json:"heats"`   // of the cycles, coolest and hottest
+	Behaviour  dream.Behaviour   `json:"behaviour,omitempty"`
+	Tier       dream.Tier        `json:"tier"`
+	cycles     int
+}
+
+// depthParameter is one number that is learned.
+type depthParameter struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Prior float64 `json:"prior"`
+	Least float64 `json:"least"`
+	Most  float64 `json:"most"`
+}
+
+func (app *App) depthOf(cmd *cobra.Command, h *House, a dream.Agent) (depthTold, error) {
+	now := app.Now()
+	d := depthTold{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior"}
+	var l agentLife
+	if err := l.means(cmd.Context(), h, a, now); err != nil {
+		return d, err
+	}
+	if !free(h, a) || a.Vitality != nil { // as an order is bounded
+		d.Behaviour = l.Behaviour
+	}
+	k := hypnagogia.Bounded(h.Knobs, d.Behaviour)
+	if d.cycles = k.Cycles; a.Tier == dream.Core {
+		d.cycles = 0
+	}
+	prior := hypnagogia.Prior(h.Knobs.Cycles)
+	var err error
+	if d.Fathomed, err = activities.Fathom(cmd.Context(), h.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles); err != nil {
+		return d, err
+	}
+	p := d.Learning.Policy
+	d.Terms = p.Terms(d.Sounding)
+	at := func(chance float64) dream.Stage { return p.Aim(d.Sounding, chance, d.Behaviour, d.cycles).Stage }
+	d.Between = [2]dream.Stage{at(-hypnagogia.Chance), at(hypnagogia.Chance)}
+	d.Heats = [2]float64{hypnagogia.Floor(d.Aim.Stage), hypnagogia.Ceiling(d.Aim.Stage, k)}
+	d.Parameters = parametersOf(p, prior)
+	switch {
+	case h.Knobs.Depth != dream.DepthAdaptive:
+		d.Policy = dream.DepthFixed
+	case d.Learning.Learned:
+		d.Policy = "learned"
+	}
+	return d, nil
+}
+
+// cyclesOf begins the names of the parameters that count cycles.
+const cyclesOf = "cycles, "
+
+func parametersOf(p, prior hypnagogia.Policy) []depthParameter {
+	row := func(name string, value, was float64, limit hypnagogia.Limit) depthParameter {
+		return depthParameter{name, value, was, limit.Least, limit.Most}
+	}
+	rows := []depthParameter{
+		row("intercept", p.Intercept, prior.Intercept, hypnagogia.InterceptLimit),
+		row("surprise", p.Surprise, prior.Surprise, hypnagogia.SurpriseLimit),
+		row("change", p.Change, prior.Change, hypnagogia.ChangeLimit),
+	}
+	for _, stage := range []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak} {
+		limit := hypnagogia.Limit{Least: float64(min(1, prior.Cycles.Peak)), Most: float64(prior.Cycles.Peak)}
+		rows = append(rows, row(cyclesOf+string(stage), float64(p.Cycles.At(stage)), float64(prior.Cycles.At(stage)), limit))
+	}
+	return rows
+}
+
+func (app *App) showDepth(d depthTold, a dream.Agent) {
+	if d.Policy == dream.DepthFixed {
+		app.say("Every onset of %s goes to the peak, because dream.depth is fixed. This is what it would be if it were adaptive:", a.Handle)
+	}
+	cycles := plural(d.Aim.Cycles, "Dali cycle", "Dali cycles")
+	if d.Aim.Cycles > 0 {
+		cycles += fmt.Sprintf(" at heats %.1f to %.1f", d.Heats[0], d.Heats[1])
+	} else if d.Tier == dream.Core {
+		cycles = "none: the core tier has one induction and no Dali cycle"
+	}
+	bounds := "none: nothing it dreams with costs anything"
+	if d.Behaviour != "" {
+		bounds = fmt.Sprintf("%s: %s", d.Behaviour, may(d.Behaviour))
+	}
+	app.fields(app.Out,
+		"target", fmt.Sprintf("%s, depth %s; the dream's dice move it by up to %s: %s", d.Aim.Stage, score(d.Aim.Depth), score(d.Chance), d.between()),
+		"cycles", cycles, "bounds", bounds, "surprise", d.surprise(), "regime", d.regime(), "policy", d.Learning.Why,
+	)
+	app.say("")
+	terms := &table{columns: []column{{title: "TERM"}, {title: "SENSED", right: true}, {title: "WEIGHT", right: true}, {title: "ADDS", right: true}}}
+	for _, t := range d.Terms {
+		terms.add(t.Name, score(t.Sensed), score(t.Weight), score(t.Adds))
+	}
+	terms.total = []string{"depth, from 0 to 1", "", "", score(d.Aim.Depth)}
+	terms.draw(app.Out, app.Width, app.bold)
+	app.say("")
+	parameters := &table{columns: []column{{title: "PARAMETER"}, {title: "VALUE", right: true}, {title: "PRIOR", right: true}, {title: "LEAST", right: true}, {title: "MOST", right: true}}}
+	for _, p := range d.Parameters {
+		write := score
+		if strings.HasPrefix(p.Name, cyclesOf) {
+			write = func(v float64) string { return fmt.Sprint(int(v)) }
+		}
+		parameters.add(p.Name, write(p.Value), write(p.Prior), write(p.Least), write(p.Most))
+	}
+	parameters.draw(app.Out, app.Width, app.bold)
+}
+
+func (d depthTold) between() string {
+	if d.Between[0] == d.Between[1] {
+		return fmt.Sprintf("%s either way", d.Between[0])
+	}
+	return fmt.Sprintf("%s to %s", d.Between[0], d.Between[1])
+}
+
+// surprise tells what the surprise is a mean of.
+func (d depthTold) surprise() string {
+	s := d.Sounding
+	episodes := fmt.Sprintf("%s of the newest %s", score(s.OfEpisodes), plural(s.Episodes, "episode", "episodes"))
+	residuals := fmt.Sprintf("%s, the mean residual of the newest %s", score(s.OfPredictions), plural(s.Predictions, "prediction", "predictions"))
+	switch {
+	case s.Predictions == 0 && s.Episodes == 0:
+		return "nothing is known of it yet"
+	case s.Weight >= 1:
+		return residuals
+	case s.Predictions == 0:
+		return episodes + "; no prediction is resolved yet"
+	}
+	return fmt.Sprintf("%s: %s (weight %s), and %s", score(s.Surprise), residuals, score(s.Weight), episodes)
+}
+
+// regime tells whether surprise itself has changed.
+func (d depthTold) regime() string {
+	if d.Sounding.Change == 0 {
+		return "no change found"
+	}
+	of := cmp.Or(map[bool]string{true: "residuals"}[d.Sounding.ChangeOfPredictions >= d.Sounding.ChangeOfEpisodes], "episodes")
+	return fmt.Sprintf("it has changed for the worse, by the surprise of %s; of 1 when found, %s is left", of, score(d.Sounding.Change))
+}

@@ -1,0 +1,78 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// lived writes nights that went to a depth, and predictions around each whose residuals shrank the more the shallower it was.
+func (d *desk) lived(nights int) {
+	d.Helper()
+	w := memory.Write{Agent: "echo", Cause: "import"}
+	foretold := func(id string, made, judged time.Time, off float64) {
+		w.Add = append(w.Add, &dream.Prediction{
+			Head:   dream.Head{ID: id, Agent: "echo", Kind: dream.KindPrediction, At: made, State: dream.Live, Taint: dream.FromHuman},
+			Source: dream.Analytical, Claim: id, Confidence: off, Status: dream.PredictionWrong, ResolvedAt: &judged, Residual: &off,
+		})
+	}
+	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "lived")
+	for i := range nights {
+		at := now.AddDate(0, 0, 2*(i-nights))
+		aim := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: .2 + .5*dice.Float64()}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
+		w.Add = append(w.Add, &dream.Night{
+			Head: dream.Head{ID: fmt.Sprintf("dream/echo/9%03d", i), Agent: "echo", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream},
+			AsOf: at, Outcome: dream.Completed, Depth: &aim, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: aim.Cycles}},
+		})
+		for k := range 10 {
+			away := time.Duration(k) * time.Minute
+			foretold(fmt.Sprintf("b%d.%d", i, k), at.Add(-10*time.Hour+away), at.Add(-time.Hour), .6)
+			foretold(fmt.Sprintf("a%d.%d", i, k), at.Add(time.Hour+away), at.Add(11*time.Hour), .6-.3*(1-aim.Depth)+.05*dice.NormFloat64())
+		}
+	}
+	_, err := d.store.Commit(d.Context(), w)
+	require.NoError(d, err)
+}
+
+// H3: the policy says that it is at its prior, and what tonight's depth is made of.
+func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
+	d.golden("depth-prior")
+
+	d.lived(60)
+	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
+	d.golden("depth-learned")
+
+	require.Equal(t, console.OK, d.run(0, "depth", "explain", "-a", "echo", "--json"), d.err.String())
+	var told struct {
+		Policy     string           `json:"policy"`
+		Aim        dream.Depth      `json:"aim"`
+		Terms      []map[string]any `json:"terms"`
+		Parameters []map[string]any `json:"parameters"`
+		Learning   hypnagogia.Learning
+	}
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+	require.Equal(t, "learned", told.Policy)
+	require.Equal(t, 60, told.Learning.Outcomes)
+	require.Len(t, told.Terms, 3)
+	require.Len(t, told.Parameters, 6)
+}
+
+func TestADepthOfTheCoreTierHasNoCycles(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "tally"), d.err.String())
+	require.Contains(t, d.out.String(), "none: the core tier has one induction and no Dali cycle")
+	require.Equal(t, console.NotFound, d.run(100, "depth", "explain", "-a", "nobody"))
+	require.Equal(t, console.Usage, d.run(100, "depth", "explain"))
+}
