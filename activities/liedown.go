@@ -1,0 +1,170 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// LieDownRequest begins a sitting.
+type LieDownRequest struct {
+	Order    Order       `json:"order"`
+	Workflow string      `json:"workflow"`
+	Run      string      `json:"run"`
+	Sitting  int         `json:"sitting,omitempty"` // 2, 3, … of a dream that goes on after an interruption
+	Now      time.Time   `json:"now,omitzero"`      // the workflow's
+	Phase    dream.Phase `json:"phase,omitempty"`   // where it goes on
+}
+
+// seat is the sitting that is to begin; its epoch is not known yet.
+func (r LieDownRequest) seat() Sitting {
+	return Sitting{Agent: r.Order.Agent, Dream: r.Order.Dream, Run: r.Run, Now: r.Now}
+}
+
+// LieDownResult says whether the dream may go on.
+type LieDownResult struct {
+	Refused   dream.Outcome `json:"refused,omitempty"` // canceled, exhausted or aborted; empty: go on
+	Reason    string        `json:"reason,omitempty"`
+	Remaining budget.Micros `json:"remaining"` // what every cap above the phases still allows
+	Epoch     int64         `json:"epoch,omitempty"`
+	Awake     bool          `json:"awake,omitempty"` // refused because somebody holds the agent awake
+}
+
+// LieDown takes the agent's dreaming slot (O2) and the day's allowance, and writes the beginning of the night. An order
+// that would spend more than its agent may is refused as aborted. It is the first deed of every dream; done twice it
+// changes nothing.
+func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
+	result, err := b.lie(ctx, r)
+	var app *temporal.ApplicationError
+	if errors.As(err, &app) && app.Type() == FailWoken { // between taking the slot and writing the beginning
+		reason := r.Order.Handle + " was woken before the dream lay down"
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Order, r.seat(), dream.Canceled, reason)
+	}
+	return result, err
+}
+
+func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
+	o := r.Order
+	s := r.seat()
+	if o.Alone && r.Sitting < 2 {
+		if err := b.open(ctx, o, b.now(s)); err != nil {
+			return LieDownResult{}, tell(err)
+		}
+	}
+	held, err := b.takeSlot(ctx, s, r.Workflow)
+	if errors.Is(err, memory.ErrAwake) {
+		reason := o.Handle + " is awake: somebody woke it before the dream lay down"
+		if r.Sitting > 1 {
+			return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
+		}
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
+	}
+	if errors.Is(err, memory.ErrTaken) {
+		reason := fmt.Sprintf("%s is already dreaming %s%s", o.Handle, held.Dream, b.where(held.Cluster))
+		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
+	}
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	s.Epoch = held.Epoch
+	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	if err != nil {
+		return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+	}
+	if night.Outcome != dream.Dreaming && night.Run != r.Run {
+		return b.over(ctx, night, r.Run)
+	}
+	if r.Sitting > 1 {
+		return b.goOn(ctx, s, r, night)
+	}
+	if night.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
+		faults, err := b.beyond(ctx, o)
+		if err != nil {
+			return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+		}
+		if faults != "" {
+			return LieDownResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
+		}
+	}
+	body, err := json.Marshal(o)
+	if err != nil {
+		return LieDownResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
+	}
+	if _, err := b.Memory.PutNote(ctx, o.Agent, s.fence(), orderNote, body); err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	if !o.Free {
+		err = b.Purse.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
+		if over, ok := purse.AsOverCap(err); ok {
+			return LieDownResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
+		}
+		if err != nil {
+			return LieDownResult{}, tell(err)
+		}
+	}
+	affect, err := b.Memory.Affect(ctx, o.Agent)
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	night.Workflow, night.Cluster, night.Run, night.Before, night.After = r.Workflow, b.Lives.Here(), r.Run, affect.PAD, affect.PAD
+	night.Sittings, night.Open = 1, true
+	err = b.write(ctx, s, memory.Write{
+		Change: []dream.Item{night},
+		Events: []event.Event{b.event(s, "begin/"+r.Run, event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget})},
+	})
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	left, err := b.remaining(ctx, o)
+	return LieDownResult{Remaining: left, Epoch: s.Epoch}, tell(err)
+}
+
+// open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
+// which comes to nothing leaves nothing behind. A record that exists stays as it is.
+func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
+	affect, err := b.Memory.Affect(ctx, o.Agent)
+	if err != nil {
+		return err
+	}
+	night := o.Night("", affect.PAD, now)
+	night.Cluster = b.Lives.Here()
+	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
+		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
+	}
+	return nil
+}
+
+// takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
+// dream on another cluster nobody here can say whether it has: its slot is its own.
+func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.Slot, error) {
+	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Lives.Here(), Since: b.now(s)}
+	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
+	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {
+		return held, err
+	}
+	running, lookErr := b.Lives.Running(ctx, held.Workflow, held.Run)
+	if lookErr != nil {
+		return held, fmt.Errorf("look whether %s still runs: %w", held.Workflow, lookErr)
+	}
+	if running {
+		return held, err
+	}
+	if err := b.bury(ctx, s.Agent, held); err != nil {
+		return held, err
+	}
+	taken, err := b.Memory.TakeSlot(ctx, s.Agent, want, held.Fence)
+	if err == nil {
+		b.letGo(ctx, held.Dream)
+	}
+	return taken, err
+}

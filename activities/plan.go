@@ -1,0 +1,103 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// PlanRequest asks for a dream that starts by itself.
+type PlanRequest struct {
+	Agent       string        `json:"agent"`
+	Now         time.Time     `json:"now"`
+	IdleTimeout time.Duration `json:"idle_timeout"`
+
+	Resume  *Sitting `json:"resume,omitempty"`  // go on with this interrupted dream instead of planning one
+	Windows []string `json:"windows,omitempty"` // when dreams by themselves may begin, in the agent's zone; none: always
+	Quiet   []string `json:"quiet,omitempty"`   // and when never
+
+	Jitter time.Duration `json:"jitter,omitempty"` // after the hours open, so that not every agent of a zone begins at once
+}
+
+// PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived something.
+type PlanResult struct {
+	Order  Order     `json:"order"`
+	Reason string    `json:"reason,omitempty"` // not empty: do not dream now
+	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived, or somebody was seen; zero for nothing
+
+	Awake     time.Time `json:"awake,omitzero"`      // somebody holds the agent awake until then, and nobody told its life
+	NotBefore time.Time `json:"not_before,omitzero"` // the hours are quiet until then
+	Resume    bool      `json:"resume,omitempty"`    // go on with the interrupted dream
+}
+
+// Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever brings
+// memories in need not say so. It writes nothing, so that it may be done twice: the record is
+// opened when the dream lies down.
+func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
+	newest, err := b.Memory.Find(ctx, memory.Query{Agent: r.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Until: r.Now, Limit: 1})
+	if err != nil {
+		return PlanResult{}, tell(err)
+	}
+	var result PlanResult
+	for _, episode := range newest {
+		result.Active = episode.Header().At
+	}
+	if r.Resume == nil && result.Active.Add(r.IdleTimeout).After(r.Now) {
+		return result, nil
+	}
+	if speaks, err := b.against(ctx, r, &result); speaks || err != nil {
+		return result, tell(err)
+	}
+	if r.Resume != nil {
+		result.Resume = true
+		return result, nil
+	}
+	result.Order, result.Reason, err = b.Planner.Plan(ctx, r.Agent, r.Now)
+	return result, tell(err)
+}
+
+// against asks what forbids a dream by itself now: somebody who holds the agent awake, or the hours.
+func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (bool, error) {
+	standing, err := b.Presence.Standing(ctx, r.Agent, r.Now)
+	if err != nil {
+		return true, fmt.Errorf("ask who is connected to %s: %w", r.Agent, err)
+	}
+	if standing.Awake(r.Now) {
+		result.Awake = standing.Until()
+		return true, nil
+	}
+	if r.Resume == nil && standing.Seen.After(result.Active) { // who came while an alarm held it awake told its life nothing
+		if result.Active = standing.Seen; result.Active.Add(r.IdleTimeout).After(r.Now) {
+			return true, nil
+		}
+	}
+	if len(r.Windows)+len(r.Quiet) == 0 {
+		return false, nil
+	}
+	agent, err := b.Memory.Agent(ctx, r.Agent)
+	if err != nil {
+		return true, fmt.Errorf("read agent %s: %w", r.Agent, err)
+	}
+	zone, err := time.LoadLocation(agent.Zone)
+	if err != nil {
+		return true, fmt.Errorf("zone %q of %s: %w: %w", agent.Zone, agent.Handle, ErrSettings, err)
+	}
+	windows, err := circadian.ParseHours(r.Windows)
+	if err != nil {
+		return true, fmt.Errorf("dream windows: %w: %w", ErrSettings, err)
+	}
+	quiet, err := circadian.ParseHours(r.Quiet)
+	if err != nil {
+		return true, fmt.Errorf("quiet hours: %w: %w", ErrSettings, err)
+	}
+	open, next := circadian.Open(r.Now, zone, windows, quiet)
+	if !open {
+		result.NotBefore = circadian.Rhythm{Jitter: r.Jitter}.Opening(r.Now, zone, windows, quiet)
+		result.Reason = "these are quiet hours until " + next.In(zone).Format("Mon 15:04")
+	}
+	return !open, nil
+}

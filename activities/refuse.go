@@ -1,0 +1,58 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// beyond says what an order wants that its agent, the fleet or the catalogue does not allow; empty when nothing.
+func (b *Bed) beyond(ctx context.Context, o Order) (string, error) {
+	agent, err := b.Memory.Agent(ctx, o.Agent)
+	if err != nil {
+		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
+	}
+	if err := o.Within(agent, b.Planner.FleetDay(), b.Catalog); err != nil {
+		return "this worker may not dream the order: " + strings.ReplaceAll(err.Error(), "\n", "; "), nil
+	}
+	return "", nil
+}
+
+// over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
+// One that was withdrawn while it lay down leaves nothing behind.
+func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDownResult, error) {
+	fence := memory.Fence{Dream: night.ID, Run: run}
+	if night.Run != "" {
+		result := LieDownResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
+		return result, tell(b.Memory.FreeSlot(ctx, night.Agent, fence))
+	}
+	err := errors.Join(
+		b.Purse.Ledger.GiveBack(ctx, night.ID), b.Memory.DropNotes(ctx, night.Agent, night.ID), b.Memory.FreeSlot(ctx, night.Agent, fence),
+	)
+	return LieDownResult{Refused: night.Outcome, Reason: night.Reason}, tell(err)
+}
+
+// refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
+// without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
+// under the same id.
+func (b *Bed) refuse(ctx context.Context, o Order, s Sitting, outcome dream.Outcome, reason string) error {
+	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	if err != nil {
+		return tell(err)
+	}
+	if night.Run == "" && night.Outcome == dream.Dreaming {
+		night.Outcome, night.Reason, night.Ended = outcome, reason, b.now(s).UTC()
+		events := []event.Event{b.event(s, "refused/"+s.Run, event.DreamEnded{Outcome: outcome, Reason: reason})}
+		if outcome == dream.Aborted {
+			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
+		}
+		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night}, Events: events})
+		err = errors.Join(err, b.Purse.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
+	}
+	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+}

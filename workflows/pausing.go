@@ -1,0 +1,129 @@
+package workflows
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+// errAlarmed says that an alarm ended the onset: the dream, when it goes on, goes on with NREM (H19).
+var errAlarmed = errors.New("an alarm ended the onset")
+
+// pause books a sitting that was woken, tells the agent's life, and waits for the word to go on, for its time to run out, or
+// for a cancellation. It returns nil when the dream lies down again.
+func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	n.sitting.cut()
+	left := workflow.Now(ctx)
+	request := activities.PauseRequest{
+		Sitting: n.seat(ctx), Number: n.sitting.number, Phase: n.state.Phase, Cycle: n.state.Cycle, Kept: n.state.Fragments,
+		Tallies: n.state.Tallies, Cuts: cuts, Light: light, Forced: forced, TTL: n.order.ResumeTTL,
+		Onset: n.open != nil && n.open.name == dream.Onset,
+	}
+	last := n.order.Sittings > 0 && n.sitting.number >= n.order.Sittings
+	if last {
+		request.TTL = 0
+	}
+	if n.sitting.wake != nil {
+		request.Wake = *n.sitting.wake
+	}
+	var paused activities.PauseResult
+	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "book the sitting"), "Bed.Pause", request).Get(ctx, &paused); err != nil {
+		return err
+	}
+	n.sitting.over, n.sitting.wake = true, nil
+	if last {
+		paused.Until = time.Time{}
+	}
+	stood := screen.Break{Phase: n.state.Phase, Open: true}
+	for _, t := range paused.Tallies {
+		if t.Phase == stood.Phase {
+			stood.Calls = t.Calls
+		}
+	}
+	if len(paused.Tallies) == len(n.state.Tallies) {
+		n.state.Tallies = paused.Tallies
+	}
+	n.breaks = append(n.breaks, stood)
+	n.state.Outcome, n.state.Until, n.state.Epoch, n.state.Spent = dream.Interrupted, paused.Until, paused.Wake.Epoch, paused.Spent
+	n.state.Reason = string(paused.Wake.Cause)
+	n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
+	n.show(ctx)
+	n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
+	if paused.Until.IsZero() {
+		switch {
+		case n.order.ResumeTTL <= 0:
+			return &verdict{dream.Interrupted, "it may not be resumed"}
+		case last:
+			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.order.Sittings)}
+		}
+		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
+	}
+	if err := n.resume(ctx, paused.Until); err != nil {
+		return err
+	}
+	n.away += workflow.Now(ctx).Sub(left)
+	if request.Onset && paused.Wake.Cause == presence.Alarm {
+		n.open.alarm = "an alarm ended it"
+		if paused.Wake.Trigger != "" {
+			n.open.alarm = "an alarm ended it: " + paused.Wake.Trigger
+		}
+		return errAlarmed
+	}
+	return nil
+}
+
+// resume waits until the dream may lie down again, and lies down.
+func (n *night) resume(ctx workflow.Context, until time.Time) error {
+	words, ends := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalLetGo)
+	timed, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(timed, until.Sub(workflow.Now(ctx)), workflow.TimerOptions{Summary: "it may be resumed until then"})
+	for {
+		if err := workflow.Await(ctx, func() bool { return words.Len() > 0 || ends.Len() > 0 || timer.IsReady() }); err != nil {
+			return err
+		}
+		var why string
+		if ends.ReceiveAsync(&why) {
+			return &verdict{dream.Interrupted, said(why, "it was let go")}
+		}
+		if !words.ReceiveAsync(nil) {
+			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", n.order.ResumeTTL)}
+		}
+		for words.ReceiveAsync(nil) { // one word is enough
+		}
+		lain, err := n.lieDown(ctx, n.sitting.number+1)
+		switch {
+		case err != nil:
+			return err
+		case lain.Awake:
+			n.sitting.wake = nil
+			n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
+		case lain.Refused != dream.Dreaming:
+			return &verdict{dream.Interrupted, lain.Reason}
+		default:
+			n.sit(ctx, n.sitting.number+1, lain.Epoch)
+			n.state.Outcome, n.state.Reason, n.state.Until = dream.Dreaming, "", time.Time{}
+			n.breaks[len(n.breaks)-1].Open = false
+			n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet("resumed"))
+			n.show(ctx)
+			return nil
+		}
+	}
+}
+
+func said(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
