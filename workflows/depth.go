@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"fmt"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -86,4 +88,19 @@ func (p *phase) surface(cycle int, heat float64, captured bool) ([]activities.De
 	next, _ := n.heats(cycle+1, captured)
 	stage := n.state.Stage
 	return []activities.Deeper{{From: stage, To: dream.TooDeep, Heat: heat}, {From: dream.TooDeep, To: stage, Heat: next[0]}}, why
+}
+
+// summary is what the live summary says of the depth.
+func (d descent) summary(state Progress) string {
+	said := fmt.Sprintf(", down to %s", d.aim.Stage)
+	if state.Phase == dream.Onset && state.Stage != d.aim.Stage {
+		said += fmt.Sprintf(", now %s", state.Stage)
+	}
+	switch {
+	case d.collapses == 1:
+		said += ", too deep once"
+	case d.collapses > 1:
+		said += fmt.Sprintf(", too deep %d times", d.collapses)
+	}
+	return said
 }

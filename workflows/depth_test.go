@@ -217,3 +217,21 @@ cycle 3 from 1.354, asked at ""
 interrupt 3, too deep: ""
 `, d.fall(t, nil))
 }
+
+func TestTheLiveSummaryTellsHowDeepTheDreamGoes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at        dream.Stage
+		phase     dream.Phase
+		collapses int
+		want      string
+	}{
+		{dream.Shallow, dream.Onset, 0, ", down to peak, now shallow"},
+		{dream.Peak, dream.Onset, 0, ", down to peak"},
+		{dream.Peak, dream.Onset, 1, ", down to peak, too deep once"},
+		{dream.Peak, dream.NREM, 2, ", down to peak, too deep 2 times"},
+	} {
+		d := descent{aim: &dream.Depth{Stage: dream.Peak}, collapses: c.collapses}
+		require.Equal(t, c.want, d.summary(Progress{Phase: c.phase, Stage: c.at}))
+	}
+}

@@ -15,6 +15,9 @@ func (n *night) show(ctx workflow.Context) {
 	if n.sitting.number > 1 {
 		b = fmt.Appendf(b, ", sitting %d", n.sitting.number)
 	}
+	if n.descent.aim != nil {
+		b = append(b, n.descent.summary(n.state)...)
+	}
 	b = fmt.Appendf(b, "\n\n```\n%s\n```\n\n", screen.Timeline(n.state.Tallies, screen.Style{Width: 100}, n.breaks...))
 	b = fmt.Appendf(b, "| phase | state | calls | made | kept | spent | cap |\n|---|---|---|---|---|---|---|\n")
 	for _, t := range n.state.Tallies {
