@@ -101,17 +101,17 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(o.Knobs.Cycles)}
 	}
 	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
-	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: loosen(o.Knobs.Loosening, d.specs[dream.Generator])}
+	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}
 	d.order = o
 	return d, nil
 }
 
-// loosen is how a model is loosened: by what it takes, unless the deployment wants another way.
-func loosen(wanted dream.Loosening, spec inference.Spec) dream.Loosening {
+// Loosen is how a model is loosened (Z6): by what it takes, unless the deployment wants another way.
+func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
 	if wanted != "" && wanted != dream.Auto {
-		return wanted
+		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening wants it so"}
 	}
-	return hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: spec.MaxHeat, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges}).Way
+	return hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: spec.MaxHeat, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
 }
 
 // behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
 )
 
 // checks are what the doctor looks at, cheapest first. None of them spends money.
@@ -170,7 +171,17 @@ func (d *door) checkModels(context.Context) console.Finding {
 		parts = append(parts, fmt.Sprintf("%s (%s) for %s", name, price, strings.Join(used[name], ", ")))
 	}
 	day, _ := inference.PricesAsOf()
-	return well("%s; built-in prices as of %s", strings.Join(parts, "; "), day)
+	return well("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
+}
+
+// loosened says how the onset loosens its model, and why (Z6).
+func (d *door) loosened() string {
+	spec, err := d.told.Lookup(d.told.Roles.Models()[dream.Generator])
+	if err != nil {
+		return "the generator is not known"
+	}
+	way := starter.Loosen(d.told.Dream.Loosening, spec)
+	return fmt.Sprintf("the generator is loosened by %s: %s", way.Way, way.Why)
 }
 
 const providerWithin = 10 * time.Second

@@ -33,15 +33,15 @@ func Loosen(t Takes) Loosened {
 	hot := t.MaxHeat >= Floor(dream.Peak)
 	switch {
 	case t.Reasoning:
-		return Loosened{dream.Verbalised, "it thinks before every answer, so that several ideas in one call cost one thinking; the thinking itself is asked to diverge first (2512.23601)"}
+		return Loosened{dream.Verbalised, "it thinks before every answer, so that several ideas in one call cost one thinking; the thinking itself is asked to diverge first (arXiv 2512.23601)"}
 	case hot && t.MinP:
-		return Loosened{dream.ByHeatMinP, "it takes heat and min-p, which keeps heat readable (2407.01082): partials as S4 wants them"}
+		return Loosened{dream.ByHeatMinP, "it takes heat and min-p, which keeps heat readable (arXiv 2407.01082): partials as S4 wants them"}
 	case !t.Judges && t.MaxHeat > 0:
-		return Loosened{dream.ByHeat, "the probabilities it would state mean nothing, and small models gain little from stating them (2510.01171)"}
+		return Loosened{dream.ByHeat, "the probabilities it would state mean nothing, and small models gain little from stating them (arXiv 2510.01171)"}
 	case t.MaxHeat >= Floor(dream.Transitional):
-		return Loosened{dream.Verbalised, "heat without min-p costs coherence before it brings anything new (2405.00492, 2407.01082); stated probabilities work beside the heat that it takes (2510.01171)"}
+		return Loosened{dream.Verbalised, "heat without min-p costs coherence before it brings anything new (arXiv 2405.00492, 2407.01082); stated probabilities work beside the heat that it takes (arXiv 2510.01171)"}
 	default:
-		return Loosened{dream.TwoPhase, "it takes no heat: one call diverges, one makes ideas with stated probability of that (2512.23601, 2510.01171)"}
+		return Loosened{dream.TwoPhase, "it takes no heat: one call diverges, one makes ideas with stated probability of that (arXiv 2512.23601, 2510.01171)"}
 	}
 }
 
