@@ -92,6 +92,13 @@ func TestEachWallTurnsRedWhenItIsBroken(t *testing.T) {
 			"workflows/w.go": room("workflows", ours("activities")), "activities/a.go": room("activities", "import \"os\"\nvar _, _ = os.Create(\"x\")\n"),
 		}},
 
+		{"an activity that knows its healthy share", "shares are only watched", map[string]string{
+			"activities/a.go": room("activities", "import \""+Module+"/internal/hypnagogia\"\nvar _ = hypnagogia.UsedBand.Low\n"),
+		}},
+		{"a workflow that counts toward a share", "shares are only watched", map[string]string{
+			"workflows/w.go": room("workflows", "import law \""+Module+"/internal/hypnagogia\"\nvar _, _ = law.Shares(nil)\n"),
+		}},
+
 		{"an activity that names a vendor", "no vendor but Temporal", map[string]string{"activities/a.go": room("activities", imports("github.com/redis/go-redis/v9"))}},
 		{"a starter that reaches a vendor", "no vendor but Temporal", map[string]string{
 			"starter/s.go": room("starter", ours("internal/sqlitestore")), "internal/sqlitestore/s.go": room("sqlitestore", imports("modernc.org/sqlite")),

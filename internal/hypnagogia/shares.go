@@ -83,10 +83,10 @@ func Shares(nights []Fragments) (used, staged Share) {
 		all.Used += f.Used
 		all.Staged += f.Staged
 	}
-	return share(all.Used, all.Caught, UsedBand), share(all.Staged, all.Used, StagedBand)
+	return shareOf(all.Used, all.Caught, UsedBand), shareOf(all.Staged, all.Used, StagedBand)
 }
 
-func share(part, whole int, band Band) Share {
+func shareOf(part, whole int, band Band) Share {
 	s := Share{Part: part, Whole: whole, State: Unknown, Band: band}
 	if whole <= 0 {
 		return s

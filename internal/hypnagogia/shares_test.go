@@ -1,6 +1,11 @@
 package hypnagogia_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +74,31 @@ func TestFragmentsAreCountedByWhatBecameOfThem(t *testing.T) {
 		{Seeds: []string{"c"}},
 		{},
 	}))
+}
+
+// TestNoOtherLawKnowsOfShares reads this package: what counts shares is named in the file that counts them and nowhere else.
+// That no deed and no workflow names it is a wall of the house (internal/archtest).
+func TestNoOtherLawKnowsOfShares(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	require.Greater(t, len(files), 20)
+	named := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				switch id.Name {
+				case "Shares", "shareOf", "CountFragments", "UsedBand", "StagedBand", "ShareWindow":
+					named[file] = true
+				}
+			}
+			return true
+		})
+	}
+	require.Equal(t, map[string]bool{"shares.go": true}, named)
 }
