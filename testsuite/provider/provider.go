@@ -23,6 +23,7 @@ type Model struct {
 	JSON       inference.JSONMode // how it is held to a schema; empty for json_schema
 	NoSampling bool               // answers 400 to any sampling field
 	Typical    bool               // has settled on one answer: the same to the same memories, unless several are asked for at once
+	Feverish   float64            // above this temperature it loses itself in a loop when it speaks freely; 0: never
 	LogProbs   bool               // tells the log-probability of each token when asked
 	Thinks     int                // tokens of reasoning before the answer; 0 for none
 	Dim        int                // dimensions of its vectors; 0 for a model that generates
@@ -55,6 +56,7 @@ func DefaultModels() []Model {
 		{Name: "script-prompt", Price: &price, JSON: inference.JSONPrompt},
 		{Name: "strict", Price: &price, NoSampling: true},
 		{Name: "typical", Price: &price, NoSampling: true, Typical: true},
+		{Name: "feverish", Price: &price, Feverish: 1.25},
 		{Name: "thinker", Price: &price, NoSampling: true, Thinks: 20},
 		{Name: "unpriced"},
 		{Name: "vectors", Price: &price, Dim: 64},

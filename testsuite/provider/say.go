@@ -51,6 +51,9 @@ func (s *Server) say(q question, m Model, room int) string {
 	if schema := q.schema(); schema != nil {
 		return v.fill(schema, room)
 	}
+	if m.Feverish > 0 && q.Temperature != nil && *q.Temperature > m.Feverish {
+		return strings.Repeat(v.word()+" and "+v.word()+" and ", 20)
+	}
 	words := 40 + v.dice.IntN(60)
 	var b strings.Builder
 	for n := 0; n < words; {

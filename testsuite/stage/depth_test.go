@@ -1,0 +1,109 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// surprised gives an agent so many fresh days of one surprise that nothing else is sounded.
+func surprised(t *testing.T, company *stage.Company, agent dream.Agent, surprise float64) {
+	t.Helper()
+	w := memory.Write{Agent: agent.ID, Cause: "import"}
+	for i := range hypnagogia.SoundedEpisodes {
+		w.Add = append(w.Add, &dream.Episode{
+			Head:    dream.Head{ID: fmt.Sprintf("fresh-%d", i), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(i+1) * time.Second), State: dream.Live, Taint: dream.FromTool},
+			Content: fmt.Sprintf("reading %d of the quay", i), Surprise: surprise,
+		})
+	}
+	_, err := company.Store.Commit(context.Background(), w)
+	require.NoError(t, err)
+}
+
+// moves tells the onset's changes of depth and its interrupts, in the order of the log.
+func moves(t *testing.T, company *stage.Company, agent dream.Agent) string {
+	t.Helper()
+	events, err := company.Store.Events(context.Background(), agent.ID, 0, 500)
+	require.NoError(t, err)
+	var told []string
+	for _, e := range events {
+		switch e.Type {
+		case "DepthChanged":
+			var p event.DepthChanged
+			require.NoError(t, json.Unmarshal(e.Data, &p))
+			told = append(told, fmt.Sprintf("%s to %s", p.From, p.To))
+		case "DaliInterrupt":
+			var p event.DaliInterrupt
+			require.NoError(t, json.Unmarshal(e.Data, &p))
+			told = append(told, strings.TrimSpace(fmt.Sprintf("cycle %d %s", p.Cycle, p.TooDeep)))
+		}
+	}
+	return strings.Join(told, ", ")
+}
+
+// H3 and S4's HoriStage on a real server: a calm night stays shallow, one that was surprised goes to the peak, and one whose model
+// loses itself there comes back from too deep, cooler.
+func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
+	t.Parallel()
+	needsServer(t)
+	for _, c := range []struct {
+		name, model string
+		surprise    float64
+		deepest     dream.Stage
+		moves       string
+	}{
+		{"calm", "script", 0, dream.Shallow, "cycle 1"},
+		{"surprised", "script", .9, dream.Peak, "shallow to transitional, transitional to peak, cycle 1, cycle 2, cycle 3"},
+		{
+			"feverish", "feverish", .9, dream.Peak,
+			"shallow to transitional, transitional to peak, peak to too_deep, cycle 1 repeating, too_deep to peak, cycle 2, cycle 3",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			p := till(t, provider.Options{Seed: 1})
+			company := open(t, func(play *stage.Play) { play.Provider, play.Model = p.URL, c.model })
+			agent, err := company.Hire(ctx, 1, "deep-"+c.name)
+			require.NoError(t, err)
+			surprised(t, company, agent, c.surprise)
+			seed := uint64(7)
+			begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			require.NoError(t, err)
+			result, err := company.Result(ctx, begun.Dream)
+			require.NoError(t, err)
+			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+			require.Equal(t, c.moves, moves(t, company, agent))
+
+			night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+			require.NoError(t, err)
+			require.NotNil(t, night.Depth)
+			require.Equal(t, c.deepest, night.Depth.Stage)
+			require.Equal(t, c.surprise, night.Depth.Surprise)
+			items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}, States: []dream.State{dream.Live, dream.Archived}})
+			require.NoError(t, err)
+			for _, f := range memory.As[*dream.Fragment](items) {
+				if f.Cycle == 0 {
+					continue
+				}
+				require.Equal(t, c.deepest, f.Stage, f.ID)
+				require.GreaterOrEqual(t, *f.Settings.Temperature, hypnagogia.Floor(c.deepest), f.ID)
+				require.LessOrEqual(t, *f.Settings.Temperature, hypnagogia.Ceiling(c.deepest, company.Play.Knobs), f.ID)
+			}
+		})
+	}
+}
