@@ -1,0 +1,67 @@
+package stage_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
+	t.Parallel()
+	company := watchful(t)
+	ctx := t.Context()
+	agent, err := company.Hire(ctx, 1, "oracle")
+	require.NoError(t, err)
+	feed := dream.Feed{Name: "quietly", Rules: []dream.Rule{{Name: "calm", Metric: "wind", Kind: dream.Below, Number: 3, Quiet: true}}}
+	require.NoError(t, company.Starter.PutFeed(ctx, feed))
+	agent.Feed = feed.Name
+	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	foretell := func(claim string, horizon time.Duration, w *dream.Watch) *dream.Prediction {
+		p, _, err := company.Starter.Foretell(ctx, agent.Handle, activities.Foretelling{
+			Claim: claim, Criterion: "the feed says so", Horizon: company.Starter.Now().Add(horizon), Confidence: .6, By: dream.ByPerson, Watch: w,
+		})
+		require.NoError(t, err)
+		return p
+	}
+	calm := foretell("it falls calm", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
+	storm := foretell("it blows all day", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionWrong})
+	open := foretell("nobody will say", time.Hour, nil)
+
+	two := 2.0
+	require.NoError(t, company.Starter.Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
+	state := feedState(t, company, feed.Name, func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Sounding) == 0 })
+	require.Zero(t, state.Alarms)
+	require.Zero(t, state.Failures, state.Failure)
+	for id, want := range map[string]string{calm.ID: dream.PredictionRight, storm.ID: dream.PredictionWrong, open.ID: dream.PredictionOpen} {
+		p, err := memory.One[*dream.Prediction](ctx, company.Store, agent.ID, id)
+		require.NoError(t, err)
+		require.Equal(t, want, p.Status, p.Claim)
+	}
+	standing, err := company.Store.Standing(ctx, agent.ID, time.Now())
+	require.NoError(t, err)
+	require.Nil(t, standing.Last, "nobody woke it")
+	require.Empty(t, raisedFor(t, company, agent.ID))
+	events, err := company.Store.Events(ctx, agent.ID, 0, 100)
+	require.NoError(t, err)
+	told := 0
+	for _, e := range events {
+		if e.Type == (event.PredictionResolved{}).EventType() {
+			told++
+		}
+	}
+	require.Equal(t, 2, told)
+
+	later := company.Ports
+	later.Now = func() time.Time { return company.Starter.Now().Add(2 * time.Hour) }
+	lapsed, err := workers.Lapse(ctx, later)
+	require.NoError(t, err)
+	require.Equal(t, 1, lapsed)
+}
