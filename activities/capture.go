@@ -31,7 +31,12 @@ type rating struct {
 	Criterion string `json:"criterion"`
 	Days      int    `json:"days"`
 	FirstStep string `json:"first_step"`
+
+	by string // who rated: the model, or the composite
 }
+
+// byComposite rated what no model did.
+const byComposite = "composite"
 
 // Ratings of lucid capture (H7).
 const (
@@ -61,6 +66,7 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 	var predictions []dream.Item
 	for i, f := range fragments {
 		verdict := rated[i]
+		f.Rating = &dream.Rating{Rated: verdict.Rating, By: verdict.by, Reason: verdict.Reason}
 		switch verdict.Rating {
 		case promote:
 			f.Status, f.Reason = dream.FragmentSelected, verdict.Reason
@@ -137,6 +143,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	for i, line := range lines {
 		for _, said := range answer.Ratings {
 			if trimRef(said.Ref) == line.Ref && (said.Rating == promote || said.Rating == stage || said.Rating == discard) {
+				said.by = spec.Name
 				measured[i] = said
 			}
 		}
@@ -160,7 +167,7 @@ func rateByComposite(fragments []*dream.Fragment) []rating {
 	best := (len(fragments) + 2) / 3
 	rated := make([]rating, len(fragments))
 	for rank, i := range order {
-		rated[i] = rating{Rating: stage, Reason: fmt.Sprintf("rank %d of %d by composite", rank+1, len(fragments))}
+		rated[i] = rating{by: byComposite, Rating: stage, Reason: fmt.Sprintf("rank %d of %d by composite", rank+1, len(fragments))}
 		if rank < best {
 			rated[i].Rating = promote
 		}

@@ -40,6 +40,9 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
+	if err := g.learn(ctx, order, r.Sitting); err != nil { // by now every memory of the night has its place
+		return StepResult{}, tell(err)
+	}
 	staged, err := g.Memory.Count(ctx, memory.Query{
 		Agent: r.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
@@ -15,47 +16,45 @@ import (
 
 // judgeMeasured stores fragments with the verdict of the embedder alone, which costs no call to a judge.
 func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) (StepResult, error) {
-	items := make([]dream.Item, len(fragments))
-	for i, f := range fragments {
-		items[i] = f
-	}
-	vectors, done, err := o.place(ctx, c, c.step+"/embed", items)
+	heard, done, err := o.hear(ctx, r, c, fragments)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	w := memory.Write{Add: items, Vectors: vectors}
 	if done.End != EndDone { // bought, and kept as what it is
+		w := memory.Write{}
 		for _, f := range fragments {
 			f.Status, f.Reason = dream.FragmentDiscarded, notJudged
+			w.Add = append(w.Add, f)
 			w.Events = append(w.Events, o.verdictEvent(r.Sitting, f))
 		}
 		return StepResult{Done: done}, tell(o.write(ctx, r.Sitting, w))
 	}
-	var made []Made
 	said := map[string]bool{}
-	for i, f := range fragments {
-		near, sources, err := o.near(ctx, c.order, vectors[i], f.Sources)
-		if err != nil {
-			return StepResult{}, tell(err)
-		}
-		f.Sources = sources
-		o.decide(c.order, f, hypnagogia.Judge(f.Content, near))
-		if words := strings.Join(strings.Fields(strings.ToLower(f.Content)), " "); said[words] {
-			f.Status, f.Reason = dream.FragmentDiscarded, "said already"
+	for _, h := range heard {
+		o.decide(c.order, h.f, h.weigh(c.order, nil))
+		if words := strings.Join(strings.Fields(strings.ToLower(h.f.Content)), " "); said[words] {
+			h.f.Status, h.f.Reason = dream.FragmentDiscarded, "said already"
 		} else {
 			said[words] = true
 		}
-		w.Events = append(w.Events, o.verdictEvent(r.Sitting, f))
-		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
 	}
-	return StepResult{Made: made}, tell(o.write(ctx, r.Sitting, w))
+	return o.judged(ctx, r, heard)
 }
 
 type judgement struct {
+	Ref       string   `json:"ref"`
 	Novelty   *float64 `json:"novelty"`
 	Relevance *float64 `json:"relevance"`
 	Coherence *float64 `json:"coherence"`
 	Reason    string   `json:"reason"`
+}
+
+// scores are what a judge answered; nil when a part of it is missing.
+func (j judgement) scores() *dream.Scores {
+	if j.Novelty == nil || j.Relevance == nil || j.Coherence == nil {
+		return nil
+	}
+	return &dream.Scores{Novelty: clamp(*j.Novelty), Relevance: clamp(*j.Relevance), Coherence: clamp(*j.Coherence)}
 }
 
 // Judge lets the observer judge one partial and keeps or discards it (H5, H6). A model whose numbers mean nothing is not
@@ -65,32 +64,20 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	said, err := o.partial(ctx, order, r.Cycle, r.Turn, r.Drift)
+	f, logProb, err := o.caught(ctx, order, r, r.Turn, r.Drift)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	f := &dream.Fragment{
-		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, r.Turn), nil),
-		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: said.settings,
-	}
-	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), role: dream.Observer,
-		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, 100+r.Turn), tokens: order.Knobs.ObserverTokens,
-	}
+	c := o.judging(order, r, fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), 100+r.Turn, order.Knobs.ObserverTokens)
 	if f.Content == "" { // nothing to measure, and no provider embeds nothing
 		o.decide(order, f, dream.Verdict{})
-		return sensed(f, said.logProb)(o.judged(ctx, r, f, nil))
+		return sensed(f, logProb)(o.judged(ctx, r, []heard{{f: f}}))
 	}
-	vectors, done, err := o.place(ctx, c, c.step+"/embed", []dream.Item{f})
+	all, done, err := o.hear(ctx, r, c, []*dream.Fragment{f})
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
 	}
-	near, sources, err := o.near(ctx, order, vectors[0], nil)
-	if err != nil {
-		return StepResult{}, tell(err)
-	}
-	f.Sources = sources
-	verdict, reason, done, err := o.verdict(ctx, r, c, f, near)
+	verdict, reason, done, err := o.verdict(ctx, r, c, all[0])
 	if err != nil || done.End == EndCap || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
@@ -98,55 +85,105 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if f.Reason == "" {
 		f.Reason = reason
 	}
-	return sensed(f, said.logProb)(o.judged(ctx, r, f, vectors))
+	return sensed(f, logProb)(o.judged(ctx, r, all))
 }
 
-// judged writes a fragment with its verdict.
-func (o *Onset) judged(ctx context.Context, r StepRequest, f *dream.Fragment, vectors []memory.Vector) (StepResult, error) {
-	err := o.write(ctx, r.Sitting, memory.Write{Add: []dream.Item{f}, Vectors: vectors, Events: []event.Event{o.verdictEvent(r.Sitting, f)}})
-	return StepResult{Made: []Made{{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded}}}, tell(err)
+// caught makes a fragment of what one turn of a cycle said.
+func (o *Onset) caught(ctx context.Context, order Order, r StepRequest, turn int, drift float64) (*dream.Fragment, *float64, error) {
+	said, err := o.partial(ctx, order, r.Cycle, turn, drift)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &dream.Fragment{
+		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, turn), nil),
+		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: said.settings,
+	}, said.logProb, nil
 }
 
-func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, f *dream.Fragment, near hypnagogia.Near) (dream.Verdict, string, Done, error) {
-	measured := hypnagogia.Judge(f.Content, near)
+func (o *Onset) judging(order Order, r StepRequest, step string, throw, tokens int) call {
+	return call{
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: step, role: dream.Observer,
+		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, throw), tokens: tokens,
+	}
+}
+
+// judged writes fragments with their verdicts, in one step, and announces what became of them and what they touched.
+func (o *Onset) judged(ctx context.Context, r StepRequest, all []heard) (StepResult, error) {
+	w := memory.Write{}
+	var made []Made
+	for _, h := range all {
+		w.Add = append(w.Add, h.f)
+		if h.vector.Item != "" {
+			w.Vectors = append(w.Vectors, h.vector)
+		}
+		w.Events = append(w.Events, o.verdictEvent(r.Sitting, h.f))
+		if fired := o.firedEvent(r.Sitting, h.f); fired != nil {
+			w.Events = append(w.Events, *fired)
+		}
+		made = append(made, Made{ID: h.f.ID, Score: h.f.Verdict.Composite, Kept: h.f.Status != dream.FragmentDiscarded})
+	}
+	return StepResult{Made: made}, tell(o.write(ctx, r.Sitting, w))
+}
+
+// verdict asks the judge about one thought. What it does not answer is measured.
+func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dream.Verdict, string, Done, error) {
 	spec, err := o.Catalog.Lookup(c.order.Models[dream.Observer])
 	if err != nil || !spec.Judges {
-		return measured, "", Done{}, err
+		return h.weigh(c.order, nil), "", Done{}, err
 	}
 	self, theme, err := o.self(ctx, r.Sitting)
 	if err != nil {
-		return measured, "", Done{}, err
+		return dream.Verdict{}, "", Done{}, err
 	}
-	known, err := o.texts(ctx, r.Agent, f.Sources)
+	known, err := o.texts(ctx, r.Agent, h.f.Sources)
 	if err != nil {
-		return measured, "", Done{}, err
+		return dream.Verdict{}, "", Done{}, err
 	}
 	rules, err := o.playbook(ctx, r.Sitting)
 	if err != nil {
-		return measured, "", Done{}, err
+		return dream.Verdict{}, "", Done{}, err
 	}
 	c.heat = r.Heat
-	c.behind = append([]string{}, f.Sources...)
-	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
+	c.behind = append([]string{}, h.f.Sources...)
+	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: h.f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
 	var said judgement
-	_, done, err := o.askFor(ctx, c, &said)
+	paid, done, err := o.askFor(ctx, c, &said)
 	if err != nil || done.End == EndCap || done.Interrupted() {
-		return measured, "", done, err
+		return dream.Verdict{}, "", done, err
 	}
-	if done.End == EndUnreadable || said.Novelty == nil || said.Relevance == nil || said.Coherence == nil {
-		return measured, "", Done{}, nil
+	v := h.said(c.order, spec.Name, said.scores(), said.Reason, unanswered(done), dream.BySingle, 0, &paid.Cost)
+	if v.Judge != spec.Name {
+		return v, "", Done{}, nil
 	}
-	v := measured
-	v.Novelty, v.Relevance, v.Coherence = clamp(*said.Novelty), clamp(*said.Relevance), clamp(*said.Coherence)
-	if measured.Coherence < .5 {
-		v.Coherence = min(v.Coherence, measured.Coherence) // nor is a loop or token soup coherent
-	}
-	if echo := 2 * v.DistanceMemory; echo < v.Novelty && v.DistanceMemory < .1 {
-		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says (Z3)
-	}
-	v.Composite = hypnagogia.Composite(v.Novelty, v.Relevance, v.Coherence)
-	v.Judge = spec.Name
 	return v, said.Reason, Done{}, nil
+}
+
+// unanswered is why a judge that was asked gave no verdict.
+func unanswered(done Done) string {
+	if done.End == EndUnreadable {
+		return "the judge's answer could not be read, nor its repair"
+	}
+	return "the judge left out a score"
+}
+
+// said puts a verdict together from what a judge answered; without an answer it is measured, and why is told. cost is what the
+// call cost for this thought.
+func (h heard) said(order Order, judge string, scores *dream.Scores, reason, why, way string, together int, cost *budget.Micros) dream.Verdict {
+	v := h.weigh(order, scores)
+	if scores != nil {
+		v.Judge = judge
+	}
+	if p := v.Parts; p != nil {
+		if cost != nil {
+			p.Cost, p.Together = cost, together
+		}
+		if scores == nil {
+			p.Why = why
+		} else {
+			p.Way, p.Said = way, reason
+		}
+	}
+	return v
 }
 
 // notJudged is why a thought that was paid for comes to nothing when money or time ran out before the observer saw it.
@@ -158,13 +195,19 @@ const belowFloor = "below the floor"
 // decide keeps a fragment whose composite exceeds the floor, and says why another is discarded.
 func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
 	f.Verdict = v
+	if order.Observer != nil {
+		f.Verdict.Floor = &order.Knobs.FragmentFloor
+	}
 	f.Confidence = hypnagogia.FragmentConfidence(order.Knobs.FragmentStart)
 	f.Status = dream.FragmentRaw
 	switch {
 	case f.Content == "":
 		f.Status, f.Reason = dream.FragmentDiscarded, "nothing was said"
-	case !hypnagogia.Keep(v.Composite, order.Knobs.FragmentFloor):
+	case hypnagogia.Keep(v.Composite, order.Knobs.FragmentFloor):
+	case v.Parts == nil:
 		f.Status, f.Reason = dream.FragmentDiscarded, belowFloor
+	default:
+		f.Status, f.Reason = dream.FragmentDiscarded, belowFloor+": "+hypnagogia.Fault(v)
 	}
 }
 
@@ -176,6 +219,19 @@ func (o *Onset) verdictEvent(s Sitting, f *dream.Fragment) event.Event {
 	return o.event(s, deed, event.FragmentCaptured{
 		Fragment: f.ID, Novelty: f.Verdict.Novelty, Distance: f.Verdict.DistanceMemory, Composite: f.Verdict.Composite, Tone: f.Tone,
 	})
+}
+
+// firedEvent announces the marker that a fragment fired; nil for none.
+func (o *Onset) firedEvent(s Sitting, f *dream.Fragment) *event.Event {
+	p := f.Verdict.Parts
+	if p == nil || p.Marker == nil {
+		return nil
+	}
+	m := p.Marker
+	e := o.event(s, strings.TrimPrefix(f.ID, s.Dream+"/"), event.SomaticMarkerFired{
+		Marker: m.Marker, Fragment: f.ID, Cosine: m.Cosine, Threshold: m.Threshold, Strength: m.Strength, Valence: m.Valence, Count: m.Count, Boost: m.Boost,
+	})
+	return &e
 }
 
 func clamp(x float64) float64 { return max(0, min(1, x)) }

@@ -45,6 +45,8 @@ type Order struct {
 	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
 
 	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
+
+	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why (H6); nil: the observer of before, singly, without markers and bias
 }
 
 // Validate says what is wrong with an order.
@@ -87,6 +89,9 @@ func (o Order) Validate() error {
 		if !slices.Contains(dream.Loosenings, way) {
 			fault("loosening of the role %s is %q; it must be one of %v", role, way, dream.Loosenings)
 		}
+	}
+	if o.Observer != nil && o.Observer.Way != dream.BySingle && o.Observer.Way != dream.ByTogether {
+		fault("the observer's way is %q; it must be %s or %s", o.Observer.Way, dream.BySingle, dream.ByTogether)
 	}
 	if o.Depth != nil {
 		faults = append(faults, o.Depth.Prior.Validate())

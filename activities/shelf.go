@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
@@ -28,6 +29,9 @@ type volume struct {
 	rules    *[]prompt.Line
 	episodes []*dream.Episode
 	shown    map[int]*remembered
+	watch    *watching
+	markers  []hypnagogia.Placed // of watch; read when it was
+	tongues  map[int]hypnagogia.Tongue
 }
 
 // remembered is a gathering as the lines of a prompt, with the item behind each line.
@@ -48,7 +52,7 @@ func (s *shelf) read(dreamID string, look func(v *volume)) {
 	defer s.mu.Unlock()
 	v, ok := s.dreams[dreamID]
 	if !ok {
-		v = &volume{shown: map[int]*remembered{}}
+		v = &volume{shown: map[int]*remembered{}, tongues: map[int]hypnagogia.Tongue{}}
 		s.dreams[dreamID] = v
 		if s.order = append(s.order, dreamID); len(s.order) > shelved {
 			delete(s.dreams, s.order[0])

@@ -67,6 +67,7 @@ func onsetRows() []Knob {
 		{Key: "fragment_floor", Sort: Number, High: 1, Unit: "composite", Reason: "S4: a fragment is kept above 0.10."},
 		{Key: "fragment_start", Sort: Number, Low: .1, High: .2, Unit: "confidence", Reason: "S4: a kept fragment starts between 0.10 and 0.20."},
 		{Key: "capture_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "S4: lucid capture rates at 0.5."},
+		{Key: "judging", Sort: Choice, Choices: []string{dream.JudgingAuto, dream.BySingle, dream.ByTogether}, Reason: "auto: the partials of a cycle are judged in one call where that saves a tenth of the price, else each in a call of its own (observer.md)."},
 		{Key: "depth", Sort: Choice, Choices: []string{dream.DepthAdaptive, dream.DepthFixed}, Reason: "adaptive: surprise and a change of regime choose how deep the onset goes (S4, H3; see depth.md). fixed: always to the peak, with all the cycles."},
 	}
 }

@@ -82,6 +82,14 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 	return e, nil
 }
 
+// judgingCall is the observer's part: a call for each partial, or one a cycle.
+func judgingCall(o activities.Order, partials int) plannedCall {
+	if k := o.Knobs; o.Observer != nil && o.Observer.Way == dream.ByTogether {
+		return plannedCall{dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens, k.Cycles}
+	}
+	return plannedCall{dream.Observer, promptOverhead + 3*otherLine, o.Knobs.ObserverTokens, partials}
+}
+
 // plannedCalls lists the paid calls of a phase, embeddings left out: they cost a hundredth of the rest.
 func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
 	k, tier := o.Knobs, o.Tier
@@ -106,7 +114,7 @@ func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
 		}
 		return append(drifting, []plannedCall{
 			{dream.Generator, shown, k.AnswerTokens, 1},
-			{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, n},
+			judgingCall(o, n),
 			{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1},
 		}...)
 	case dream.NREM:

@@ -101,6 +101,9 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(o.Knobs.Cycles)}
 	}
 	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
+	if o.Observer, err = s.observer(ctx, o, d.specs[dream.Observer]); err != nil {
+		return draft{}, err
+	}
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}
 	d.order = o
 	return d, nil

@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // judge lets the observer judge the partials that came back.
@@ -22,6 +23,9 @@ func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, heat
 			return request
 		}}
 	}
+	if o := p.n.order.Observer; o != nil && o.Way == dream.ByTogether && len(caught) > 1 {
+		judging = []ask{p.together(ctx, cycle, caught, drift, heats)}
+	}
 	judged, ended := p.pay(ctx, judging...)
 	kept := 0
 	for _, a := range judged {
@@ -29,4 +33,15 @@ func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, heat
 		p.catch(a.Made)
 	}
 	return kept, ended
+}
+
+// together asks for the verdicts of a cycle in one call, at the heat of the first.
+func (p *phase) together(ctx workflow.Context, cycle int, caught []int, drift, heats []float64) ask {
+	turns := make([]activities.Turn, len(caught))
+	for at, i := range caught {
+		turns[at] = activities.Turn{Turn: i + 1, Drift: drift[i]}
+	}
+	return ask{fmt.Sprintf("observer, cycle %d, %d partials together", cycle, len(caught)), "Onset.JudgeTogether", func() any {
+		return activities.TogetherRequest{StepRequest: p.step(ctx, cycle, 0, heats[caught[0]]), Turns: turns}
+	}}
 }

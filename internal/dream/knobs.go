@@ -30,7 +30,8 @@ type Knobs struct {
 	FragmentFloor  float64 `json:"fragment_floor"`
 	FragmentStart  float64 `json:"fragment_start"` // confidence of a kept fragment, .10-.20
 	CaptureHeat    float64 `json:"capture_heat"`
-	Depth          string  `json:"depth,omitempty"` // adaptive or fixed; empty, as in orders of before, is fixed
+	Judging        string  `json:"judging,omitempty"` // auto, single or batched; empty is auto
+	Depth          string  `json:"depth,omitempty"`   // adaptive or fixed; empty, as in orders of before, is fixed
 	// Choice of memories (S4, build_induction_prompt).
 	Recent          int     `json:"recent"`
 	Salient         int     `json:"salient"`
@@ -72,7 +73,7 @@ func DefaultKnobs() Knobs {
 	return Knobs{
 		OnsetEnabled: true, BudgetFraction: .15, Cycles: 3, Partials: 4, PartialTokens: 80,
 		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1, Loosening: Auto,
-		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5, Depth: DepthAdaptive,
+		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5, Judging: JudgingAuto, Depth: DepthAdaptive,
 		Recent: 200, Salient: 50, SalientAbove: .7, Decaying: 20, Shuffle: .7, ShownCharacters: 12_000,
 		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayHeat: .7, LastLookHeat: .8, LastLookEntries: 20,
 		Branches: 3, Keep: 2, RemRounds: 3, RemBeam: 2, RemHeat: 1.0, ScoreHeat: .3, IntegrateHeat: .4, ReturnHeat: .6,
@@ -137,6 +138,9 @@ func (k Knobs) Validate() error {
 	in("idle_token (seconds)", k.IdleToken.Seconds(), 1, 3600)
 	in("attempts", float64(k.Attempts), 1, 10)
 	in("dream_wall (minutes)", k.DreamWall.Minutes(), 1, 24*60)
+	if !slices.Contains([]string{"", JudgingAuto, BySingle, ByTogether}, k.Judging) {
+		faults = append(faults, fmt.Errorf("judging is %q; it must be %s, %s or %s", k.Judging, JudgingAuto, BySingle, ByTogether))
+	}
 	if k.Depth != "" && k.Depth != DepthAdaptive && k.Depth != DepthFixed {
 		faults = append(faults, fmt.Errorf("depth is %q; it must be %s or %s", k.Depth, DepthAdaptive, DepthFixed))
 	}

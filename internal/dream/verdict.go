@@ -31,6 +31,9 @@ const (
 	ByTogether = "batched"  // one call for the fragments of a cycle
 )
 
+// JudgingAuto lets the price decide between the two (Knobs.Judging).
+const JudgingAuto = "auto"
+
 // Parts are what a verdict was put together from.
 type Parts struct {
 	Measured Scores  `json:"measured"`         // by the embedder and the words

@@ -42,19 +42,29 @@ const echo = .1
 //   - relevance rises with closeness to the sources or the theme up to half way and falls again toward a copy, 4c(1-c);
 //   - coherence is Surface.
 func Judge(text string, near Near) dream.Verdict {
-	v := dream.Verdict{
-		DistancePlaybook: Distance(near.Playbook), DistanceMemory: Distance(near.Memory),
-		PlaybookEmpty: near.PlaybookEmpty, Coherence: Surface(text), Judge: Measured,
-	}
+	v := distances(near)
+	v.Coherence, v.Judge = Surface(text), Measured
+	v.Novelty, v.Relevance = farness(v, near), closeness(near)
+	v.Composite = Composite(v.Novelty, v.Relevance, v.Coherence)
+	return v
+}
+
+func distances(near Near) dream.Verdict {
+	v := dream.Verdict{DistancePlaybook: Distance(near.Playbook), DistanceMemory: Distance(near.Memory), PlaybookEmpty: near.PlaybookEmpty}
 	if near.PlaybookEmpty {
 		v.DistancePlaybook = 1
 	}
-	nearest := math.Min(Distance(near.Source), math.Min(v.DistancePlaybook, v.DistanceMemory))
-	v.Novelty = unit((nearest - echo) / (1 - echo))
-	closeness := unit(math.Max(near.Source, near.Theme))
-	v.Relevance = 4 * closeness * (1 - closeness)
-	v.Composite = Composite(v.Novelty, v.Relevance, v.Coherence)
 	return v
+}
+
+func farness(v dream.Verdict, near Near) float64 {
+	nearest := math.Min(Distance(near.Source), math.Min(v.DistancePlaybook, v.DistanceMemory))
+	return unit((nearest - echo) / (1 - echo))
+}
+
+func closeness(near Near) float64 {
+	c := unit(math.Max(near.Source, near.Theme))
+	return 4 * c * (1 - c)
 }
 
 // Keep says that a composite lies strictly above the floor (H5).

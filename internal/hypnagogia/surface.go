@@ -3,6 +3,8 @@ package hypnagogia
 import (
 	"strings"
 	"unicode"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Surface says in [0, 1] how much a text looks like somebody speaking, without knowing what it says: the product of
@@ -10,12 +12,23 @@ import (
 // words that can be words, of one script; pairs of words that do not come round again; sentences of a bearable length;
 // and small words that stand where small words can stand.
 func Surface(text string) float64 {
+	return SurfaceOf(text, Tongue{}).Whole
+}
+
+// SurfaceOf is Surface with the fifth share: how far the small words of a language stand where they stand in speech, for a
+// memory whose tongue is heard. Without it the soup that a model makes at temperature 1.6, whose pieces all look like words,
+// passes for speech.
+func SurfaceOf(text string, t Tongue) dream.Surface {
 	tokens := tokenize(text)
 	if len(tokens) == 0 {
-		return 0
+		return dream.Surface{}
 	}
-	return stretch(wordlike(tokens), .55, .9) * stretch(fresh(tokens), .4, .8) *
-		bearable(text) * stretch(joined(tokens), .8, .95)
+	s := dream.Surface{
+		Wordlike: stretch(wordlike(tokens), .55, .9), Fresh: stretch(fresh(tokens), .4, .8), Bearable: bearable(text),
+		Joined: stretch(joined(tokens), .8, .95), Spoken: t.spoken(text),
+	}
+	s.Whole = s.Wordlike * s.Fresh * s.Bearable * s.Joined * s.Spoken
+	return s
 }
 
 // stretch maps low and below to 0, high and above to 1.

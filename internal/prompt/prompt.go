@@ -144,6 +144,25 @@ func Judge(j Judging) Text {
 	return Text{System: render("judge.system", j), Ask: render("judge", j), Name: "verdict", Schema: schema("verdict")}
 }
 
+// Thought is one of several that the observer sees at once, with the memories nearest to it.
+type Thought struct {
+	Line Line
+	Near []Line
+}
+
+// JudgingAll is what the observer sees of a whole cycle: thoughts are t1, t2, …, their memories m1, m2, … across all of them.
+type JudgingAll struct {
+	Self     Self
+	Theme    string
+	Thoughts []Thought
+	Playbook []Line
+}
+
+// JudgeAll asks the observer for the verdicts of a cycle in one call.
+func JudgeAll(j JudgingAll) Text {
+	return Text{System: render("judge.system", j), Ask: render("judge.all", j), Name: "verdicts", Schema: schema("verdicts")}
+}
+
 // Capturing is what lucid capture sees: fragments are referred to as f1, f2, ….
 type Capturing struct {
 	Self      Self

@@ -1,0 +1,125 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// heard is a thought as the observer has it: placed, with what is near to it and what can be told of it without asking anybody.
+type heard struct {
+	f      *dream.Fragment
+	vector memory.Vector
+	near   hypnagogia.Near
+	ear    hypnagogia.Ear
+}
+
+// weigh is the verdict on a thought, measured or by what a judge said. Orders of before the observer had parts keep its old law.
+func (h heard) weigh(order Order, said *dream.Scores) dream.Verdict {
+	if order.Observer != nil {
+		return hypnagogia.Weigh(h.f.Content, h.near, said, h.ear)
+	}
+	v := hypnagogia.Judge(h.f.Content, h.near)
+	if said == nil {
+		return v
+	}
+	measured := v.Coherence
+	v.Novelty, v.Relevance, v.Coherence = said.Novelty, said.Relevance, said.Coherence
+	if measured < .5 {
+		v.Coherence = min(v.Coherence, measured) // nor is a loop or token soup coherent
+	}
+	if echo := 2 * v.DistanceMemory; echo < v.Novelty && v.DistanceMemory < .1 {
+		v.Novelty = echo // a near copy of a memory is not new, whatever the judge says (Z3)
+	}
+	v.Composite = hypnagogia.Composite(v.Novelty, v.Relevance, v.Coherence)
+	return v
+}
+
+// What keeps the observer from seeing whether a thought stays with itself.
+const (
+	blindWords = "the built-in embedder sees words, not meaning"
+	blindSpace = "too few memories have a place yet to know how near strangers lie in this space"
+	blindShort = "it is too short to have parts"
+)
+
+// hear places thoughts, and the parts of each beside it, in one call, and looks up what lies near them.
+func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dream.Fragment) ([]heard, Done, error) {
+	if len(fragments) == 0 {
+		return nil, Done{}, nil
+	}
+	base, parts, held, space, err := o.ears(ctx, r, c.order, fragments)
+	if err != nil {
+		return nil, Done{}, err
+	}
+	var texts []string
+	for i, f := range fragments {
+		texts = append(append(texts, f.Content), parts[i]...)
+	}
+	got, done, err := o.embed(ctx, c, c.step+"/embed", texts)
+	if err != nil || done.End != EndDone {
+		return nil, done, err
+	}
+	all := make([]heard, len(fragments))
+	at := 0
+	for i, f := range fragments {
+		h := heard{f: f, vector: memory.Vector{Item: f.ID, Space: got.Space, V: got.V[at]}, ear: base[i]}
+		if neighbours := got.V[at+1 : at+1+len(parts[i])]; len(neighbours) > 1 {
+			meaning := hypnagogia.MeaningOf(cosines(neighbours), space.Mean)
+			h.ear.Meaning = &meaning
+		}
+		at += 1 + len(parts[i])
+		h.ear.Marker = hypnagogia.Fires(h.vector.V, held, space)
+		if h.near, f.Sources, err = o.near(ctx, c.order, h.vector, f.Sources); err != nil {
+			return nil, Done{}, err
+		}
+		all[i] = h
+	}
+	return all, Done{}, nil
+}
+
+// ears prepares the observer's ear for each thought, and the parts of it whose meaning is to be compared.
+func (o *Onset) ears(ctx context.Context, r StepRequest, order Order, fragments []*dream.Fragment) (
+	base []hypnagogia.Ear, parts [][]string, held []hypnagogia.Placed, space hypnagogia.Calibration, err error,
+) {
+	base, parts = make([]hypnagogia.Ear, len(fragments)), make([][]string, len(fragments))
+	if order.Observer == nil {
+		return base, parts, nil, space, nil
+	}
+	w, held, err := o.watch(ctx, order, r.Sitting)
+	if err != nil {
+		return nil, nil, nil, space, err
+	}
+	tongue, err := o.tongue(ctx, r)
+	if err != nil {
+		return nil, nil, nil, space, err
+	}
+	embedder, err := o.Catalog.Lookup(order.Models[dream.Embedder])
+	if err != nil {
+		return nil, nil, nil, space, err
+	}
+	for i, f := range fragments {
+		base[i] = hypnagogia.Ear{Tongue: tongue, Bias: w.Bias.Factor}
+		switch {
+		case embedder.BuiltIn:
+			base[i].Blind = blindWords
+		case !w.Space.Known():
+			base[i].Blind = blindSpace
+		default:
+			if parts[i] = hypnagogia.Neighbours(f.Content); len(parts[i]) == 0 {
+				base[i].Blind = blindShort
+			}
+		}
+	}
+	return base, parts, held, w.Space, nil
+}
+
+// cosines of vectors that follow each other.
+func cosines(vectors [][]float32) []float64 {
+	out := make([]float64, 0, len(vectors)-1)
+	for i := 1; i < len(vectors); i++ {
+		out = append(out, hypnagogia.Cosine(vectors[i-1], vectors[i]))
+	}
+	return out
+}

@@ -1,0 +1,118 @@
+package activities
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// learn lets the strong moments among the memories of a night teach somatic markers (H6). It buys nothing: episodes that have no
+// place yet teach another time. Done twice it changes nothing.
+func (p Ports) learn(ctx context.Context, o Order, s Sitting) error {
+	if o.Observer == nil {
+		return nil
+	}
+	space, err := p.Memory.Space(ctx, o.Agent)
+	if err != nil || space == "" {
+		return err
+	}
+	items, err := p.choose(ctx, o)
+	if err != nil {
+		return err
+	}
+	strong := map[string]*dream.Episode{}
+	var ids []string
+	for _, e := range memory.As[*dream.Episode](items) {
+		if _, _, ok := hypnagogia.Lesson(e); ok && e.Taint != dream.FromDream {
+			strong[e.ID] = e
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	held, err := p.markers(ctx, o.Agent)
+	if err != nil {
+		return err
+	}
+	vectors, err := p.Memory.Vectors(ctx, o.Agent, space, ids...)
+	if err != nil {
+		return fmt.Errorf("place the strong moments of %s: %w", o.Handle, err)
+	}
+	taught := make([]hypnagogia.Taught, len(vectors))
+	for i, v := range vectors {
+		taught[i] = hypnagogia.Taught{Episode: strong[v.Item], Place: v.V}
+	}
+	calibration, err := p.calibration(ctx, o)
+	if err != nil {
+		return err
+	}
+	w := memory.Write{}
+	for _, m := range hypnagogia.LearnMarkers(held, taught, calibration) {
+		if m.ID != "" {
+			w.Change = append(w.Change, m)
+			continue
+		}
+		sum := sha256.Sum256([]byte(m.Sources[0]))
+		m.Head = dream.Head{
+			ID: o.Dream + "/marker/" + hex.EncodeToString(sum[:4]), Agent: o.Agent, Kind: dream.KindMarker, At: o.AsOf, State: dream.Live,
+			Taint: dream.FromDream, Dream: o.Dream, Sources: m.Sources,
+		}
+		w.Add = append(w.Add, m)
+	}
+	if len(w.Add)+len(w.Change) == 0 {
+		return nil
+	}
+	return p.write(ctx, s, w)
+}
+
+// markers are the live markers of an agent with their places.
+func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, error) {
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
+	if err != nil {
+		return nil, fmt.Errorf("find the markers of %s: %w", agent, err)
+	}
+	return p.placed(ctx, agent, memory.As[*dream.Marker](items))
+}
+
+// placing is how many of its sources a marker's place is the mean of: those it was learned from first.
+const placing = 16
+
+// placed gives markers their places: the means of their sources' vectors in the space that the agent lives in now.
+func (p Ports) placed(ctx context.Context, agent string, markers []*dream.Marker) ([]hypnagogia.Placed, error) {
+	if len(markers) == 0 {
+		return nil, nil
+	}
+	space, err := p.Memory.Space(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, m := range markers {
+		ids = append(ids, m.Sources[:min(len(m.Sources), placing)]...)
+	}
+	vectors, err := p.Memory.Vectors(ctx, agent, space, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("place the markers of %s: %w", agent, err)
+	}
+	at := map[string][]float32{}
+	for _, v := range vectors {
+		at[v.Item] = v.V
+	}
+	held := make([]hypnagogia.Placed, len(markers))
+	for i, m := range markers {
+		var places [][]float32
+		for _, id := range m.Sources[:min(len(m.Sources), placing)] {
+			if v := at[id]; v != nil {
+				places = append(places, v)
+			}
+		}
+		held[i] = hypnagogia.Placed{Marker: m, Place: hypnagogia.PlaceOf(places...)}
+	}
+	return held, nil
+}

@@ -1,0 +1,188 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+)
+
+// watching is what the observer of a night goes by beside the texts: how its embedder's space lies, what its outcomes say of it, and
+// which markers it may feel. It is frozen when the first thought is judged.
+type watching struct {
+	Judge   string                 `json:"judge"`
+	Space   hypnagogia.Calibration `json:"space"`
+	Bias    hypnagogia.Bias        `json:"bias"`
+	Markers []string               `json:"markers,omitempty"` // ids
+}
+
+// observerNote freezes it.
+const observerNote = "observer"
+
+// calibrating is how many of the newest episodes a space is calibrated by: 2,016 pairs, in about 3 ms at 384 numbers.
+const calibrating = 64
+
+// watch is what the observer of a dream goes by.
+func (p Ports) watch(ctx context.Context, o Order, s Sitting) (watching, []hypnagogia.Placed, error) {
+	var known *watching
+	var held []hypnagogia.Placed
+	if p.shelf.read(s.Dream, func(v *volume) { known, held = v.watch, v.markers }); known != nil {
+		return *known, held, nil
+	}
+	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, observerNote)
+	if errors.Is(err, memory.ErrNotFound) {
+		body, err = p.beginWatch(ctx, o, s)
+	}
+	if err != nil {
+		return watching{}, nil, err
+	}
+	var w watching
+	if err := json.Unmarshal(body, &w); err != nil {
+		return w, nil, fmt.Errorf("read what the observer of %s goes by: %w", s.Dream, err)
+	}
+	items, err := p.Memory.Get(ctx, s.Agent, w.Markers...)
+	if err != nil {
+		return w, nil, fmt.Errorf("read the markers of %s: %w", s.Agent, err)
+	}
+	if held, err = p.placed(ctx, s.Agent, memory.As[*dream.Marker](items)); err != nil {
+		return w, nil, err
+	}
+	p.shelf.put(s.Dream, func(v *volume) { v.watch, v.markers = &w, held })
+	return w, held, nil
+}
+
+// beginWatch looks at what is known now, freezes it, and raises the alarms that the outcomes give reason for.
+func (p Ports) beginWatch(ctx context.Context, o Order, s Sitting) ([]byte, error) {
+	w, err := p.look(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if len(w.Bias.Alarms) > 0 {
+		e := event.New(fmt.Sprintf("observer/%s/%d", w.Judge, w.Bias.Blocks), s.Agent, s.Dream, p.now(s), event.ObserverDrifted{
+			Judge: w.Judge, Outcomes: w.Bias.Outcomes, Factor: w.Bias.Factor, Asked: w.Bias.Asked, Drift: w.Bias.Drift,
+			Validated: w.Bias.Validated, Alarms: w.Bias.Alarms,
+		})
+		if err := p.write(ctx, s, memory.Write{Events: []event.Event{e}}); err != nil {
+			return nil, err
+		}
+	}
+	body, err := json.Marshal(w)
+	if err != nil {
+		return nil, fmt.Errorf("note what the observer of %s goes by: %w", s.Dream, err)
+	}
+	return p.Memory.PutNote(ctx, s.Agent, s.fence(), observerNote, body)
+}
+
+func (p Ports) look(ctx context.Context, o Order) (watching, error) {
+	spec, err := p.Catalog.Lookup(o.Models[dream.Observer])
+	if err != nil {
+		return watching{}, err
+	}
+	w := watching{Judge: hypnagogia.Measured}
+	if spec.Judges {
+		w.Judge = spec.Name
+	}
+	if w.Bias, err = ObserverBias(ctx, p.Memory, o, w.Judge); err != nil {
+		return w, err
+	}
+	if w.Space, err = p.calibration(ctx, o); err != nil {
+		return w, err
+	}
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
+	if err != nil {
+		return w, fmt.Errorf("find the markers of %s: %w", o.Agent, err)
+	}
+	w.Markers = idsOf(items)
+	return w, nil
+}
+
+// ObserverBias is what the outcomes of an agent's fragments say of a judge, as far as they were known at the order's now.
+func ObserverBias(ctx context.Context, store memory.Store, o Order, judge string) (hypnagogia.Bias, error) {
+	all, err := Outcomes(ctx, store, o.Agent)
+	if err != nil {
+		return hypnagogia.Bias{}, err
+	}
+	all = slices.DeleteFunc(prediction.Until(all, o.AsOf), func(out prediction.Outcome) bool { return out.Fragment == "" })
+	ids := make([]string, len(all))
+	for i, out := range all {
+		ids[i] = out.Fragment
+	}
+	items, err := store.Get(ctx, o.Agent, ids...)
+	if err != nil {
+		return hypnagogia.Bias{}, fmt.Errorf("read the fragments that came out: %w", err)
+	}
+	fragments := map[string]*dream.Fragment{}
+	for _, f := range memory.As[*dream.Fragment](items) {
+		fragments[f.ID] = f
+	}
+	var watched []hypnagogia.Watched
+	for _, out := range all {
+		f := fragments[out.Fragment]
+		if f == nil || f.Verdict.Judge != judge {
+			continue
+		}
+		whole := f.Verdict.Composite
+		if f.Verdict.Parts != nil {
+			whole = f.Verdict.Parts.Whole
+		}
+		watched = append(watched, hypnagogia.Watched{Whole: whole, Promoted: promotedOnce(f), Right: out.Right})
+	}
+	return hypnagogia.BiasOf(watched), nil
+}
+
+// promotedOnce says whether lucid capture found a fragment worth developing.
+func promotedOnce(f *dream.Fragment) bool {
+	switch f.Status {
+	case dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted:
+		return true
+	}
+	return f.Rating != nil && f.Rating.Rated == promote
+}
+
+// calibration measures the embedder's space by the newest episodes that have a place.
+func (p Ports) calibration(ctx context.Context, o Order) (hypnagogia.Calibration, error) {
+	space, err := p.Memory.Space(ctx, o.Agent)
+	if err != nil || space == "" {
+		return hypnagogia.Calibration{}, err
+	}
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: calibrating, Until: o.AsOf.Add(1)})
+	if err != nil {
+		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", o.Agent, err)
+	}
+	vectors, err := p.Memory.Vectors(ctx, o.Agent, space, idsOf(items)...)
+	if err != nil {
+		return hypnagogia.Calibration{}, fmt.Errorf("calibrate the space of %s: %w", o.Agent, err)
+	}
+	places := make([][]float32, len(vectors))
+	for i, v := range vectors {
+		places[i] = v.V
+	}
+	return hypnagogia.Calibrate(places), nil
+}
+
+// tongue is the language of what a cycle was shown.
+func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, error) {
+	var t hypnagogia.Tongue
+	known := false
+	if o.shelf.read(r.Dream, func(v *volume) { t, known = v.tongues[r.Source] }); known {
+		return t, nil
+	}
+	lines, _, err := o.remember(ctx, r.Sitting, r.Source)
+	if err != nil {
+		return t, err
+	}
+	texts := make([]string, len(lines))
+	for i, line := range lines {
+		texts[i] = line.Text
+	}
+	t = hypnagogia.TongueOf(texts)
+	o.shelf.put(r.Dream, func(v *volume) { v.tongues[r.Source] = t })
+	return t, nil
+}

@@ -1,0 +1,144 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// TogetherRequest asks for the verdicts on the partials of a cycle in one call.
+type TogetherRequest struct {
+	StepRequest
+	Turns []Turn `json:"turns"`
+}
+
+// Turn is one partial of a cycle.
+type Turn struct {
+	Turn  int     `json:"turn"`
+	Drift float64 `json:"drift"` // the heat it was made at
+}
+
+// beside a verdict are its reference and its braces, in tokens.
+const besideVerdict = 10
+
+// togetherTokens is the most that the verdicts on so many thoughts may take.
+func togetherTokens(k dream.Knobs, thoughts int) int {
+	return thoughts * (k.ObserverTokens + besideVerdict)
+}
+
+// JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each (H5, H6). A thought that the
+// answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
+func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
+	order, err := o.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	var caught, silent []*dream.Fragment
+	logProbs := map[string]*float64{}
+	for _, turn := range r.Turns {
+		f, logProb, err := o.caught(ctx, order, r.StepRequest, turn.Turn, turn.Drift)
+		if err != nil {
+			return StepResult{}, tell(err)
+		}
+		logProbs[f.ID] = logProb
+		if f.Content == "" {
+			o.decide(order, f, dream.Verdict{})
+			silent = append(silent, f)
+			continue
+		}
+		caught = append(caught, f)
+	}
+	c := o.judging(order, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120, togetherTokens(order.Knobs, len(caught)))
+	all, done, err := o.hear(ctx, r.StepRequest, c, caught)
+	if err != nil || done.End != EndDone {
+		return StepResult{Done: done}, tell(err)
+	}
+	if done, err := o.verdicts(ctx, r.StepRequest, c, all); err != nil || done.End == EndCap || done.Interrupted() {
+		return StepResult{Done: done}, tell(err)
+	}
+	for _, f := range silent {
+		all = append(all, heard{f: f})
+	}
+	result, err := o.judged(ctx, r.StepRequest, all)
+	for i, h := range all {
+		sense := hypnagogia.SenseOf(h.f.Content, h.f.Verdict.Coherence, logProbs[h.f.ID])
+		result.Made[i].Sense = &sense
+	}
+	return result, err
+}
+
+// verdicts asks the judge about all thoughts at once.
+func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard) (Done, error) {
+	spec, err := o.Catalog.Lookup(c.order.Models[dream.Observer])
+	if err != nil {
+		return Done{}, err
+	}
+	var answer struct {
+		Verdicts []judgement `json:"verdicts"`
+	}
+	said := map[string]judgement{}
+	why := ""
+	var cost *budget.Micros
+	if spec.Judges && len(all) > 0 {
+		if c.text, c.behind, err = o.thoughts(ctx, r, all); err != nil {
+			return Done{}, err
+		}
+		c.heat = r.Heat
+		paid, done, err := o.askFor(ctx, c, &answer)
+		if err != nil || done.End == EndCap || done.Interrupted() {
+			return done, err
+		}
+		share := (paid.Cost + budget.Micros(len(all)) - 1) / budget.Micros(len(all))
+		if cost, why = &share, "the judge left it out, or a score of it"; done.End == EndUnreadable {
+			why = unanswered(done)
+		}
+		for _, j := range answer.Verdicts {
+			if ref := trimRef(j.Ref); said[ref].scores() == nil { // the first that can be read counts
+				said[ref] = j
+			}
+		}
+	}
+	for i, h := range all {
+		j := said[thoughtRef(i)]
+		o.decide(c.order, h.f, h.said(c.order, spec.Name, j.scores(), j.Reason, why, dream.ByTogether, len(all), cost))
+		if h.f.Reason == "" && j.scores() != nil {
+			h.f.Reason = j.Reason
+		}
+	}
+	return Done{}, nil
+}
+
+func thoughtRef(i int) string { return fmt.Sprintf("t%d", i+1) }
+
+// thoughts are what the judge of a cycle sees: each thought with the memories nearest to it.
+func (o *Onset) thoughts(ctx context.Context, r StepRequest, all []heard) (prompt.Text, []string, error) {
+	self, theme, err := o.self(ctx, r.Sitting)
+	if err != nil {
+		return prompt.Text{}, nil, err
+	}
+	rules, err := o.playbook(ctx, r.Sitting)
+	if err != nil {
+		return prompt.Text{}, nil, err
+	}
+	view := prompt.JudgingAll{Self: self, Theme: theme, Playbook: rules}
+	var behind []string
+	shown := 0
+	for i, h := range all {
+		known, err := o.texts(ctx, r.Agent, h.f.Sources)
+		if err != nil {
+			return prompt.Text{}, nil, err
+		}
+		thought := prompt.Thought{Line: prompt.Line{Ref: thoughtRef(i), Text: h.f.Content}}
+		for _, text := range known {
+			shown++
+			thought.Near = append(thought.Near, prompt.Line{Ref: fmt.Sprintf("m%d", shown), Text: text})
+		}
+		view.Thoughts = append(view.Thoughts, thought)
+		behind = append(behind, h.f.Sources...)
+	}
+	return prompt.JudgeAll(view), behind, nil
+}

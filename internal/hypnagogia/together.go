@@ -1,0 +1,51 @@
+package hypnagogia
+
+import (
+	"fmt"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Judging is what it takes to judge the fragments of a cycle, in tokens.
+type Judging struct {
+	Fragments int
+	Base      int64 // of the prompt, whoever is judged: self, theme, playbook, the question
+	Each      int64 // of the prompt for each fragment: the thought and the memories nearest to it
+	Answer    int64 // of each verdict
+	Thinking  int64 // of a model that thinks before it answers, a call
+	Window    int   // of the model; 0 when it is not known
+}
+
+// Bill says which way of judging a cycle was chosen, and why.
+type Bill struct {
+	Way      string        `json:"way"` // dream.BySingle or dream.ByTogether
+	Why      string        `json:"why"`
+	Single   budget.Micros `json:"single_micros"`   // a call for each fragment, a cycle
+	Together budget.Micros `json:"together_micros"` // one call for all, a cycle
+}
+
+// worthwhile is the share of the price that judging together must save; ours. Fragments judged side by side colour each other, and
+// one answer that is lost loses every verdict: a small gain is not worth that.
+const worthwhile = .1
+
+// ChooseJudging weighs one call for all fragments of a cycle against one for each, at the list price and with nothing cached.
+func ChooseJudging(j Judging, price budget.Price) Bill {
+	n := int64(max(j.Fragments, 0))
+	one := price.Cost(budget.Tokens{In: j.Base + j.Each, Out: j.Answer + j.Thinking})
+	b := Bill{Way: dream.BySingle, Single: budget.Micros(n) * one, Together: price.Cost(budget.Tokens{In: j.Base + n*j.Each, Out: n*j.Answer + j.Thinking})}
+	room := j.Base + n*j.Each + n*j.Answer + j.Thinking
+	switch saved := b.Single - b.Together; {
+	case n < 2:
+		b.Why = "there is only one fragment to judge"
+	case b.Single == 0:
+		b.Why = "the judge costs nothing, so each fragment gets a look of its own"
+	case j.Window > 0 && room > int64(j.Window):
+		b.Why = fmt.Sprintf("together they need %d tokens and the judge's window holds %d", room, j.Window)
+	case float64(saved) < worthwhile*float64(b.Single):
+		b.Why = fmt.Sprintf("together they cost %s instead of %s a cycle: too little is saved", b.Together, b.Single)
+	default:
+		b.Way, b.Why = dream.ByTogether, fmt.Sprintf("together they cost %s instead of %s a cycle", b.Together, b.Single)
+	}
+	return b
+}
