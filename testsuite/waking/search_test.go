@@ -1,0 +1,38 @@
+package waking_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// TestASearchThatIsWokenInItsMidstIsTheSameSearch wakes REM in each of its deeds, in one night, and compares every scenario, its
+// parents, its score and its fate, with those of a night that nobody disturbed.
+func TestASearchThatIsWokenInItsMidstIsTheSameSearch(t *testing.T) {
+	t.Parallel()
+	server := temporal.Start(t, temporal.InMemory(), temporal.WithNamespaces("search-0", "search-1"))
+	nights := 0
+	apart := func() *temporal.Server {
+		one := *server
+		one.Namespace = fmt.Sprintf("search-%d", nights)
+		nights++
+		return &one
+	}
+	undisturbed := nightOf(t, apart())
+	for _, deed := range []string{"rem/merge-4", "rem/refine-5", "rem/weigh-2"} {
+		require.Contains(t, undisturbed, deed)
+	}
+	require.Equal(t, undisturbed, nightOf(
+		t, apart(),
+		touch{dream.REM, "branch-3", provider.HangMiddle},
+		touch{dream.REM, "weigh", provider.HangMiddle},
+		touch{dream.REM, "merge-4", provider.HangMiddle},
+		touch{dream.REM, "refine-5", provider.HangFirst},
+		touch{dream.REM, "weigh-2", provider.HangMiddle},
+	))
+}
