@@ -22,7 +22,7 @@ const (
 	Failure     = 1 // something went wrong
 	Usage       = 2 // the command line or the configuration is wrong
 	NotFound    = 3 // no such agent, item or dream
-	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake or a dream under way forbids it
+	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake, a dream under way or a verdict that stands forbids it
 	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 )
@@ -35,7 +35,7 @@ func exitCodes() *cobra.Command {
   1  something went wrong
   2  the command line or the configuration is wrong
   3  there is no such agent, memory or dream
-  4  a cap, a missing consent, somebody who holds the agent awake or a dream under way forbids it
+  4  a cap, a missing consent, somebody who holds the agent awake, a dream under way or a verdict that stands forbids it
   5  Temporal, a provider or the store does not answer
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
 
