@@ -54,7 +54,7 @@ func local(path string) error {
 // addresses are the data source names of the writing and the reading connections.
 //
 // synchronous=FULL: a commit is on the disk when it returns, so that a reservation survives a power cut (decision 12).
-// secure_delete: what is erased is overwritten (Z16). cache_size is in KiB when negative.
+// secure_delete: what is erased is overwritten (Z16). wal_autocheckpoint: folding does it before (fold.go). cache_size is in KiB when negative.
 func addresses(path string, busy time.Duration) (write, read string) {
 	q := url.Values{}
 	add := func(pragma string) { q.Add("_pragma", pragma) }
@@ -72,7 +72,8 @@ func addresses(path string, busy time.Duration) (write, read string) {
 		base = (&url.URL{Scheme: "file", Path: uriPath(abs)}).String()
 	}
 	read = base + "?" + q.Encode() + "&_pragma=query_only(1)&_pragma=cache_size(-4096)"
-	write = base + "?" + q.Encode() + "&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=cache_size(-16384)"
+	write = base + "?" + q.Encode() + "&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=cache_size(-16384)" +
+		"&_pragma=wal_autocheckpoint(" + strconv.Itoa(foldMost) + ")"
 	return write, read
 }
 

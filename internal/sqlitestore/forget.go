@@ -121,7 +121,11 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += 2 * emptyTurn {
-		err := s.peek(ctx, func(d deal) error { return d.emptyLog(min(emptyTurn, s.set.busy), s.set.busy) })
+		err := s.peek(ctx, func(d deal) error {
+			s.fold.busy.Lock()
+			defer s.fold.busy.Unlock()
+			return d.emptyLog(min(emptyTurn, s.set.busy), s.set.busy)
+		})
 		if !errors.Is(err, errHeld) || waited+2*emptyTurn > s.set.busy {
 			return err
 		}

@@ -116,6 +116,7 @@ func (s *Store) writing(ctx context.Context, urgent bool, do func(*line) error) 
 		return err
 	}
 	defer func() { s.writer.give(l) }()
+	defer s.fold.note()
 	if s.private {
 		s.gate.Lock()
 		defer s.gate.Unlock()

@@ -47,6 +47,7 @@ type Store struct {
 	near    shelf
 	bell    bell
 	tower   tower
+	fold    folding
 	closing sync.Once
 	closed  chan struct{}
 }
@@ -127,6 +128,7 @@ func (s *Store) open(ctx context.Context) error {
 	if !s.private {
 		s.tower.path = s.name
 		s.bell.watch, err = newLine(ctx, s.readDB)
+		err = errors.Join(err, s.fold.begin(ctx, s))
 	}
 	return err
 }
@@ -136,7 +138,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		s.errands.shut(s.closed)
-		err = s.tower.close()
+		err = errors.Join(s.tower.close(), s.fold.close())
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)
 			if fault == nil {
