@@ -2,6 +2,7 @@ package hypnagogia
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -43,49 +44,53 @@ const (
 // low confidence that proves wrong is hardly off. For the same reason sorts are compared each with itself, and weighed by how much there is of them.
 // A night with no cycles, and one that has too little on either side, is left out. The order is that of the nights.
 func Scored(nights []Dreamt, judged []Judged) []DepthOutcome {
-	judged = slices.Clone(judged)
-	slices.SortStableFunc(judged, func(a, b Judged) int { return cmp.Or(a.Made.Compare(b.Made), a.At.Compare(b.At)) })
+	sorts := map[string][]Judged{}
+	for _, j := range judged {
+		if !math.IsNaN(j.Residual) {
+			sorts[j.Sort] = append(sorts[j.Sort], j)
+		}
+	}
+	names := slices.Sorted(maps.Keys(sorts))
+	for _, name := range names {
+		slices.SortStableFunc(sorts[name], func(a, b Judged) int { return cmp.Or(a.Made.Compare(b.Made), a.At.Compare(b.At)) })
+	}
 	var out []DepthOutcome
 	for _, n := range nights {
 		if n.Ran < 1 {
 			continue
 		}
-		if shrunk, ok := shrinkage(n, judged); ok {
-			out = append(out, DepthOutcome{Depth: n.Depth, Ran: n.Ran, Shrunk: shrunk})
+		sum, weight := 0.0, 0.0
+		for _, name := range names {
+			before, after := around(n, sorts[name])
+			if w := float64(min(len(before), len(after))); w >= scoreLeast {
+				sum += w * (mean(before) - mean(after))
+				weight += w
+			}
+		}
+		if weight > 0 {
+			out = append(out, DepthOutcome{Depth: n.Depth, Ran: n.Ran, Shrunk: sum / weight})
 		}
 	}
 	return out
 }
 
-// shrinkage compares both sides of a night. Predictions come in the order in which they were made.
-func shrinkage(n Dreamt, judged []Judged) (float64, bool) {
-	before, after := map[string][]float64{}, map[string][]float64{}
-	var sorts []string
-	for _, j := range judged {
-		size := math.Abs(j.Residual)
-		switch {
-		case j.Dream == n.ID || math.IsNaN(size):
-		case j.Made.After(n.At):
-			if len(after[j.Sort]) < scoreWindow {
-				after[j.Sort] = append(after[j.Sort], size)
-			}
-		case !j.At.After(n.At):
-			if !slices.Contains(sorts, j.Sort) {
-				sorts = append(sorts, j.Sort)
-			}
-			before[j.Sort] = append(before[j.Sort], size)
+// around are the sizes of the residuals nearest to a night on each side, of predictions of one sort in the order in which they were made.
+func around(n Dreamt, judged []Judged) (before, after []float64) {
+	since, _ := slices.BinarySearchFunc(judged, n.At, func(j Judged, at time.Time) int {
+		if j.Made.After(at) {
+			return 1
+		}
+		return -1
+	})
+	for i := since - 1; i >= 0 && len(before) < scoreWindow; i-- {
+		if j := judged[i]; j.Dream != n.ID && !j.At.After(n.At) {
+			before = append(before, math.Abs(j.Residual))
 		}
 	}
-	sum, weight := 0.0, 0.0
-	for _, s := range sorts {
-		b, a := before[s][max(0, len(before[s])-scoreWindow):], after[s]
-		if w := float64(min(len(b), len(a))); w >= scoreLeast {
-			sum += w * (mean(b) - mean(a))
-			weight += w
+	for i := since; i < len(judged) && len(after) < scoreWindow; i++ {
+		if j := judged[i]; j.Dream != n.ID {
+			after = append(after, math.Abs(j.Residual))
 		}
 	}
-	if weight == 0 {
-		return 0, false
-	}
-	return sum / weight, true
+	return before, after
 }

@@ -1,0 +1,37 @@
+package histories_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// TestRecordNightsByDepth records one that stays shallow, one that goes to the peak, and one that comes back from too deep.
+func TestRecordNightsByDepth(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, model string
+		surprise    float64
+	}{{"shallow", "script", 0}, {"deep", "script", .9}, {"too-deep", "feverish", .9}} {
+		s := newScene(t, provider.Options{Seed: 6}, func(p *stage.Play) { p.Model = c.model }).work()
+		agent := s.hire("recorded-" + c.name)
+		w := memory.Write{Agent: agent.ID, Cause: "import"}
+		for i := range hypnagogia.SoundedEpisodes {
+			w.Add = append(w.Add, &dream.Episode{
+				Head:    dream.Head{ID: fmt.Sprintf("fresh-%d", i), Agent: agent.ID, Kind: dream.KindEpisode, At: stage.Night.Add(-time.Duration(i+1) * time.Second), State: dream.Live, Taint: dream.FromTool},
+				Content: fmt.Sprintf("reading %d of the quay", i), Surprise: c.surprise,
+			})
+		}
+		_, err := s.company.Store.Commit(s.ctx, w)
+		require.NoError(t, err)
+		s.night("dream-"+c.name, s.wish(agent), dream.Completed)
+	}
+}
