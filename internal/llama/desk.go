@@ -135,9 +135,11 @@ func (d *desk) next(token yl.Token) ([]float32, error) {
 	return d.output()
 }
 
-func (d *desk) decode(tokens []yl.Token) error {
+func (d *desk) decode(tokens []yl.Token) error { return d.decoded(yl.BatchGetOne(tokens)) }
+
+func (d *desk) decoded(batch yl.Batch) error {
 	said.clear()
-	code, err := yl.Decode(d.ctx, yl.BatchGetOne(tokens))
+	code, err := yl.Decode(d.ctx, batch)
 	switch {
 	case err != nil:
 		return err

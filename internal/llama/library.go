@@ -51,11 +51,11 @@ func load(dir string) (nodes, error) {
 	if library.dir == dir {
 		return library.node, nil
 	}
-	if library.dir != "" {
-		return nodes{}, fmt.Errorf("llama.cpp is loaded from %s already; a process can hold it once, so %s needs a process of its own", library.dir, dir)
-	}
 	if err := present(dir); err != nil {
 		return nodes{}, err
+	}
+	if library.dir != "" {
+		return nodes{}, fmt.Errorf("llama.cpp is loaded from %s already; a process can hold it once, so %s needs a process of its own", library.dir, dir)
 	}
 	if err := yl.Load(dir); err != nil {
 		return nodes{}, fmt.Errorf("llama.cpp's libraries in %s cannot be used: %w; take those of %s", dir, short(err), Tested)

@@ -1,0 +1,164 @@
+// Package serve speaks the OpenAI wire for one model that runs in this process.
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/llama"
+)
+
+// Bounds of one exchange.
+const (
+	headerLimit = 64 << 10
+	bodyLimit   = 4 << 20
+	headerWait  = 10 * time.Second
+	bodyWait    = time.Minute
+	idleWait    = time.Minute
+	writeWait   = 30 * time.Second // a listener that reads nothing for so long is gone
+	usualDrain  = 30 * time.Second
+)
+
+// Engine is what answers; *llama.Engine is one.
+type Engine interface {
+	Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Told, error)
+	Shape() llama.Shape
+	Vectors() []string
+}
+
+// Options describe a server.
+type Options struct {
+	Engine Engine
+	Name   string           // of the model on the wire
+	Steer  inference.Steers // what a request that names a vector gets where it says no more; its Vector is not read
+	Key    string           // that every request must bear; empty for none
+	Drain  time.Duration    // how long answers may go on after the end was asked for; 0: 30 s
+	Now    func() time.Time // nil for time.Now
+}
+
+// Server answers requests. Its zero value is not usable.
+type Server struct {
+	options Options
+	key     [sha256.Size]byte
+	number  atomic.Int64
+	ended   context.Context // when answers under way are cut
+	end     context.CancelFunc
+	http    *http.Server
+	local   bool
+}
+
+// New makes a server.
+func New(o Options) (*Server, error) {
+	if o.Engine == nil || o.Name == "" || strings.Contains(o.Name, aliasMark) {
+		return nil, fmt.Errorf("the model is called %q; it needs a name without %s", o.Name, aliasMark)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Drain <= 0 {
+		o.Drain = usualDrain
+	}
+	s := &Server{options: o, key: sha256.Sum256([]byte("Bearer " + o.Key))}
+	s.ended, s.end = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler: s.Handler(), MaxHeaderBytes: headerLimit, ReadHeaderTimeout: headerWait, ReadTimeout: bodyWait, IdleTimeout: idleWait,
+	}
+	return s, nil
+}
+
+// Listen opens the address. One that others can reach needs a key.
+func (s *Server) Listen(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q: it must be an address with a port, such as 127.0.0.1:8089: %w", address, err)
+	}
+	s.local = loopback(host)
+	if !s.local && s.options.Key == "" {
+		return nil, fmt.Errorf("listen on %q: others can reach it, so a key is needed; name one, or listen on 127.0.0.1", address)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Serve answers until the context ends; then it takes no more, lets answers under way come to their end for as long as the
+// drain lasts, and cuts the rest at a token.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	gone := make(chan error, 1)
+	go func() { gone <- s.http.Serve(l) }()
+	select {
+	case err := <-gone:
+		s.end()
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	late := time.AfterFunc(s.options.Drain, s.end)
+	defer late.Stop()
+	defer s.end()
+	wait, over := context.WithTimeout(context.WithoutCancel(ctx), s.options.Drain+writeWait)
+	defer over()
+	err := s.http.Shutdown(wait)
+	if served := <-gone; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// Handler answers the requests of the wire.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("GET /v1/models/{id}", s.model)
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, map[string]string{"status": "ok"})
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, fault{http.StatusNotFound, "invalid_request_error", "", "unknown_url", fmt.Sprintf(
+			"%s %s is nothing here; there are POST /v1/chat/completions, GET /v1/models and GET /health", r.Method, r.URL.Path)})
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f, ok := s.admit(r); !ok {
+			refuse(w, f)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// admit looks at who asks: the key, and, on a loopback address, that no page of a browser was lent it.
+func (s *Server) admit(r *http.Request) (fault, bool) {
+	if s.options.Key != "" {
+		given := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if subtle.ConstantTimeCompare(given[:], s.key[:]) != 1 {
+			return fault{http.StatusUnauthorized, "authentication_error", "", "invalid_api_key", "the key is missing or is not this server's"}, false
+		}
+	}
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if s.local && (!loopback(strings.Trim(host, "[]")) || r.Header.Get("Origin") != "") {
+		return fault{http.StatusForbidden, "invalid_request_error", "", "forbidden", "this server answers programs of its own machine, and no pages"}, false
+	}
+	return fault{}, true
+}
