@@ -43,7 +43,7 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request, token func(
 func (l *listener) conclude(w written, err error) (inference.Answer, error) {
 	a := l.answer
 	a.Text = l.text.String()
-	a.Effective = w.sampling.String()
+	a.Effective, a.Steered = w.sampling.String(), w.steered
 	a.LogProb = l.sure.mean()
 	a.Tokens, a.UsageFrom = l.tokens(w.bytes)
 	var cut *interrupted

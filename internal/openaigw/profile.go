@@ -24,7 +24,8 @@ type Profile struct {
 	MaxThinking string                     // limit of models that do: visible answer and reasoning together
 	LogProbs    string                     // whether the log-probability of each token is told
 	NoUsage     bool                       // the server refuses stream_options
-	Extra       map[string]json.RawMessage // sent with every generation, such as a provider's routing or steering fields
+	Extra       map[string]json.RawMessage // sent with every generation, such as a provider's routing fields
+	Steer       map[string]json.RawMessage // templates of the fields that steer, where a model's entry has none of its own
 }
 
 // Profiles of known servers, as their request types were read: OpenAI knows no min_p, and Ollama's /v1 drops it in
@@ -36,6 +37,7 @@ var profiles = map[string]Profile{
 	"llamacpp":   {},
 	"vllm":       {},
 	"sglang":     {},
+	"oneiros":    {Steer: map[string]json.RawMessage{"steering": json.RawMessage(`{"vector":"{{vector}}","alpha":"{{alpha}}","layers":"{{span}}"}`)}},
 	"openrouter": {Extra: map[string]json.RawMessage{"provider": json.RawMessage(`{"require_parameters":true}`)}},
 	"venice":     {Extra: map[string]json.RawMessage{"venice_parameters": json.RawMessage(`{"include_venice_system_prompt":false}`)}},
 }

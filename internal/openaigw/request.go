@@ -18,6 +18,7 @@ type written struct {
 	sampling inference.Sampling
 	bytes    int      // of the prompt
 	fields   []string // of the body that a model may refuse, by their names on the wire
+	steered  string   // as Answer.Steered
 }
 
 // known finds a model that this provider serves and that has a price.
@@ -70,6 +71,10 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 		limit = g.profile.MaxThinking
 	}
 	fields[limit] = encode(limitOf(spec, r))
+	var err error
+	if request.Model, w.steered, err = g.steer(spec, r.Steering, fields); err != nil {
+		return written{}, err
+	}
 	body, err := json.Marshal(request)
 	if err != nil {
 		return written{}, badRequest("request cannot be written as JSON: %v", err)
