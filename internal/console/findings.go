@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,34 +79,6 @@ func (app *App) show(kind dream.Kind, short string) *cobra.Command {
 		}
 		return app.showItem(app.Out, a, item)
 	}
-	return cmd
-}
-
-func (app *App) fragments() *cobra.Command {
-	cmd := &cobra.Command{Use: "fragments", Short: "Thoughts caught at sleep onset, kept and discarded", GroupID: minds}
-	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindFragment, short: "List fragments, newest first", order: memory.Newest, nothing: "%s has caught no fragment yet.",
-		states: []dream.State{dream.Live, dream.Archived},
-		columns: []column{
-			idColumn(),
-			{title: "WHEN", drop: 2},
-			{title: "CYCLE", right: true, drop: 4},
-			{title: "STATUS"},
-			{title: "SCORE", right: true},
-			{title: "NOVEL", right: true, drop: 3},
-			{title: "RELEVANT", right: true, drop: 5},
-			{title: "COHERENT", right: true, drop: 5},
-			{title: "TEXT", flex: true},
-			{title: "REASON", flex: true, drop: 5},
-		},
-		row: func(item dream.Item, a dream.Agent) []string {
-			f := item.(*dream.Fragment)
-			return []string{
-				short(f.ID, a), when(f.At, a.Zone), fmt.Sprint(f.Cycle), f.Status, score(f.Verdict.Composite), score(f.Verdict.Novelty),
-				score(f.Verdict.Relevance), score(f.Verdict.Coherence), f.Content, orDash(f.Reason),
-			}
-		},
-	}), app.show(dream.KindFragment, "Show one fragment whole, with what judged it and what it came from"))
 	return cmd
 }
 

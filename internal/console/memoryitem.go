@@ -100,6 +100,9 @@ func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return err
 	}
+	if verdict, ok := fields["verdict"].(map[string]any); ok {
+		delete(verdict, "parts") // fragments explain tells them
+	}
 	var pairs []string
 	for _, name := range itemFields {
 		value, ok := fields[name]
@@ -113,9 +116,9 @@ func (app *App) showItem(w io.Writer, a dream.Agent, item dream.Item) error {
 
 // itemFields are the JSON names of all kinds, in the order of showing. Those that are not here are shown by nothing else.
 var itemFields = []string{
-	"id", "kind", "at", "state", "newer", "taint", "dream", "phase", "cycle", "stage", "status", "reason",
+	"id", "kind", "at", "state", "newer", "taint", "dream", "phase", "cycle", "stage", "status", "reason", "rating",
 	"context", "action", "outcome", "claim", "first_step", "criterion", "horizon", "premise", "content",
-	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "tone",
+	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "valence", "count", "tone",
 	"kept", "worth", "said", "operation", "round", "synthetic", "counterfactual", "source", "episodes", "scenario", "fragment", "hypothesis", "parent", "parents", "seeds", "trace",
 	"watch", "resolved_at", "resolved_by", "evidence", "residual", "confirmed", "contradicted", "session", "speaker", "origin", "topics", "duration", "interrupted",
 	"sources", "derived", "settings",
