@@ -33,6 +33,7 @@ type Ports struct {
 	Bell     presence.Bell
 	Feeds    memory.Feeds
 	World    World // nil: nothing is let in from outside
+	Hooks    Hooks // those that this process can ask
 
 	shelf *shelf // nil: everything is read anew
 }
@@ -125,6 +126,9 @@ func (c call) request() inference.Request {
 	}
 	if c.minP {
 		r.Sampling.MinP = &k.MinP
+	}
+	if c.phase == dream.Onset && c.role == dream.Generator { // ideas are steered, judgements never (H9)
+		r.Steering = c.order.Steering
 	}
 	if c.text.Schema != nil {
 		r.Schema = &inference.Schema{Name: c.text.Name, JSON: c.text.Schema}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
@@ -43,6 +44,10 @@ type Order struct {
 	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
 	Sittings   int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
 	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
+
+	Hooks []HookRule `json:"hooks,omitempty"` // who is asked at its borders (H23)
+
+	Steering *inference.Steering `json:"steering,omitempty"` // of the onset's ideas (H9); nil: none
 
 	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
 
@@ -84,6 +89,16 @@ func (o Order) Validate() error {
 	}
 	if o.Behaviour != "" && !slices.Contains(dream.Behaviours, o.Behaviour) {
 		fault("behaviour %q must be one of %v, or empty", o.Behaviour, dream.Behaviours)
+	}
+	for _, hook := range o.Hooks {
+		if err := hook.Validate(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if o.Steering != nil {
+		if err := o.Steering.Validate(); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	for role, way := range o.Loosening {
 		if !slices.Contains(dream.Loosenings, way) {

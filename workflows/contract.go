@@ -161,6 +161,7 @@ func RegisterDeeds(r worker.ActivityRegistry, p activities.Ports, lives activiti
 	r.RegisterActivityWithOptions(&activities.Imagination{Ports: p}, prefixed("Imagination."))
 	r.RegisterActivityWithOptions(&activities.Integration{Ports: p}, prefixed("Integration."))
 	r.RegisterActivityWithOptions(&activities.Awakening{Ports: p}, prefixed("Awakening."))
+	r.RegisterActivityWithOptions(&activities.Frontier{Ports: p}, prefixed("Frontier."))
 }
 
 func prefixed(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }

@@ -208,6 +208,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
 	n.show(free)
 	n.tell(free, Ended{Dream: n.order.Dream, Outcome: outcome, Epoch: n.state.Epoch})
+	n.leftTo(free, ending, risen)
 	return n.result(), nil
 }
 

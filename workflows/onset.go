@@ -21,7 +21,14 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	if n.gathered.Shown == 0 {
 		return &verdict{dream.Empty, "there were no memories to dream over"}
 	}
-	if reason := skipReason(n.order, lain); reason != "" {
+	reason := skipReason(n.order, lain)
+	if reason == "" {
+		var err error
+		if reason, err = n.vetoed(ctx, lain.Remaining); err != nil {
+			return err
+		}
+	}
+	if reason != "" {
 		n.plan = n.plan.WithoutOnset()
 		n.skip(ctx, dream.Onset, reason)
 		return nil
@@ -57,8 +64,8 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		return err
 	}
 	p.catch(r.Made)
-	if n.order.Tier == dream.Core {
-		return nil
+	if err := p.review(ctx, 0, 0); err != nil || n.order.Tier == dream.Core {
+		return err
 	}
 	captured := false
 	for cycle := 1; cycle <= n.cycles(); cycle++ {
@@ -162,8 +169,12 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	if len(caught) == 0 && stop == nil {
 		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault)}
 	}
+	before := len(n.fragments)
 	kept, err := p.judge(ctx, cycle, caught, partialHeat, judgeHeat, stop)
-	if stop = worse(stop, err); gravest(stop) || errors.Is(stop, errAlarmed) {
+	if stop = worse(stop, err); !gravest(stop) && !errors.Is(stop, errAlarmed) {
+		stop = worse(stop, p.review(ctx, cycle, before))
+	}
+	if gravest(stop) || errors.Is(stop, errAlarmed) {
 		return false, stop
 	}
 	p.cycles = cycle

@@ -287,6 +287,20 @@ type AlarmRaised struct {
 	Kind string `json:"kind"`
 }
 
+// FragmentFlagged announces that a rule of the policy or a hook has said something of a fragment (H18, H23).
+type FragmentFlagged struct {
+	Fragment string `json:"fragment_id"`
+	By       string `json:"by"`   // "policy/<rule>" or "hook/<name>"
+	Bars     bool   `json:"bars"` // it is never developed
+}
+
+// HookSilent announces that a hook gave no answer in time, and what stood for it.
+type HookSilent struct {
+	Hook    string `json:"hook"`
+	Border  string `json:"border"`  // entry, capture or exit
+	Default string `json:"default"` // allow or refuse
+}
+
 // EventType of each payload is its name on the wire.
 func (DreamStarted) EventType() string         { return "DreamStarted" }
 func (OnsetStarted) EventType() string         { return "OnsetStarted" }
@@ -318,3 +332,5 @@ func (DreamResumed) EventType() string         { return "DreamResumed" }
 func (AgentAwake) EventType() string           { return "AgentAwake" }
 func (AgentAsleep) EventType() string          { return "AgentAsleep" }
 func (AlarmRaised) EventType() string          { return "AlarmRaised" }
+func (FragmentFlagged) EventType() string      { return "FragmentFlagged" }
+func (HookSilent) EventType() string           { return "HookSilent" }

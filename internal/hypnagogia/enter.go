@@ -7,11 +7,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Why an onset is skipped (H2, Z7). A veto is not a law's to give.
+// Why an onset is skipped (H2, Z7). A veto is not a law's to give: a hook gives it.
 const (
 	SkipDisabled = "disabled"
 	SkipPhase    = "phase"
 	SkipBudget   = "budget"
+	SkipVeto     = "veto"
 )
 
 // Enter says why the onset is skipped, or "" when it runs (S4, should_enter_hypnagogia): it must be enabled, allowed by the

@@ -1,0 +1,432 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Border is a place of a dream at which hooks are asked (H23).
+type Border string
+
+// The borders: before the onset, after each Dali cycle and the induction, when the dream is over.
+const (
+	AtEntry   Border = "entry"
+	AtCapture Border = "capture"
+	AtExit    Border = "exit"
+)
+
+// Borders in the order that a dream comes to them.
+var Borders = []Border{AtEntry, AtCapture, AtExit}
+
+// What stands for the answer of a hook that gives none in time: an onset runs or is vetoed, fragments pass or are held.
+const (
+	SilentAllow  = "allow"
+	SilentRefuse = "refuse"
+)
+
+// The bounds of a hook's time. A wake waits for no hook: it cuts the question, which is asked again when the dream goes on.
+const (
+	ShortestHook = 100 * time.Millisecond
+	LongestHook  = 8 * time.Second
+)
+
+// HookRule is a hook as a dream's order names it.
+type HookRule struct {
+	Name    string        `json:"name"`
+	At      []Border      `json:"at"`
+	Timeout time.Duration `json:"timeout"`
+	Silent  string        `json:"silent"`         // SilentAllow or SilentRefuse; an exit has nothing to refuse
+	Text    bool          `json:"text,omitempty"` // it is shown what fragments say, not only their numbers (W6)
+}
+
+// Validate says what is wrong with a rule.
+func (r HookRule) Validate() error {
+	var faults []error
+	if r.Name == "" || strings.ContainsAny(r.Name, "/ \t\n") {
+		faults = append(faults, fmt.Errorf("hook name %q must be a word without a slash", r.Name))
+	}
+	if len(r.At) == 0 {
+		faults = append(faults, fmt.Errorf("hook %s is asked at no border; name some of %v", r.Name, Borders))
+	}
+	for _, at := range r.At {
+		if !slices.Contains(Borders, at) {
+			faults = append(faults, fmt.Errorf("hook %s is asked at %q; the borders are %v", r.Name, at, Borders))
+		}
+	}
+	if r.Timeout < ShortestHook || r.Timeout > LongestHook {
+		faults = append(faults, fmt.Errorf("hook %s has a timeout of %s; it must lie between %s and %s", r.Name, r.Timeout, ShortestHook, LongestHook))
+	}
+	if r.Silent != SilentAllow && r.Silent != SilentRefuse {
+		faults = append(faults, fmt.Errorf("hook %s says %q when silent; say %s or %s", r.Name, r.Silent, SilentAllow, SilentRefuse))
+	}
+	return errors.Join(faults...)
+}
+
+// Hook is somebody who is asked at the borders of a dream. What it is shown is a copy: it can answer, and change nothing.
+// It must be safe for concurrent use and should heed its context, which ends with its timeout or when the agent is woken.
+type Hook interface {
+	// Entry may veto the onset by giving a reason; "" lets it run.
+	Entry(ctx context.Context, e HookEntry) (veto string, err error)
+	// Capture may hold fragments for review by giving a reason for each; those it does not name pass.
+	Capture(ctx context.Context, c HookCapture) ([]Concern, error)
+	// Exit hears what the dream came to.
+	Exit(ctx context.Context, x HookExit) error
+}
+
+// HookEntry is what a hook sees before the onset: budget, depth table and affect.
+type HookEntry struct {
+	Agent     string                               `json:"agent"`
+	Dream     string                               `json:"dream"`
+	Tier      dream.Tier                           `json:"tier"`
+	AsOf      time.Time                            `json:"as_of"`
+	Budget    budget.Micros                        `json:"budget_micros"`
+	Onset     budget.Micros                        `json:"onset_budget_micros"`
+	Remaining budget.Micros                        `json:"remaining_micros"` // of the day
+	Behaviour dream.Behaviour                      `json:"behaviour"`        // empty: nothing bounds it
+	Depths    map[dream.Behaviour]hypnagogia.Bound `json:"depth_table"`
+	Cycles    int                                  `json:"cycles"`
+	Affect    mood.PAD                             `json:"affect"`
+	Bias      mood.Bias                            `json:"bias"`
+	Memories  int                                  `json:"memories"` // pieces shown
+}
+
+// HookCapture is what a hook sees of the fragments that were kept since it was last asked.
+type HookCapture struct {
+	Agent     string     `json:"agent"`
+	Dream     string     `json:"dream"`
+	Cycle     int        `json:"cycle"` // 0: the induction
+	Fragments []Captured `json:"fragments"`
+}
+
+// Captured is one fragment.
+type Captured struct {
+	ID         string      `json:"id"`
+	Text       string      `json:"text,omitempty"` // where the hook's rule says so
+	Stage      dream.Stage `json:"stage"`
+	Novelty    float64     `json:"novelty"`
+	Composite  float64     `json:"composite"`
+	Confidence float64     `json:"confidence"`
+	Sources    []string    `json:"sources,omitempty"`
+	Taint      dream.Taint `json:"taint"`
+	Model      string      `json:"model"`
+}
+
+// Concern holds one fragment for review.
+type Concern struct {
+	Fragment string `json:"fragment"`
+	Reason   string `json:"reason"`
+}
+
+// HookExit is what a hook sees when a dream is over.
+type HookExit struct {
+	Agent      string        `json:"agent"`
+	Dream      string        `json:"dream"`
+	Outcome    dream.Outcome `json:"outcome"`
+	Reason     string        `json:"reason,omitempty"`
+	Budget     budget.Micros `json:"budget_micros"`
+	Spent      budget.Micros `json:"spent_micros"`
+	Fragments  int           `json:"fragments"` // captured, the held ones included
+	Held       int           `json:"held"`      // by hooks and the policy
+	Scenarios  int           `json:"scenarios"` // kept
+	Hypotheses int           `json:"hypotheses"`
+	Sittings   int           `json:"sittings"`
+	Phases     []dream.Tally `json:"phases"`
+}
+
+// Hooks are the hooks that this process can ask, by name.
+type Hooks map[string]Hook
+
+// Frontier does the deeds at the borders.
+type Frontier struct{ Ports }
+
+// EntryRequest asks the hooks whether the onset may run.
+type EntryRequest struct {
+	Sitting
+	Onset     budget.Micros `json:"onset"`
+	Remaining budget.Micros `json:"remaining"`
+	Cycles    int           `json:"cycles"`
+	Gathered  GatherResult  `json:"gathered"`
+}
+
+// Enter asks every hook of the entry. Done.Scope names the one that vetoed and Done.Reason why; both empty, the onset runs.
+// The first answer is noted and holds, however often the deed is done.
+func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
+	order, err := f.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	answers, err := f.ask(ctx, r.Sitting, order, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
+		veto, err := h.Entry(ctx, HookEntry{
+			Agent: order.Handle, Dream: order.Dream, Tier: order.Tier, AsOf: order.AsOf, Budget: order.Budget, Onset: r.Onset, Remaining: r.Remaining,
+			Behaviour: order.Behaviour, Depths: depthTable(), Cycles: r.Cycles, Affect: r.Gathered.Affect, Bias: r.Gathered.Bias, Memories: r.Gathered.Shown,
+		})
+		return answered{Veto: veto}, err
+	})
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	var result StepResult
+	for _, a := range answers {
+		if a.Fault != "" && a.Silent == SilentRefuse {
+			a.Veto = "it gave no answer, and its silence refuses: " + a.Fault
+		}
+		if a.Veto != "" && result.Scope == "" {
+			result.Scope, result.Reason = a.Hook, a.Veto
+		}
+	}
+	return result, tell(f.write(ctx, r.Sitting, memory.Write{Events: f.silences(r.Sitting, AtEntry, "entry", answers)}))
+}
+
+func depthTable() map[dream.Behaviour]hypnagogia.Bound {
+	table := map[dream.Behaviour]hypnagogia.Bound{}
+	for _, b := range dream.Behaviours {
+		table[b] = hypnagogia.Bounds(b)
+	}
+	return table
+}
+
+// ReviewRequest asks the hooks about the fragments that a cycle kept.
+type ReviewRequest struct {
+	Sitting
+	Cycle     int      `json:"cycle"`
+	Fragments []string `json:"fragments"`
+}
+
+// Review shows the kept fragments of a cycle to every hook of the capture and holds those they are concerned about: they are
+// flagged, announced and never developed, and stay where a person can see them. Nothing is dropped.
+func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
+	order, err := f.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	items, err := f.Memory.Get(ctx, r.Agent, r.Fragments...)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	fragments := memory.As[*dream.Fragment](items)
+	border := fmt.Sprintf("hooks/capture-%d", r.Cycle)
+	answers, err := f.ask(ctx, r.Sitting, order, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
+		concerns, err := h.Capture(ctx, HookCapture{Agent: order.Handle, Dream: order.Dream, Cycle: r.Cycle, Fragments: captured(fragments, rule.Text)})
+		return answered{Concerns: concerns}, err
+	})
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	w := memory.Write{Events: f.silences(r.Sitting, AtCapture, border, answers)}
+	var result StepResult
+	for _, fragment := range fragments {
+		changed := false
+		for _, a := range answers {
+			reason, concerned := a.about(fragment.ID)
+			flag := dream.Flag{By: "hook/" + a.Hook, Reason: reason, Bars: true}
+			if !concerned || slices.Contains(fragment.Flags, flag) {
+				continue
+			}
+			fragment.Flags, changed = append(fragment.Flags, flag), true
+			w.Events = append(w.Events, f.event(r.Sitting, strings.TrimPrefix(fragment.ID, r.Dream+"/")+"/"+flag.By,
+				event.FragmentFlagged{Fragment: fragment.ID, By: flag.By, Bars: true}))
+		}
+		if changed {
+			w.Change = append(w.Change, fragment)
+		}
+		_, barred := fragment.Barred()
+		result.Made = append(result.Made, Made{ID: fragment.ID, Score: fragment.Verdict.Composite, Kept: !barred})
+	}
+	return result, tell(f.write(ctx, r.Sitting, w))
+}
+
+func captured(fragments []*dream.Fragment, text bool) []Captured {
+	shown := make([]Captured, len(fragments))
+	for i, f := range fragments {
+		shown[i] = Captured{
+			ID: f.ID, Stage: f.Stage, Novelty: f.Verdict.Novelty, Composite: f.Verdict.Composite, Confidence: f.Confidence,
+			Sources: slices.Clone(f.Sources), Taint: f.Taint, Model: f.Settings.Model,
+		}
+		if text {
+			shown[i].Text = f.Content
+		}
+	}
+	return shown
+}
+
+// ExitRequest tells the hooks what a dream came to.
+type ExitRequest struct {
+	Sitting
+	Ending Ending        `json:"ending"`
+	Cost   RiseResult    `json:"cost"`
+	Rules  []HookRule    `json:"rules"` // the order's: its note may be gone by now
+	Handle string        `json:"handle"`
+	Budget budget.Micros `json:"budget"`
+}
+
+// Leave tells every hook of the exit. Nobody waits for its answer; who did not hear is noted in an event.
+func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
+	x := HookExit{
+		Agent: r.Handle, Dream: r.Dream, Outcome: r.Ending.Outcome, Reason: r.Ending.Reason, Budget: r.Budget, Spent: r.Cost.Spent, Phases: r.Cost.Tallies,
+	}
+	if err := f.count(ctx, r.Sitting, &x); err != nil {
+		return tell(err)
+	}
+	answers := f.every(ctx, rulesAt(r.Rules, AtExit), func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
+		return answered{}, h.Exit(ctx, x)
+	})
+	events := f.silences(r.Sitting, AtExit, "exit", answers)
+	if len(events) == 0 {
+		return nil
+	}
+	_, err := f.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: r.Dream, Events: events})
+	return tell(err)
+}
+
+// count fills in what the dream has made.
+func (f *Frontier) count(ctx context.Context, s Sitting, x *HookExit) error {
+	items, err := f.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{
+		dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindNight,
+	}})
+	if err != nil {
+		return fmt.Errorf("count what %s made: %w", s.Dream, err)
+	}
+	for _, item := range items {
+		switch i := item.(type) {
+		case *dream.Fragment:
+			if i.Status != dream.FragmentDiscarded {
+				x.Fragments++
+			}
+			if _, barred := i.Barred(); barred {
+				x.Held++
+			}
+		case *dream.Scenario:
+			if i.Kept {
+				x.Scenarios++
+			}
+		case *dream.Hypothesis:
+			x.Hypotheses++
+		case *dream.Night:
+			x.Sittings = i.Sittings
+		}
+	}
+	return nil
+}
+
+// answered is what one hook said at a border.
+type answered struct {
+	Hook     string    `json:"hook"`
+	Silent   string    `json:"silent"`
+	Fault    string    `json:"fault,omitempty"` // why it gave no answer
+	Veto     string    `json:"veto,omitempty"`
+	Concerns []Concern `json:"concerns,omitempty"`
+}
+
+// about says whether the hook holds a fragment, and why.
+func (a answered) about(fragment string) (string, bool) {
+	if a.Fault != "" {
+		return "the hook gave no answer, and its silence refuses: " + a.Fault, a.Silent == SilentRefuse
+	}
+	for _, c := range a.Concerns {
+		if c.Fragment == fragment {
+			return c.Reason, true
+		}
+	}
+	return "", false
+}
+
+func rulesAt(rules []HookRule, at Border) []HookRule {
+	var asked []HookRule
+	for _, r := range rules {
+		if slices.Contains(r.At, at) {
+			asked = append(asked, r)
+		}
+	}
+	return asked
+}
+
+// ask asks the hooks of a border once: what they said is noted, and a deed that is done again reads it.
+func (f *Frontier) ask(
+	ctx context.Context, s Sitting, o Order, at Border, note string, how func(context.Context, Hook, HookRule) (answered, error),
+) ([]answered, error) {
+	body, err := f.Memory.Note(ctx, s.Agent, s.Dream, note)
+	if errors.Is(err, memory.ErrNotFound) {
+		answers := f.every(ctx, rulesAt(o.Hooks, at), how)
+		if ctx.Err() != nil { // woken, or the worker stops: nobody was silent
+			return nil, context.Cause(ctx)
+		}
+		if body, err = json.Marshal(answers); err == nil {
+			body, err = f.Memory.PutNote(ctx, s.Agent, s.fence(), note, body)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the hooks of the %s: %w", at, err)
+	}
+	var answers []answered
+	if err := json.Unmarshal(body, &answers); err != nil {
+		return nil, fmt.Errorf("read what the hooks of the %s said: %w", at, err)
+	}
+	return answers, nil
+}
+
+// every asks hooks side by side, each within its own time, and answers in their order.
+func (f *Frontier) every(ctx context.Context, rules []HookRule, how func(context.Context, Hook, HookRule) (answered, error)) []answered {
+	answers := make([]answered, len(rules))
+	var asking sync.WaitGroup
+	for i, rule := range rules {
+		asking.Go(func() {
+			answers[i] = f.one(ctx, rule, how)
+			answers[i].Hook, answers[i].Silent = rule.Name, rule.Silent
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
+// one asks a hook and goes on when its time is over, whether it heeds that or not.
+func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Context, Hook, HookRule) (answered, error)) answered {
+	hook, known := f.Hooks[rule.Name]
+	if !known {
+		return answered{Fault: "no hook of this name is fitted in the worker"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, rule.Timeout)
+	defer cancel()
+	said := make(chan answered, 1)
+	go func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				said <- answered{Fault: fmt.Sprintf("it panicked: %v", fault)}
+			}
+		}()
+		a, err := how(ctx, hook, rule)
+		if err != nil {
+			a = answered{Fault: err.Error()}
+		}
+		said <- a
+	}()
+	select {
+	case a := <-said:
+		return a
+	case <-ctx.Done():
+		return answered{Fault: fmt.Sprintf("no answer within %s", rule.Timeout)}
+	}
+}
+
+// silences announces the hooks that gave no answer, and what stood for it.
+func (f *Frontier) silences(s Sitting, at Border, deed string, answers []answered) []event.Event {
+	var events []event.Event
+	for _, a := range answers {
+		if a.Fault != "" {
+			events = append(events, f.event(s, deed+"/"+a.Hook, event.HookSilent{Hook: a.Hook, Border: string(at), Default: a.Silent}))
+		}
+	}
+	return events
+}

@@ -1,0 +1,157 @@
+// Package governor asks hooks that live elsewhere, by signed webhooks.
+package governor
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+)
+
+// Headers of a question. The signature is HMAC-SHA256 over "<timestamp>.<body>" under the hook's secret, in hexadecimal after
+// "v1=": whoever receives it checks it with Verify, or with a line of any language.
+const (
+	TimestampHeader = "Oneiros-Timestamp" // seconds since 1970
+	SignatureHeader = "Oneiros-Signature"
+	BorderHeader    = "Oneiros-Border" // entry, capture or exit
+)
+
+const (
+	scheme      = "v1="
+	longestSaid = 64 << 10 // bytes of an answer
+)
+
+// Tolerance is how old or how far ahead a question may be for Verify: a captured one cannot be sent again later.
+const Tolerance = 5 * time.Minute
+
+// Webhook is a hook behind an address.
+type Webhook struct {
+	URL    string
+	Secret []byte
+	Client *http.Client // nil: one that follows no redirect
+	Now    func() time.Time
+}
+
+var _ activities.Hook = (*Webhook)(nil)
+
+// direct follows no redirect: a question is for the address that was configured, and for no other.
+var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// Entry answers the receiver's "veto".
+func (w *Webhook) Entry(ctx context.Context, e activities.HookEntry) (string, error) {
+	var said struct {
+		Veto string `json:"veto"`
+	}
+	err := w.ask(ctx, activities.AtEntry, e, &said)
+	return said.Veto, err
+}
+
+// Capture answers the receiver's "concerns".
+func (w *Webhook) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
+	var said struct {
+		Concerns []activities.Concern `json:"concerns"`
+	}
+	err := w.ask(ctx, activities.AtCapture, c, &said)
+	return said.Concerns, err
+}
+
+// Exit tells the receiver.
+func (w *Webhook) Exit(ctx context.Context, x activities.HookExit) error {
+	return w.ask(ctx, activities.AtExit, x, &struct{}{})
+}
+
+// ask sends one question and reads the answer: a JSON object, or nothing, which means no objection.
+func (w *Webhook) ask(ctx context.Context, at activities.Border, question, answer any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("write the question: %w", err)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("ask %s: %w", w.URL, err)
+	}
+	stamp := strconv.FormatInt(w.now().Unix(), 10)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "oneiros")
+	request.Header.Set(BorderHeader, string(at))
+	request.Header.Set(TimestampHeader, stamp)
+	request.Header.Set(SignatureHeader, sign(w.Secret, stamp, body))
+	client := w.Client
+	if client == nil {
+		client = direct
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return plain(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	said, err := io.ReadAll(io.LimitReader(response.Body, longestSaid+1))
+	switch {
+	case err != nil:
+		return plain(err)
+	case response.StatusCode/100 != 2:
+		return fmt.Errorf("it answered HTTP %d; 2xx was expected", response.StatusCode)
+	case len(said) > longestSaid:
+		return fmt.Errorf("its answer is longer than %d bytes", longestSaid)
+	case len(bytes.TrimSpace(said)) == 0:
+		return nil
+	}
+	if err := json.Unmarshal(said, answer); err != nil {
+		return errors.New("its answer is not the JSON object that was expected")
+	}
+	return nil
+}
+
+func (w *Webhook) now() time.Time {
+	if w.Now == nil {
+		return time.Now()
+	}
+	return w.Now()
+}
+
+// plain is a fault without the address, which may hold a secret.
+func plain(err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("it did not answer in time")
+	case errors.Is(err, context.Canceled):
+		return context.Canceled
+	}
+	return errors.New("nobody answers there")
+}
+
+func sign(secret []byte, stamp string, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(stamp + "."))
+	mac.Write(body)
+	return scheme + hex.EncodeToString(mac.Sum(nil))
+}
+
+// Verify says why a question is not to be believed: it was signed with another secret, altered, or is not of now.
+func Verify(secret []byte, header http.Header, body []byte, now time.Time) error {
+	stamp := header.Get(TimestampHeader)
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s is %q; it must be seconds since 1970", TimestampHeader, stamp)
+	}
+	if off := now.Sub(time.Unix(seconds, 0)).Abs(); off > Tolerance {
+		return fmt.Errorf("%s is %s away from now; at most %s is believed", TimestampHeader, off.Round(time.Second), Tolerance)
+	}
+	for _, given := range strings.Split(header.Get(SignatureHeader), ",") {
+		if hmac.Equal([]byte(strings.TrimSpace(given)), []byte(sign(secret, stamp, body))) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not fit the body under this secret", SignatureHeader)
+}

@@ -1,0 +1,63 @@
+package workflows
+
+import (
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// guarded says whether a hook is asked at a border.
+func (n *night) guarded(at activities.Border) bool {
+	return slices.ContainsFunc(n.order.Hooks, func(r activities.HookRule) bool { return slices.Contains(r.At, at) })
+}
+
+// vetoed asks the hooks of the entry whether the onset may run (H23): "" when it may, hypnagogia.SkipVeto when not.
+func (n *night) vetoed(ctx workflow.Context, remaining budget.Micros) (string, error) {
+	if !n.guarded(activities.AtEntry) {
+		return "", nil
+	}
+	door := &phase{n: n, name: dream.Onset}
+	r, err := door.one(ctx, ask{"hooks at the entry", "Frontier.Enter", func() any {
+		return activities.EntryRequest{Sitting: n.seat(ctx), Onset: n.plan.Onset, Remaining: remaining, Cycles: n.cycles(), Gathered: n.gathered}
+	}})
+	if err != nil || r.Scope == "" {
+		return "", err
+	}
+	return hypnagogia.SkipVeto + " of the hook " + r.Scope + ": " + r.Reason, nil
+}
+
+// review shows what a cycle kept to the hooks of the capture; the induction is cycle 0. Those they hold are never developed.
+func (p *phase) review(ctx workflow.Context, cycle, before int) error {
+	fresh := p.n.fragments[before:]
+	if len(fresh) == 0 || !p.n.guarded(activities.AtCapture) {
+		return nil
+	}
+	_, err := p.one(ctx, ask{"hooks at the capture", "Frontier.Review", func() any {
+		return activities.ReviewRequest{Sitting: p.n.seat(ctx), Cycle: cycle, Fragments: ids(fresh)}
+	}})
+	return err
+}
+
+// leftTo tells the hooks of the exit what the dream came to; the dream is over and its life has been told.
+func (n *night) leftTo(ctx workflow.Context, ending activities.Ending, cost activities.RiseResult) {
+	if !n.guarded(activities.AtExit) {
+		return
+	}
+	told := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: 2 * time.Minute, StartToCloseTimeout: activities.LongestHook + 5*time.Second, Summary: "hooks at the exit",
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3},
+	})
+	err := workflow.ExecuteLocalActivity(told, "Frontier.Leave", activities.ExitRequest{
+		Sitting: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.order.Hooks, Handle: n.order.Handle, Budget: n.order.Budget,
+	}).Get(ctx, nil)
+	if err != nil {
+		workflow.GetLogger(ctx).Warn("the hooks of the exit could not be told", "dream", n.order.Dream, "error", err)
+	}
+}
