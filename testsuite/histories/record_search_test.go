@@ -1,0 +1,39 @@
+package histories_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+)
+
+// TestRecordASearch records a night whose REM searches in rounds.
+func TestRecordASearch(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 31}, nil).work()
+	s.night("dream-searched", s.wish(s.hire("recorded-search")), dream.Completed)
+}
+
+// TestRecordASearchThatIsWoken records one that is woken while a merger is imagined, and goes on with it.
+func TestRecordASearchThatIsWoken(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, resting).work()
+	agent := s.hire("recorded-search-woken")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		for _, call := range s.till.Till.Calls() {
+			if call.Open && call.Completion > 5 && strings.HasPrefix(call.Key, begun.Dream+"/rem/merge-4#") {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond)
+	require.Equal(t, begun.Dream, s.knock(agent).Dream)
+	s.goesOn(agent)
+	s.ends(begun.Dream, dream.Completed, "dream-woken-in-its-search-and-resumed")
+}
