@@ -15,4 +15,6 @@ type Log interface {
 	// Await returns when the agent may have events with Seq > after, or ctx ends (ctx.Err()).
 	// It may return early or late (bounded by a second), never not at all.
 	Await(ctx context.Context, agent string, after int64) error
+	// Heads returns, by id, the Seq of the newest event of every agent on record. Agents without events are left out.
+	Heads(ctx context.Context) (map[string]int64, error)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,6 +100,54 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// headsAtOnce is how many agents are asked about in one exchange.
+const headsAtOnce = 1000
+
+// Heads returns the number of the newest event of every agent on record.
+func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
+	heads := map[string]int64{}
+	var agents []string
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		agents, err = s.client.HKeys(ctx, s.set.prefix+"agents").Result()
+		return err
+	})
+	for some := range slices.Chunk(agents, headsAtOnce) {
+		if err == nil {
+			err = s.headsOf(ctx, some, heads)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("newest events of all agents: %w", err)
+	}
+	return heads, nil
+}
+
+func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]int64) error {
+	return s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		counters := make([]*redis.StringCmd, len(agents))
+		_, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
+			for i, agent := range agents {
+				counters[i] = line.HGet(ctx, s.key(agent, lifePart), "seq")
+			}
+			return nil
+		})
+		if err = absent(err); err != nil {
+			return err
+		}
+		for i, agent := range agents {
+			n, err := counters[i].Int64()
+			if err = absent(err); err != nil {
+				return err
+			}
+			if n > 0 {
+				heads[agent] = n
+			}
+		}
+		return nil
+	})
 }
 
 // tuneIn begins the subscription to the events of all agents, once. It ends with the store.

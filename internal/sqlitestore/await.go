@@ -149,3 +149,21 @@ func (b *bell) close() error {
 	b.watch = nil
 	return l.close()
 }
+
+// Heads returns the number of the newest event of every agent on record.
+func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
+	heads := map[string]int64{}
+	err := s.read(ctx, func(d deal) error {
+		return d.each("SELECT agent, seq FROM lives JOIN agents ON agents.id = lives.agent WHERE seq > 0", nil, func(scan func(...any) error) error {
+			var agent string
+			var seq int64
+			err := scan(&agent, &seq)
+			heads[agent] = seq
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("newest events of all agents: %w", err)
+	}
+	return heads, nil
+}

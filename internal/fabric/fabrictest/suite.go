@@ -41,6 +41,10 @@ func Run(t *testing.T, open func(t *testing.T) Announcer) {
 		{"AwaitReturnsWhenSomethingHappens", awaitFuture},
 		{"AwaitEndsWithItsContext", awaitEnds},
 		{"AFollowerSeesEveryEventOnce", followerSeesAll},
+		{"AReaderThatLeavesComesBackToItsPlace", readerComesBack},
+		{"HeadsNameTheNewestOfEveryAgentOnRecord", heads},
+		{"ASweepReadsEveryAgentInOrderAndOnce", sweepReadsAll},
+		{"ASweepGoesOnAtWhatWasRefused", sweepGoesOn},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
