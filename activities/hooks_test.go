@@ -1,0 +1,224 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// warden is a hook that answers as it is told, and remembers what it was shown.
+type warden struct {
+	veto     string
+	concerns []Concern
+	err      error
+	hangs    bool
+	panics   bool
+
+	entries  []HookEntry
+	captures []HookCapture
+	exits    []HookExit
+}
+
+func (w *warden) Entry(ctx context.Context, e HookEntry) (string, error) {
+	w.entries = append(w.entries, e)
+	return w.veto, w.answer(ctx)
+}
+
+func (w *warden) Capture(ctx context.Context, c HookCapture) ([]Concern, error) {
+	w.captures = append(w.captures, c)
+	return w.concerns, w.answer(ctx)
+}
+
+func (w *warden) Exit(ctx context.Context, x HookExit) error {
+	w.exits = append(w.exits, x)
+	return w.answer(ctx)
+}
+
+func (w *warden) answer(ctx context.Context) error {
+	if w.panics {
+		panic("it broke")
+	}
+	if w.hangs {
+		<-ctx.Done()
+	}
+	return w.err
+}
+
+func ruleOf(name, silent string) HookRule {
+	return HookRule{Name: name, At: Borders, Timeout: ShortestHook, Silent: silent}
+}
+
+// guarded lies down under rules, with hooks fitted.
+func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Sitting) {
+	t.Helper()
+	r := newRig(t)
+	r.live(3)
+	r.ports.Hooks = hooks
+	o := r.order(1, tonight)
+	o.Hooks = rules
+	require.NoError(t, o.Validate())
+	return r, &Frontier{r.ports}, r.lie(o)
+}
+
+func (r *rig) silences() []event.HookSilent {
+	r.t.Helper()
+	events, err := r.store.Events(context.Background(), "a", 0, 0)
+	require.NoError(r.t, err)
+	var silent []event.HookSilent
+	for _, e := range events {
+		var p event.HookSilent
+		if e.Type == p.EventType() {
+			require.NoError(r.t, json.Unmarshal(e.Data, &p))
+			silent = append(silent, p)
+		}
+	}
+	return silent
+}
+
+func TestAHookOfTheEntryMayVetoAndIsShownWhatItMayNotChange(t *testing.T) {
+	t.Parallel()
+	w := &warden{veto: "the day has been long"}
+	r, f, s := guarded(t, Hooks{"night-watch": w, "other": &warden{}}, ruleOf("other", SilentAllow), ruleOf("night-watch", SilentAllow))
+	for range 2 { // done again it asks nobody again
+		result, err := f.Enter(context.Background(), EntryRequest{Sitting: s, Onset: 70, Remaining: 900, Cycles: 3, Gathered: GatherResult{Shown: 12}})
+		require.NoError(t, err)
+		require.Equal(t, "night-watch", result.Scope)
+		require.Equal(t, "the day has been long", result.Reason)
+	}
+	require.Len(t, w.entries, 1)
+	seen := w.entries[0]
+	require.Equal(t, "dream/a/0001", seen.Dream)
+	require.Equal(t, 12, seen.Memories)
+	require.Len(t, seen.Depths, len(dream.Behaviours))
+	require.Empty(t, r.silences())
+}
+
+func TestASilentHookIsAnsweredForByItsDefaultAndAnnounced(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hooks  Hooks
+		silent string
+		vetoes bool
+	}{
+		"hangs, allows":    {Hooks{"h": &warden{hangs: true}}, SilentAllow, false},
+		"hangs, refuses":   {Hooks{"h": &warden{hangs: true}}, SilentRefuse, true},
+		"panics, refuses":  {Hooks{"h": &warden{panics: true}}, SilentRefuse, true},
+		"fails, allows":    {Hooks{"h": &warden{err: errors.New("no")}, "unasked": &warden{veto: "x"}}, SilentAllow, false},
+		"unknown, refuses": {Hooks{}, SilentRefuse, true},
+		"answers":          {Hooks{"h": &warden{}}, SilentRefuse, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, f, s := guarded(t, c.hooks, ruleOf("h", c.silent))
+			result, err := f.Enter(context.Background(), EntryRequest{Sitting: s})
+			require.NoError(t, err)
+			require.Equal(t, c.vetoes, result.Scope == "h", result.Reason)
+			if name == "answers" {
+				require.Empty(t, r.silences())
+				return
+			}
+			require.Equal(t, []event.HookSilent{{Hook: "h", Border: "entry", Default: c.silent}}, r.silences())
+		})
+	}
+}
+
+func (r *rig) caught(s Sitting, texts ...string) []string {
+	r.t.Helper()
+	w := memory.Write{Agent: "a", Cause: s.Dream, Fence: s.fence()}
+	for i, text := range texts {
+		w.Add = append(w.Add, &dream.Fragment{
+			Head:    head(r.order(1, tonight), dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil),
+			Content: text, Cycle: 1, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Verdict: dream.Verdict{Composite: .4},
+		})
+	}
+	_, err := r.store.Commit(context.Background(), w)
+	require.NoError(r.t, err)
+	return idsOf(w.Add)
+}
+
+func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
+	t.Parallel()
+	reader, blind := &warden{}, &warden{}
+	rule := ruleOf("reader", SilentAllow)
+	rule.Text = true
+	r, f, s := guarded(t, Hooks{"reader": reader, "blind": blind}, rule, ruleOf("blind", SilentAllow))
+	caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
+	reader.concerns = []Concern{{Fragment: caught[1], Reason: "it speaks of fire"}, {Fragment: "dream/b/0001/onset/1.1", Reason: "somebody else's"}}
+	for range 2 {
+		result, err := f.Review(context.Background(), ReviewRequest{Sitting: s, Cycle: 1, Fragments: caught})
+		require.NoError(t, err)
+		require.Equal(t, []Made{{ID: caught[0], Score: .4, Kept: true}, {ID: caught[1], Score: .4}}, result.Made)
+	}
+	require.Len(t, reader.captures, 1)
+	require.Equal(t, "burn the ledger", reader.captures[0].Fragments[1].Text)
+	require.Empty(t, blind.captures[0].Fragments[1].Text)
+
+	held := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
+	require.Len(t, held, 2, "nothing is dropped")
+	flags := 0
+	for _, fragment := range held {
+		require.Equal(t, dream.FragmentRaw, fragment.Status)
+		if flag, barred := fragment.Barred(); barred {
+			flags++
+			require.Equal(t, caught[1], fragment.ID)
+			require.Equal(t, dream.Flag{By: "hook/reader", Reason: "it speaks of fire", Bars: true}, flag)
+		}
+	}
+	require.Equal(t, 1, flags)
+	events, err := r.store.Events(context.Background(), "a", 0, 0)
+	require.NoError(t, err)
+	told := 0
+	for _, e := range events {
+		if e.Type == (event.FragmentFlagged{}).EventType() {
+			told++
+			require.NotContains(t, string(e.Data), "fire")
+		}
+	}
+	require.Equal(t, 1, told)
+}
+
+func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
+	t.Parallel()
+	w := &warden{}
+	r, f, s := guarded(t, Hooks{"audit": w, "away": &warden{hangs: true}}, ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow))
+	r.caught(s, "one", "two")
+	r.rise(s)
+	err := f.Leave(context.Background(), ExitRequest{
+		Sitting: s, Ending: Ending{Outcome: dream.Completed}, Cost: RiseResult{Spent: 1234}, Rules: []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
+		Handle: "a", Budget: 5000,
+	})
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, w.exits[0].Outcome)
+	require.EqualValues(t, 1234, w.exits[0].Spent)
+	require.Equal(t, 2, w.exits[0].Fragments)
+	require.Len(t, r.silences(), 1)
+}
+
+func TestAWokenDreamTakesNoSilenceForAnAnswer(t *testing.T) {
+	t.Parallel()
+	r, f, s := guarded(t, Hooks{"h": &warden{hangs: true}}, HookRule{Name: "h", At: Borders, Timeout: LongestHook, Silent: SilentRefuse})
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(&Woken{})
+	_, err := f.Enter(ctx, EntryRequest{Sitting: s})
+	require.Error(t, err)
+	_, err = r.store.Note(context.Background(), "a", s.Dream, "hooks/entry")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+}
+
+func TestAHookRuleSaysWhatIsWrongWithIt(t *testing.T) {
+	t.Parallel()
+	err := HookRule{Name: "a/b", At: []Border{"noon"}, Timeout: time.Hour, Silent: "shrug"}.Validate()
+	require.ErrorContains(t, err, `hook name "a/b" must be a word without a slash`)
+	require.ErrorContains(t, err, `the borders are [entry capture exit]`)
+	require.ErrorContains(t, err, `it must lie between 100ms and 8s`)
+	require.ErrorContains(t, err, `say allow or refuse`)
+	require.ErrorContains(t, HookRule{Name: "a", Timeout: time.Second, Silent: SilentAllow}.Validate(), "asked at no border")
+}
