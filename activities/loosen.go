@@ -104,6 +104,7 @@ func (p Ports) partial(ctx context.Context, order Order, cycle, turn int, heat f
 		return partial{}, err
 	}
 	got := partial{text: strings.TrimSpace(said.Text), settings: settings(c, said.Effective), logProb: said.LogProb}
+	got.settings.Steering = said.Steered
 	if !hypnagogia.Verbal(way) {
 		return got, nil
 	}

@@ -117,7 +117,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 			continue
 		}
 		set := settings(c, paid.Effective)
-		set.Probability = stated(f.Probability)
+		set.Probability, set.Steering = stated(f.Probability), paid.Steered
 		fragments = append(fragments, &dream.Fragment{
 			Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
 			Content: f.Text, Tone: r.Tone, Stage: cmp.Or(r.Stage, hypnagogia.StageAt(r.Heat)), Settings: set,

@@ -40,8 +40,13 @@ func (p *player) Generate(_ context.Context, r inference.Request, _ func(string)
 	for _, m := range r.Messages {
 		in += len(m.Content)
 	}
+	steered := ""
+	if r.Steering != nil {
+		steered = r.Steering.String()
+	}
 	return inference.Answer{
-		Text: p.say[name], Finish: inference.Stopped, Tokens: budget.Tokens{In: int64(in), Out: 50}, UsageFrom: inference.ByProvider, Visible: 10,
+		Steered: steered,
+		Text:    p.say[name], Finish: inference.Stopped, Tokens: budget.Tokens{In: int64(in), Out: 50}, UsageFrom: inference.ByProvider, Visible: 10,
 	}, nil
 }
 

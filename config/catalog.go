@@ -32,6 +32,7 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 			said = m.override(p.Local)
 		}
 	}
+	said.Steers = p.steered(said.Steers)
 	return inference.Resolve(provider, p.Profile, wire, &said)
 }
 

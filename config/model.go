@@ -9,7 +9,7 @@ import (
 )
 
 // models reads the list of models of a provider.
-func (r *reader) models() []Model {
+func (r *reader) models(profile string) []Model {
 	raw, ok := r.fields["models"]
 	if !ok || raw == nil {
 		return nil
@@ -22,7 +22,7 @@ func (r *reader) models() []Model {
 	var models []Model
 	seen := map[string]bool{}
 	for i, entry := range list {
-		m, err := readModel(fmt.Sprintf("%s.models[%d]", r.at, i+1), entry)
+		m, err := readModel(fmt.Sprintf("%s.models[%d]", r.at, i+1), profile, entry)
 		if err != nil {
 			r.faults = append(r.faults, err)
 			continue
@@ -36,7 +36,7 @@ func (r *reader) models() []Model {
 	return models
 }
 
-func readModel(at string, raw any) (Model, error) {
+func readModel(at, profile string, raw any) (Model, error) {
 	if name, ok := raw.(string); ok && name != "" {
 		return Model{Name: name}, nil
 	}
@@ -60,7 +60,7 @@ func readModel(at string, raw any) (Model, error) {
 		tokens := int(*n)
 		m.Context = &tokens
 	}
-	m.Price = r.price()
+	m.Price, m.Steering = r.price(), r.steering(profile)
 	r.checkModel(m)
 	return m, errors.Join(r.faults...)
 }

@@ -31,6 +31,9 @@ type Provider struct {
 	KeyFile string  `json:"api_key_file,omitempty"`
 	Local   bool    `json:"local,omitempty"` // its models cost nothing
 	Models  []Model `json:"models,omitempty"`
+
+	Steering *inference.Steers `json:"steering,omitempty"` // of all its models that say nothing of it themselves
+	Engine   Engine            `json:"engine,omitzero"`    // of the profile llama
 }
 
 // Model overrides what is known of a model; nil fields leave what the profile and the catalogue say.
@@ -50,6 +53,8 @@ type Model struct {
 	Embeds    *bool         `json:"embeds,omitempty"`
 	Judges    *bool         `json:"judges,omitempty"`
 	LogProbs  *bool         `json:"log_probs,omitempty"`
+
+	Steering *inference.Steers `json:"steering,omitempty"`
 }
 
 // override is the model's section as inference reads it.
@@ -57,6 +62,7 @@ func (m Model) override(local bool) inference.Override {
 	o := inference.Override{
 		Price: m.Price, Context: m.Context, Tokenizer: m.Tokenizer, MaxHeat: m.MaxHeat, MinP: m.MinP, TopP: m.TopP, Seed: m.Seed,
 		Stop: m.Stop, Reasoning: m.Reasoning, Embeds: m.Embeds, Judges: m.Judges, LogProbs: m.LogProbs, Local: local,
+		Steers: m.Steering,
 	}
 	if m.Wire != "" {
 		o.Wire = &m.Wire
@@ -69,10 +75,11 @@ func (m Model) override(local bool) inference.Override {
 }
 
 // Settings of a provider, in the order of the reference.
-var providerKeys = []string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models"}
+var providerKeys = append([]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "steering"}, engineKeys...)
 
 var modelKeys = []string{
 	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json", "reasoning", "embeds", "judges", "log_probs",
+	"steering",
 }
 
 // readProviders reads the providers section, which no fixed table can hold.
@@ -110,7 +117,9 @@ func readProvider(at string, raw any) (Provider, error) {
 		Profile: r.text("profile"), BaseURL: r.text("base_url"), KeyEnv: r.text("api_key_env"), KeyFile: r.text("api_key_file"),
 		Local: r.yesNo("local"),
 	}
-	p.Models = r.models()
+	p.Models = r.models(p.Profile)
+	p.Steering, p.Engine = r.steering(p.Profile), r.engine(p.Profile)
+	p.Local = p.Local || p.Profile == InProcess
 	r.check(p)
 	return p, errors.Join(r.faults...)
 }
@@ -163,7 +172,7 @@ func (r *reader) check(p Provider) {
 		r.fault("%s.api_key_env must be the name of an environment variable such as OPENAI_API_KEY, not the key", r.at)
 	}
 	if p.BaseURL == "" {
-		if addresses[p.Profile] != "" {
+		if addresses[p.Profile] != "" || p.Profile == InProcess {
 			return
 		}
 		r.fault("%s.base_url is missing; it is the address that ends in /v1, such as http://127.0.0.1:8080/v1", r.at)

@@ -109,7 +109,7 @@ One section per provider, named as you like in lower case. ` + "`builtin`" + ` i
 ` + "```yaml" + `
 providers:
   openai:
-    profile: openai              # or openrouter, venice, ollama, llamacpp, vllm, sglang, generic
+    profile: openai              # or openrouter, venice, ollama, llamacpp, vllm, sglang, oneiros, llama, generic
     api_key_env: OPENAI_API_KEY  # or api_key_file: /run/secrets/openai; the key itself is refused here
   house:
     profile: llamacpp
@@ -137,6 +137,8 @@ roles:
 | ` + "`base_url`" + ` | the address that ends in /v1; openai, openrouter, venice and ollama have one of their own |
 | ` + "`api_key_env`, `api_key_file`" + ` | where the key lies; neither for servers that want none |
 | ` + "`local`" + ` | true: every model of this provider costs nothing |
+| ` + "`model_file`, `lib_dir`, `vectors`, `threads`, `parallel`" + ` | of the profile llama: a model that the worker runs itself; see steering.md |
+| ` + "`steering`" + ` | how its models are steered; a model's section may have one of its own; see steering.md |
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
 
 A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_heat` (0: temperature is refused), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" + `

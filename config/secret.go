@@ -92,8 +92,15 @@ func (c Config) Redacted() []Setting {
 		add(at+"api_key_env", p.KeyEnv, "")
 		add(at+"api_key_file", p.KeyFile, "")
 		add(at+"local", fmt.Sprint(p.Local), "false")
+		for _, s := range p.Engine.settings() {
+			add(at+s.Key, s.Value, s.Default)
+		}
+		add(at+"steering", steeringText(p.Steering), "")
 		for _, m := range p.Models {
 			value := m.Name
+			if m.Steering != nil {
+				value += " (steered: " + steeringText(m.Steering) + ")"
+			}
 			if m.Price != nil {
 				value += fmt.Sprintf(" (in %s, cached %s, out %s per million tokens)", m.Price.In, m.Price.CachedIn, m.Price.Out)
 			}

@@ -61,6 +61,8 @@ func onsetRows() []Knob {
 		{Key: "heat_low", Sort: Number, Low: .3, High: .5, Unit: "temperature", Reason: "S4: the cold end of a cycle lies between 0.3 and 0.5."},
 		{Key: "cooling", Sort: Number, Low: .5, High: 1, Unit: "share", Reason: "The next cycle's peak as a share of this one's (S4, Z5)."},
 		{Key: "min_p", Sort: Number, High: 1, Unit: "probability", Reason: "S4: 0.1 keeps high temperatures readable by dropping tokens far below the likeliest."},
+		{Key: "steer_layer", Sort: Whole, High: 31, Unit: "layer of 32", Reason: "S4: the creativity vector is added at layer 16 of 32, which 0 means too; scaled to the depth of the model. Only of models whose entry names a vector (docs/steering.md)."},
+		{Key: "steer_alpha", Sort: Number, Low: -10, High: 10, Unit: "strength", Reason: "S4: 1.5, of a vector of length 1 at one layer. Over many layers at once far less is borne: give such an entry an alpha of its own (docs/steering.md). 0 steers nothing."},
 		{Key: "loosening", Sort: Choice, Choices: []string{"auto", "heat", "heat+min_p", "verbalised", "two_phase"}, Reason: "auto: by what the generator takes, see models.md (Z6). The others force one way on every model, to compare them."},
 		{Key: "observer_heat", Sort: Number, High: 2, Unit: "temperature", Reason: "The observer judges coldly (S4, Z3)."},
 		{Key: "observer_tokens", Sort: Whole, Low: 20, High: 1000, Unit: "tokens", Reason: "S4: a verdict takes at most 60 tokens."},

@@ -104,6 +104,9 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if o.Observer, err = s.observer(ctx, o, d.specs[dream.Observer]); err != nil {
 		return draft{}, err
 	}
+	if o.Tier == dream.Hardened { // S4, Layer 3
+		o.Steering = d.specs[dream.Generator].Steers.Ask(o.Knobs.SteerLayer, o.Knobs.SteerAlpha)
+	}
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}
 	d.order = o
 	return d, nil

@@ -153,6 +153,7 @@ type Settings struct {
 
 	Loosening   Loosening `json:"loosening,omitempty"`   // the way its model was loosened; empty for those of old orders
 	Probability *float64  `json:"probability,omitempty"` // how likely the model called it; nil when it was not asked
+	Steering    string    `json:"steering,omitempty"`    // the vector it was made under, such as "muse x 0.25 at layer 11" (H9)
 }
 
 // Scenario is something imagined in REM from fragments and recombined episodes.

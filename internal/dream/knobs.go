@@ -23,6 +23,9 @@ type Knobs struct {
 	Cooling        float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's (Z5)
 	MinP           float64 `json:"min_p"`
 
+	SteerLayer int     `json:"steer_layer,omitempty"` // of 32: where models that are steered are steered, scaled to their depth (H9); 0: 16
+	SteerAlpha float64 `json:"steer_alpha,omitempty"` // how strongly; 0: not at all
+
 	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes (Z6)
 
 	ObserverHeat   float64 `json:"observer_heat"`
@@ -72,7 +75,7 @@ type Knobs struct {
 func DefaultKnobs() Knobs {
 	return Knobs{
 		OnsetEnabled: true, BudgetFraction: .15, Cycles: 3, Partials: 4, PartialTokens: 80,
-		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1, Loosening: Auto,
+		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1, Loosening: Auto, SteerLayer: 16, SteerAlpha: 1.5,
 		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5, Judging: JudgingAuto, Depth: DepthAdaptive,
 		Recent: 200, Salient: 50, SalientAbove: .7, Decaying: 20, Shuffle: .7, ShownCharacters: 12_000,
 		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayHeat: .7, LastLookHeat: .8, LastLookEntries: 20,
@@ -101,6 +104,8 @@ func (k Knobs) Validate() error {
 	in("heat_low", k.HeatLow, .3, .5)
 	in("cooling", k.Cooling, .5, 1)
 	in("min_p", k.MinP, 0, 1)
+	in("steer_layer", float64(k.SteerLayer), 0, 31)
+	in("steer_alpha", k.SteerAlpha, -10, 10)
 	if k.Loosening != "" && k.Loosening != Auto && !slices.Contains(Loosenings, k.Loosening) {
 		faults = append(faults, fmt.Errorf("loosening is %q; it must be %s or one of %v", k.Loosening, Auto, Loosenings))
 	}

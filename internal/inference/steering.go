@@ -71,6 +71,9 @@ func (s *Steers) Ask(layer int, alpha float64) *Steering {
 	if alpha == 0 {
 		return nil
 	}
+	if layer <= 0 {
+		layer = SteerLayer
+	}
 	depth := s.Depth
 	if depth <= 0 {
 		depth = SteerOf

@@ -57,7 +57,7 @@ func originWords(f *dream.Fragment) string {
 			text += " by prompt only"
 		}
 	}
-	text += loosenedWords(f.Settings)
+	text += loosenedWords(f.Settings) + steeredWords(f.Settings)
 	if n := len(f.Sources); n > 0 {
 		text += ", from " + count(n, "memory")
 	}

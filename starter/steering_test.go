@@ -1,0 +1,34 @@
+package starter
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+func TestAHardenedDreamIsSteeredWhereItsModelNamesAVector(t *testing.T) {
+	t.Parallel()
+	s, _ := build(t)
+	freeze := func(tier dream.Tier) *inference.Steering {
+		order, err := s.Freeze(context.Background(), Wish{Agent: "echo", Tier: tier})
+		require.NoError(t, err)
+		return order.Steering
+	}
+	require.Nil(t, freeze(dream.Hardened), "its model says nothing of steering")
+
+	table := s.Catalog.(inference.Table)
+	spec := table[thinker]
+	spec.Steers = &inference.Steers{Vector: "muse", Depth: 22}
+	table[thinker] = spec
+	require.Equal(t, "muse x 1.5 at layer 11", freeze(dream.Hardened).String())
+	require.Nil(t, freeze(dream.Core), "S4: hardened only")
+
+	s.Options.Knobs.SteerLayer, s.Options.Knobs.SteerAlpha = 8, .5
+	require.Equal(t, "muse x 0.5 at layer 6", freeze(dream.Hardened).String())
+	s.Options.Knobs.SteerAlpha = 0
+	require.Nil(t, freeze(dream.Hardened), "0 steers nothing")
+}
