@@ -18,6 +18,7 @@ type KeepRequest struct {
 	Sitting
 	Scenarios []string `json:"scenarios"` // all of them, in the order they were made
 	Keep      int      `json:"keep"`
+	Why       string   `json:"why,omitempty"` // the search went no further
 }
 
 // Keep ends a search: the best scenarios are kept, of every other it is written down why not, and the fragments that the
@@ -27,7 +28,11 @@ func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, erro
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	made, err := m.settle(ctx, r.Sitting, memory.As[*dream.Scenario](items), r.Keep)
+	all := memory.As[*dream.Scenario](items)
+	if len(all) > 0 {
+		all[len(all)-1].Ended = r.Why
+	}
+	made, err := m.settle(ctx, r.Sitting, all, r.Keep)
 	return StepResult{Made: made}, tell(err)
 }
 

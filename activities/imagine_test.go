@@ -214,11 +214,12 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	}
 	all := append(append([]string{}, made...), fresh...)
 	for range 2 { // done twice it says the same, once
-		kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: all, Keep: 1})
+		kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: all, Keep: 1, Why: "its rounds are used"})
 		require.NoError(t, err)
 		require.Len(t, kept.Made, 5)
 		require.Equal(t, Made{ID: fresh[1], Score: kept.Made[0].Score, Kept: true}, kept.Made[0])
 	}
+	require.Equal(t, "its rounds are used", r.scenario(fresh[1]).Ended)
 	require.Equal(t, "scenario 5 grew out of it and stands in its place", r.scenario(made[1]).Reason)
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[0]).Reason)
 	require.Equal(t, "it is worth nothing", r.scenario(fresh[0]).Reason)

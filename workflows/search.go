@@ -25,13 +25,14 @@ func (p *phase) search(ctx workflow.Context) error {
 	n, k := p.n, p.n.order.Knobs
 	s := &search{}
 	var stop error
+	var why string
 	for stop == nil {
 		plan, err := p.plan(ctx, s)
 		if err != nil {
 			return err
 		}
 		if plan.Stop != hypnagogia.GoOn {
-			workflow.GetLogger(ctx).Debug("the search has ended", "dream", n.order.Dream, "rounds", s.Round, "why", plan.Stop)
+			why = string(plan.Stop)
 			break
 		}
 		before := len(s.ids)
@@ -44,9 +45,12 @@ func (p *phase) search(ctx workflow.Context) error {
 	if len(s.ids) == 0 || gravest(stop) && !spentDream(stop) {
 		return stop
 	}
+	if stop != nil {
+		why = p.stopped
+	}
 	var r activities.StepResult
 	err := n.quick(ctx, "keep scenarios", "Imagination.Keep", func() any {
-		return activities.KeepRequest{Sitting: n.seat(ctx), Scenarios: s.ids, Keep: k.Keep}
+		return activities.KeepRequest{Sitting: n.seat(ctx), Scenarios: s.ids, Keep: k.Keep, Why: why}
 	}, &r)
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)

@@ -26,6 +26,9 @@ type rehearsal struct {
 	barred  string   // a fragment that may not be developed
 	asked   []string // the deeds, in the order they were asked for
 	kept    []string // what Keep was given
+	why     string   // and why the search went no further
+	above   bool     // the cap that is met is one above the phase's
+	ended   error    // what the search answered
 	settled *phase
 }
 
@@ -38,7 +41,11 @@ func (r *rehearsal) step(deed string, s activities.StepRequest, of ...string) (a
 	r.asked = append(r.asked, told)
 	switch {
 	case r.capped[name]:
-		return activities.StepResult{Done: activities.Done{End: activities.EndCap, Scope: activities.PhaseScope("d", dream.REM), Reason: "the cap"}}, nil
+		scope := activities.PhaseScope("d", dream.REM)
+		if r.above {
+			scope = activities.DreamScope("d")
+		}
+		return activities.StepResult{Done: activities.Done{End: activities.EndCap, Scope: scope, Reason: "the cap"}}, nil
 	case r.fails[name]:
 		return activities.StepResult{Done: activities.Done{End: activities.EndUnreadable}}, nil
 	}
@@ -88,7 +95,7 @@ func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []stri
 		return result, nil
 	})
 	as("Keep", func(_ context.Context, q activities.KeepRequest) (activities.StepResult, error) {
-		r.kept = q.Scenarios
+		r.kept, r.why = q.Scenarios, q.Why
 		return activities.StepResult{Made: []activities.Made{{ID: q.Scenarios[0], Kept: true}, {ID: "other"}}}, nil
 	})
 	n := &night{ended: map[dream.Phase]string{}}
@@ -102,9 +109,7 @@ func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []stri
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		n.sit(ctx, 1, 0)
 		r.settled = &phase{n: n, name: dream.REM, limit: 1000}
-		if err := r.settled.search(ctx); gravest(err) {
-			return err
-		}
+		r.ended = r.settled.search(ctx)
 		return nil
 	})
 	require.NoError(t, env.GetWorkflowError())
@@ -142,6 +147,8 @@ func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
 	require.Equal(t, 7, r.settled.made)
 	require.Equal(t, 1, r.settled.kept)
 	require.Empty(t, r.settled.stopped)
+	require.Equal(t, "its rounds are used", r.why)
+	require.NoError(t, r.ended)
 }
 
 func TestABarredFragmentIsNoSeed(t *testing.T) {
@@ -163,6 +170,7 @@ func TestASearchEndsWithWhatItHasWhenAnotherRoundMightCostTooMuch(t *testing.T) 
 		[]string{"2:merge-4 1 2"}, []string{"2:weigh-2 4"}, // the refinement was given up for want of money
 	)
 	require.Len(t, r.kept, 4)
+	require.Equal(t, "another round might cost more than is left", r.why)
 	require.Len(t, n.scenarios, 1)
 	require.Empty(t, r.settled.stopped, "a search that stops in time has not met its cap")
 }
@@ -179,6 +187,11 @@ func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 			require.NotContains(t, deed, "3:", "no third round")
 		}
 	}
+	dreams := &rehearsal{above: true, scores: map[string]float64{"1": .6, "2": .5, "3": .4}, capped: map[string]bool{"merge-4": true, "refine-5": true}}
+	require.Len(t, dreams.play(t, knobs(3, 2, 4), nil, nil).scenarios, 1)
+	require.Equal(t, []string{"1", "2", "3"}, dreams.kept, "a dream whose own cap is met keeps what was weighed as well")
+	require.Equal(t, "the cap", dreams.why)
+	require.True(t, spentDream(dreams.ended))
 	r := &rehearsal{capped: map[string]bool{"branch-1": true, "branch-2": true, "branch-3": true}}
 	n := r.play(t, knobs(3, 2, 4), nil, nil)
 	require.Equal(t, "the cap", r.settled.stopped)

@@ -176,6 +176,7 @@ type Scenario struct {
 	Seeds     []string  `json:"seeds,omitempty"`   // fragments it develops, those of its parents included
 	Worth     *Worth    `json:"worth,omitempty"`   // the parts of its score; nil: nobody weighed it
 	Said      string    `json:"said,omitempty"`    // by the judge
+	Ended     string    `json:"ended,omitempty"`   // of the last one that a search made: why the search went no further
 }
 
 // Operation is how a search made a scenario: from nothing but fragment and memory, from one scenario, or from two.

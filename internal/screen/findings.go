@@ -178,6 +178,12 @@ func imagined(p *page, all []*dream.Scenario) {
 		if premise := Clean(s.Premise); premise != "" {
 			notes = append(notes, "from: "+premise)
 		}
+		switch s.Operation {
+		case dream.Refine:
+			notes = append(notes, "refined once more")
+		case dream.Merge:
+			notes = append(notes, "two that became one")
+		}
 		if s.Counterfactual {
 			notes = append(notes, "against what happened")
 		}

@@ -101,6 +101,9 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 			if p.Synthetic {
 				kind = ", recombined"
 			}
+			for i, parent := range p.Parents {
+				kind += []string{", " + string(p.Operation) + " of ", " and "}[min(i, 1)] + own(e, parent)
+			}
 			return "scenario", violet, fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind)
 		})
 	case "HypothesisStaged":

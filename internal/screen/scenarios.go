@@ -13,7 +13,7 @@ import (
 func Scenarios(all []*dream.Scenario, at string, st Style) string {
 	p := &page{st: st}
 	g := graphOf(all)
-	p.raw(p.st.paint(bold, g.summary()))
+	p.text("", g.summary(), bold)
 	for i, s := range all {
 		if len(g.parents[i]) == 0 {
 			p.blank()
@@ -57,7 +57,11 @@ func (g graph) summary() string {
 	if rounds > 0 {
 		text += " in " + count(rounds, "round")
 	}
-	return fmt.Sprintf("%s, %d kept", text, kept)
+	text += fmt.Sprintf(", %d kept", kept)
+	if len(g.all) > 0 && g.all[len(g.all)-1].Ended != "" {
+		text += "; it ended because " + Clean(g.all[len(g.all)-1].Ended)
+	}
+	return text
 }
 
 // draw writes a scenario, its words and what became of it, and everything made from it. first leads its first line, rest all

@@ -41,6 +41,7 @@ func searches() []*dream.Scenario {
 	all[0].Reason, all[1].Reason, all[2].Reason = "scenario 4 grew out of it and stands in its place", "scenario 4 grew out of it and stands in its place", "scenario 6 grew out of it and stands in its place"
 	all[3].Reason = "scenario 6 grew out of it and stands in its place"
 	all[4].Reason = "left: it scored 0.20, and scenario 1 that it came from 0.60"
+	all[6].Ended = "another round might cost more than is left"
 	all[6].Worth, all[6].Reason = nil, "nobody weighed it: the money was spent"
 	return all
 }
