@@ -100,7 +100,7 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, order Order, fragments 
 		return nil, nil, nil, space, err
 	}
 	for i, f := range fragments {
-		base[i] = hypnagogia.Ear{Tongue: tongue, Bias: w.Bias.Factor}
+		base[i] = hypnagogia.Ear{Tongue: tongue, Space: w.Space, Bias: w.Bias.Factor}
 		switch {
 		case embedder.BuiltIn:
 			base[i].Blind = blindWords

@@ -77,6 +77,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
 	}
+	all[0].ear.LogProb = logProb
 	verdict, reason, done, err := o.verdict(ctx, r, c, all[0])
 	if err != nil || done.End == EndCap || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)

@@ -57,6 +57,9 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
 	}
+	for i := range all {
+		all[i].ear.LogProb = logProbs[all[i].f.ID]
+	}
 	if done, err := o.verdicts(ctx, r.StepRequest, c, all); err != nil || done.End == EndCap || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}

@@ -168,6 +168,9 @@ func verdictPairs(v dream.Verdict, marker *dream.Marker, a dream.Agent) []string
 	} else {
 		pairs = append(pairs, "meaning", "not seen: "+p.Blind)
 	}
+	if p.LogProb != nil {
+		pairs = append(pairs, "likely", fmt.Sprintf("its model gave its tokens %.2f on average (ln p): coherence x %s", *p.LogProb, score(p.Likely)))
+	}
 	return append(pairs, "marker", firedText(p.Marker, marker, a), "judge", judgeText(v))
 }
 

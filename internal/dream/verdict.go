@@ -44,8 +44,10 @@ type Parts struct {
 	Said     string  `json:"said,omitempty"`     // the judge's own reason
 
 	Surface Surface  `json:"surface"`
-	Meaning *Meaning `json:"meaning,omitempty"` // nil: the embedder cannot see it, or the text is too short
-	Blind   string   `json:"blind,omitempty"`   // why not
+	Meaning *Meaning `json:"meaning,omitempty"`  // nil: the embedder cannot see it, or the text is too short
+	Blind   string   `json:"blind,omitempty"`    // why not
+	LogProb *float64 `json:"log_prob,omitempty"` // mean natural logarithm of its tokens' probabilities; nil where the provider does not tell
+	Likely  float64  `json:"likely"`             // in [0, 1], what coherence was multiplied with for it; 1 where nobody told
 
 	Marker *Fired  `json:"marker,omitempty"` // the somatic marker that fired; nil for none
 	Whole  float64 `json:"whole"`            // the composite before the observer's bias

@@ -88,7 +88,7 @@ func (b Bias) after(block []Watched) Bias {
 	if next.Validated > MostValidated {
 		next.Alarms = append(next.Alarms, AlarmTame)
 	}
-	if next.Drift > MostDrift {
+	if next.Drift-MostDrift > 1e-9 {
 		next.Alarms = append(next.Alarms, AlarmDrift)
 	}
 	return next

@@ -30,7 +30,7 @@ func Neighbours(text string) []string {
 	}
 	if len(parts) < 2 {
 		fields := strings.Fields(text)
-		n := min(mostParts, len(fields)/(2*leastPart))
+		n := min(mostParts, len(fields)/leastPart)
 		if parts = nil; n < 2 {
 			return nil
 		}

@@ -33,6 +33,18 @@ func Calibrate(places [][]float32) Calibration {
 // Known says whether enough memories were placed to calibrate anything.
 func (c Calibration) Known() bool { return c.Pairs > 0 }
 
+// level takes cosines from where strangers lie: 0 for what has nothing to do with a text, 1 for the same.
+func (c Calibration) level(n Near) Near {
+	if !c.Known() || c.Mean >= 1 {
+		return n
+	}
+	from := math.Max(0, c.Mean)
+	for _, cosine := range []*float64{&n.Playbook, &n.Memory, &n.Source, &n.Theme} {
+		*cosine = math.Max(0, (*cosine-from)/(1-from))
+	}
+	return n
+}
+
 // Bounds of what counts as near: never so low that chance alone reaches it in a space where everything is alike, nor beyond the
 // same sentence with a word exchanged.
 const (

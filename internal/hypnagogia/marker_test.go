@@ -1,0 +1,151 @@
+package hypnagogia_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+var (
+	terror = mood.PAD{Pleasure: -.6, Arousal: .7}
+	triump = mood.PAD{Pleasure: .7, Arousal: .4}
+)
+
+func TestOnlyStrongFeelingWithAKnownOutcomeTeaches(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		outcome  string
+		affect   mood.PAD
+		came     dream.Valence
+		strength float64
+	}{
+		{"strong and bad", "it sank", terror, dream.CameOutBadly, .921954},
+		{"strong and good", "it held", triump, dream.CameOutWell, .806226},
+		{"nobody knows how it came out", " ", terror, "", .921954},
+		{"weak", "it held", mood.PAD{Pleasure: .3, Arousal: .3}, "", .424264},
+		{"strong and neither", "it passed", mood.PAD{Arousal: .9, Pleasure: .1}, "", .905539},
+		{"at the very edge", "it held", mood.PAD{Pleasure: .5}, dream.CameOutWell, .5},
+		{"beyond everything", "it held", mood.PAD{Pleasure: 1, Arousal: 1, Dominance: 1}, dream.CameOutWell, 1},
+	} {
+		strength, came, ok := hypnagogia.Lesson(&dream.Episode{Outcome: c.outcome, Affect: c.affect})
+		require.InDelta(t, c.strength, strength, 1e-6, c.name)
+		require.Equal(t, c.came, came, c.name)
+		require.Equal(t, c.came != "", ok, c.name)
+	}
+}
+
+func lesson(id string, affect mood.PAD, place ...float32) hypnagogia.Taught {
+	return hypnagogia.Taught{Episode: &dream.Episode{Head: dream.Head{ID: id}, Outcome: "o", Affect: affect}, Place: place}
+}
+
+var known = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from .4, fired from .3
+
+func TestMarkersAreMergedWhenNearAndOfOneValence(t *testing.T) {
+	t.Parallel()
+	episodes := []hypnagogia.Taught{
+		lesson("storm", terror, 1, 0), lesson("squall", terror, .9, .2), lesson("prize", triump, 1, 0), lesson("fire", terror, 0, 1),
+		lesson("storm", terror, 1, 0),
+		{Episode: episodeWithout("calm"), Place: []float32{1, 0}},
+		lesson("nowhere", terror),
+	}
+	learned := hypnagogia.LearnMarkers(nil, episodes, known)
+	require.Len(t, learned, 3)
+	require.Equal(t, []string{"storm", "squall"}, learned[0].Sources)
+	require.Equal(t, 2, learned[0].Count)
+	require.Equal(t, dream.CameOutBadly, learned[0].Valence)
+	require.InDelta(t, .921954, learned[0].Strength, 1e-6)
+	require.Equal(t, []string{"prize"}, learned[1].Sources)
+	require.Equal(t, []string{"fire"}, learned[2].Sources)
+
+	// Learning again from the same changes nothing; something new joins what it lies near, and what was given stays as it was.
+	held := []hypnagogia.Placed{{Marker: learned[0], Place: []float32{1, 0}}, {Marker: learned[1], Place: []float32{1, 0}}, {Marker: learned[2], Place: []float32{0, 1}}}
+	require.Empty(t, hypnagogia.LearnMarkers(held, episodes, known))
+	joined := hypnagogia.LearnMarkers(held, []hypnagogia.Taught{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, known)
+	require.Len(t, joined, 1)
+	require.Equal(t, []string{"storm", "squall", "gale"}, joined[0].Sources)
+	require.InDelta(t, -.5, joined[0].Affect.Pleasure, 1e-9)
+	require.InDelta(t, .8, joined[0].Affect.Arousal, 1e-9)
+	require.Equal(t, 2, learned[0].Count)
+	require.Empty(t, hypnagogia.LearnMarkers(nil, episodes, hypnagogia.Calibration{}), "a space that nobody knows teaches nothing")
+}
+
+func episodeWithout(id string) *dream.Episode {
+	return &dream.Episode{Head: dream.Head{ID: id}, Affect: terror}
+}
+
+func TestAnAgentKeepsSoManyMarkers(t *testing.T) {
+	t.Parallel()
+	var episodes []hypnagogia.Taught
+	for i := range hypnagogia.MostMarkers + 20 {
+		place := make([]float32, hypnagogia.MostMarkers+20)
+		place[i] = 1
+		episodes = append(episodes, lesson(fmt.Sprint(i), terror, place...))
+	}
+	require.Len(t, hypnagogia.LearnMarkers(nil, episodes, known), hypnagogia.MostMarkers)
+}
+
+func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
+	t.Parallel()
+	held := []hypnagogia.Placed{
+		{Marker: &dream.Marker{Head: dream.Head{ID: "b"}, Strength: .8, Valence: dream.CameOutBadly, Count: 2}, Place: []float32{1, 0, 0}},
+		{Marker: &dream.Marker{Head: dream.Head{ID: "a"}, Strength: .6, Valence: dream.CameOutWell, Count: 1}, Place: []float32{1, 0, 0}},
+		{Marker: &dream.Marker{Head: dream.Head{ID: "c"}, Strength: 1, Valence: dream.CameOutWell, Count: 1}, Place: []float32{0, 1, 0}},
+		{Marker: &dream.Marker{Head: dream.Head{ID: "forgotten"}, Strength: 1}},
+	}
+	fired := hypnagogia.Fires([]float32{1, .1, 0}, held, known)
+	require.Equal(t, "a", fired.Marker, "ties go by id")
+	require.InDelta(t, .3, fired.Threshold, 1e-9)
+	require.Nil(t, hypnagogia.Fires([]float32{.2, .2, 1}, held, known))
+	require.Nil(t, hypnagogia.Fires([]float32{1, 0, 0}, held, hypnagogia.Calibration{}), "a space that nobody knows fires nothing")
+	for _, c := range []struct{ cosine, strength, relevance, boost float64 }{
+		{.3, 1, 0, .125},
+		{1, 1, 0, .25},
+		{.65, 1, 0, .1875},
+		{1, .5, 0, .125},
+		{1, 1, .8, .05},
+		{1, 1, 1, 0},
+		{1, 0, 0, 0},
+	} {
+		require.InDelta(t, c.boost, hypnagogia.Boost(dream.Fired{Cosine: c.cosine, Threshold: .3, Strength: c.strength, Relevance: c.relevance}), 1e-9, "%+v", c)
+	}
+}
+
+// Decision 14: what is near in one space is far in another.
+func TestASpaceIsCalibratedByItsOwnStrangers(t *testing.T) {
+	t.Parallel()
+	var places [][]float32
+	for i := range 12 {
+		place := make([]float32, 12)
+		place[i] = 1
+		places = append(places, place)
+	}
+	require.False(t, hypnagogia.Calibrate(places[:9]).Known())
+	c := hypnagogia.Calibrate(places)
+	require.Equal(t, hypnagogia.Calibration{Pairs: 66}, c)
+	for _, given := range []struct {
+		space      hypnagogia.Calibration
+		deviations float64
+		near       float64
+	}{
+		{c, 2, .05},
+		{hypnagogia.Calibration{Mean: .1459, SD: .0867, Pairs: 190}, 2, .3193}, // all-MiniLM-L6-v2, as measured
+		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 2, .8358}, // gte-small
+		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 3, .8602},
+		{hypnagogia.Calibration{Mean: .8, SD: .2, Pairs: 190}, 3, .9},
+	} {
+		near, ok := given.space.Near(given.deviations)
+		require.True(t, ok)
+		require.InDelta(t, given.near, near, 1e-9)
+	}
+	_, ok := hypnagogia.Calibration{}.Near(2)
+	require.False(t, ok)
+	require.Zero(t, hypnagogia.Cosine([]float32{0, 0}, []float32{1, 0}))
+	require.Nil(t, hypnagogia.PlaceOf())
+	require.Equal(t, []float32{1, 1}, hypnagogia.PlaceOf([]float32{0, 2}, []float32{2, 0}))
+}
