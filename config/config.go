@@ -24,6 +24,7 @@ type Config struct {
 	Log       Log                 `json:"log"`
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`
+	Hooks     map[string]Hook     `json:"hooks"`
 
 	File     string   `json:"-"` // the file that was read; empty when there was none
 	Warnings []string `json:"-"` // what was ignored, and why

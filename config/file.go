@@ -107,7 +107,7 @@ func oneLine(err error) string {
 
 // unknownKeys names every key of a file that is no setting, each with the nearest that is.
 func unknownKeys(path string, file map[string]any) error {
-	known := map[string]bool{"providers": true}
+	known := map[string]bool{"providers": true, "hooks": true}
 	sections := map[string]bool{}
 	for _, k := range table() {
 		known[k.Key] = true
@@ -142,7 +142,7 @@ func unknownKeys(path string, file map[string]any) error {
 }
 
 func knownKeys() []string {
-	keys := []string{"providers"}
+	keys := []string{"providers", "hooks"}
 	for _, k := range table() {
 		keys = append(keys, k.Key)
 	}

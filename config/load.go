@@ -57,6 +57,8 @@ func Load(o Options) (Config, error) {
 	providers, err := readProviders(v.Get("providers"))
 	keep(err)
 	c.Providers = providers
+	c.Hooks, err = readHooks(v.Get("hooks"))
+	keep(err)
 	c.derive()
 	keep(c.Validate())
 	return c, errors.Join(faults...)

@@ -146,6 +146,21 @@ A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of promp
 
 The environment reaches providers too: ` + "`ONEIROS_PROVIDERS_HOUSE_BASE_URL`" + ` is providers.house.base_url. Models are for files only.
 
+## hooks
+
+One section per hook, named as you like in lower case: a service of yours that is asked at the borders of every dream. docs/hooks.md says what it is shown and may answer.
+
+` + "```yaml" + `
+hooks:
+  night-watch:
+    url: https://guard.example/oneiros
+    secret_env: NIGHT_WATCH_SECRET  # or secret_file; at least 16 bytes, the questions are signed with it
+    at: [entry, capture, exit]      # all three unless said
+    timeout: 2s                     # 100ms to 8s
+    silent: allow                   # what stands for an answer that does not come: allow or refuse
+    text: false                     # true: it is shown what fragments say, not only their numbers
+` + "```" + `
+
 ## Temporal's own environment
 
 While ` + "`temporal.address`" + ` is empty, the standard Temporal client environment is honoured: ` + "`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS`" + `

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/activities"
 )
 
 // Key fetches a provider's key from where the configuration says it lies; "" when it names no place.
@@ -106,6 +108,16 @@ func (c Config) Redacted() []Setting {
 			}
 			add(at+"models", value, "")
 		}
+	}
+	for _, name := range sortedHooks(c.Hooks) {
+		h, at := c.Hooks[name], "hooks."+name+"."
+		add(at+"url", h.URL, "")
+		add(at+"secret_env", h.SecretEnv, "")
+		add(at+"secret_file", h.SecretFile, "")
+		add(at+"at", strings.Join(h.At, ","), "entry,capture,exit")
+		add(at+"timeout", spanText(h.Timeout), spanText(usualHook))
+		add(at+"silent", h.Silent, activities.SilentAllow)
+		add(at+"text", fmt.Sprint(h.Text), "false")
 	}
 	return list
 }

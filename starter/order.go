@@ -93,6 +93,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		d.specs[role], o.Models[role] = spec, model
 		o.Free = o.Free && *spec.Price == (budget.Price{})
 	}
+	o.Hooks = s.Options.Hooks
 	o.ResumeTTL, o.Sittings, o.Thresholds = s.Options.ResumeTTL, activities.MostSittings, s.Options.Thresholds
 	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
 		return draft{}, err

@@ -35,6 +35,7 @@ type Options struct {
 	Searchable bool   // the cluster has our search attributes
 	Cluster    string // id of the cluster and namespace; empty when it is not known
 
+	Hooks      []activities.HookRule // who is asked at the borders of a dream (H23)
 	ResumeTTL  time.Duration         // how long an interrupted dream may go on
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
 }

@@ -29,6 +29,7 @@ func (d *door) checks(context.Context) []console.Check {
 		{Name: "sealing", Look: d.checkSeal},
 		{Name: "temporal", Look: d.checkTemporal},
 		{Name: "feeds", Look: d.checkFeeds},
+		{Name: "hooks", Look: d.checkHooks},
 		{Name: "models", Look: d.checkModels},
 	}
 	var names []string

@@ -30,17 +30,20 @@ type house struct {
 	purse *purse.Purse
 	roles map[dream.Role]string
 	shown *console.House
-	wants error // providers that cannot be used as they are configured, such as one whose key is not set
+	wants error // providers and hooks that cannot be used as they are configured, such as one whose key is not set
+	hooks activities.Hooks
 }
 
 // build opens the store and connects the providers.
 func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	models, wants := providers(c)
+	fitted, unfit := hooks(c)
+	wants = errors.Join(wants, unfit)
 	store, err := keep(ctx, c, path)
 	if err != nil {
 		return nil, err
 	}
-	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models(), wants: wants}
+	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models(), wants: wants, hooks: fitted}
 	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: c, Now: time.Now}
 	h.shown = &console.House{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
@@ -129,6 +132,7 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, texts []string) ([
 
 func (h *house) ports() activities.Ports {
 	return activities.Ports{
+		Hooks:  h.hooks,
 		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Feeds: h.store,
 	}
 }
@@ -139,7 +143,7 @@ func (h *house) starter() *starter.Starter {
 		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{
 			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
-			AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Thresholds: &h.told.Agent.Vitality,
+			Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Thresholds: &h.told.Agent.Vitality,
 		},
 	}
 }

@@ -43,7 +43,9 @@ type App struct {
 	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
 	Night         NightDoor
 	Codec         CodecDoor
+	Hooks         HooksDoor
 	Stores        StoreDoor
+	Llama         LlamaDoor
 
 	open   sync.Once
 	house  *House
@@ -131,8 +133,9 @@ Try it without any configuration:  oneiros dream --demo`,
 		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(), app.depth(),
 	)
 	app.addNights(root)
-	root.AddCommand(app.codec())
+	root.AddCommand(app.codec(), app.hooks())
 	root.AddCommand(app.store())
+	root.AddCommand(app.llama(), app.steering())
 	root.SetHelpCommandGroupID(house)
 	root.SetCompletionCommandGroupID(house)
 	root.InitDefaultCompletionCmd()

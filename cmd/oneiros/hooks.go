@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/governor"
+)
+
+// hooks are the hooks that this process can ask. Without its secret a hook is not fitted, and its silence answers for it.
+func hooks(c config.Config) (activities.Hooks, error) {
+	fitted := activities.Hooks{}
+	var faults []error
+	for _, rule := range c.HookRules() {
+		secret, err := c.HookSecret(rule.Name)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		fitted[rule.Name] = &governor.Webhook{URL: c.Hooks[rule.Name].URL, Secret: secret}
+	}
+	return fitted, errors.Join(faults...)
+}
+
+// hooks is what the console's hooks commands need.
+func (d *door) hooks() console.HooksDoor {
+	return console.HooksDoor{
+		Rules: func() ([]activities.HookRule, map[string]string, error) {
+			c, err := d.config()
+			if err != nil {
+				return nil, nil, err
+			}
+			urls := map[string]string{}
+			for name, h := range c.Hooks {
+				urls[name] = h.URL
+			}
+			return c.HookRules(), urls, nil
+		},
+		Fit: func(name string) (activities.Hook, activities.HookRule, error) {
+			c, err := d.config()
+			if err != nil {
+				return nil, activities.HookRule{}, err
+			}
+			rules := c.HookRules()
+			at := slices.IndexFunc(rules, func(r activities.HookRule) bool { return r.Name == name })
+			if at < 0 {
+				return nil, activities.HookRule{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf("hook %q is not configured; oneiros hooks list prints those that are", name)}
+			}
+			secret, err := c.HookSecret(name)
+			if err != nil {
+				return nil, activities.HookRule{}, &console.Exit{Code: console.Usage, Err: err}
+			}
+			return &governor.Webhook{URL: c.Hooks[name].URL, Secret: secret}, rules[at], nil
+		},
+	}
+}
+
+func (d *door) checkHooks(context.Context) console.Finding {
+	c, err := d.config()
+	if err != nil {
+		return warn("", "not looked at: the configuration is wrong")
+	}
+	fitted, err := hooks(c)
+	switch {
+	case err != nil:
+		return ill("Set the variable or the file that holds the secret; a worker does not start without it.", "%v", err)
+	case len(fitted) == 0:
+		return well("none are asked at the borders of dreams")
+	}
+	return well("%d asked at the borders of dreams; oneiros hooks test HOOK asks one now", len(fitted))
+}

@@ -1,0 +1,160 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+)
+
+// Hook is somebody behind an address who is asked at the borders of every dream (H23).
+type Hook struct {
+	URL        string        `json:"url"`
+	SecretEnv  string        `json:"secret_env,omitempty"`
+	SecretFile string        `json:"secret_file,omitempty"`
+	At         []string      `json:"at"`      // entry, capture, exit; all when it is not said
+	Timeout    time.Duration `json:"timeout"` // 2 s when it is not said
+	Silent     string        `json:"silent"`  // allow when it is not said, or refuse
+	Text       bool          `json:"text,omitempty"`
+}
+
+// Settings of a hook, in the order of the reference.
+var hookKeys = []string{"url", "secret_env", "secret_file", "at", "timeout", "silent", "text"}
+
+// usualHook is how long a hook has: a service on the same host answers in milliseconds, one across the world in a second.
+const usualHook = 2 * time.Second
+
+// shortSecret is the least length of a secret, in bytes: half of what HMAC-SHA256 makes of it.
+const shortSecret = 16
+
+var hookName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// HookRules are the hooks as the order of a dream names them, by name.
+func (c Config) HookRules() []activities.HookRule {
+	var rules []activities.HookRule
+	for _, name := range sortedHooks(c.Hooks) {
+		h := c.Hooks[name]
+		rule := activities.HookRule{Name: name, Timeout: h.Timeout, Silent: h.Silent, Text: h.Text}
+		for _, at := range h.At {
+			rule.At = append(rule.At, activities.Border(at))
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// HookSecret fetches what a hook's questions are signed with.
+func (c Config) HookSecret(name string) ([]byte, error) {
+	h, ok := c.Hooks[name]
+	if !ok {
+		return nil, fmt.Errorf("hook %q is not configured", name)
+	}
+	secret, err := c.held("hooks."+name+".secret", "secret", h.SecretEnv, h.SecretFile)
+	if err == nil && len(secret) < shortSecret {
+		err = fmt.Errorf("hooks.%s: its secret has %d bytes; it must have at least %d", name, len(secret), shortSecret)
+	}
+	return []byte(secret), err
+}
+
+// readHooks reads the hooks section, which no fixed table can hold.
+func readHooks(raw any) (map[string]Hook, error) {
+	hooks := map[string]Hook{}
+	if raw == nil {
+		return hooks, nil
+	}
+	section, ok := raw.(map[string]any)
+	if !ok {
+		return hooks, fmt.Errorf("hooks is %s; it must hold one section per hook", shown(raw))
+	}
+	var faults []error
+	for _, name := range sortedKeys(section) {
+		h, err := readHook(name, section[name])
+		if err != nil {
+			faults = append(faults, err)
+		}
+		hooks[name] = h
+	}
+	return hooks, errors.Join(faults...)
+}
+
+func readHook(name string, raw any) (Hook, error) {
+	at := "hooks." + name
+	fields, ok := raw.(map[string]any)
+	if !ok {
+		return Hook{}, fmt.Errorf("%s is %s; it must be a section with url and secret_env or secret_file", at, shown(raw))
+	}
+	r := reader{at: at, fields: fields}
+	if !hookName.MatchString(name) {
+		r.fault("%s: a hook's name is 1 to 32 of a-z, 0-9, - and _, and begins with a letter", at)
+	}
+	if _, literal := fields["secret"]; literal {
+		r.fault("%s.secret: a secret does not belong in a file; name it by secret_env or secret_file", at)
+	}
+	r.onlyKnown(append([]string{"secret"}, hookKeys...))
+	h := Hook{
+		URL: r.text("url"), SecretEnv: r.text("secret_env"), SecretFile: r.text("secret_file"), Text: r.yesNo("text"),
+		At: r.borders(), Timeout: usualHook, Silent: r.text("silent"),
+	}
+	if t := pick[time.Duration](&r, "timeout", Span); t != nil {
+		h.Timeout = *t
+	}
+	if h.Silent == "" {
+		h.Silent = activities.SilentAllow
+	}
+	r.checkHook(name, h)
+	return h, errors.Join(r.faults...)
+}
+
+// borders reads "at": a list, or words with commas between them.
+func (r *reader) borders() []string {
+	var at []string
+	switch raw := r.fields["at"].(type) {
+	case nil:
+		for _, b := range activities.Borders {
+			at = append(at, string(b))
+		}
+	case []any:
+		for _, word := range raw {
+			at = append(at, fmt.Sprint(word))
+		}
+	default:
+		for _, word := range strings.Split(fmt.Sprint(raw), ",") {
+			at = append(at, strings.TrimSpace(word))
+		}
+	}
+	return at
+}
+
+func (r *reader) checkHook(name string, h Hook) {
+	u, err := url.Parse(h.URL)
+	switch {
+	case h.URL == "":
+		r.fault("%s.url is missing; it is the address that is asked, such as https://guard.example/oneiros", r.at)
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		r.fault("%s.url is not an address such as https://guard.example/oneiros", r.at)
+	case u.User != nil:
+		r.fault("%s.url carries a password; questions are signed, so none is needed", r.at)
+	}
+	switch {
+	case h.SecretEnv != "" && h.SecretFile != "":
+		r.fault("%s names its secret twice, by secret_env and by secret_file; keep one", r.at)
+	case h.SecretEnv == "" && h.SecretFile == "":
+		r.fault("%s names no secret; its questions are signed, so say where the secret lies by secret_env or secret_file", r.at)
+	}
+	rule := Config{Hooks: map[string]Hook{name: h}}.HookRules()[0]
+	if err := rule.Validate(); err != nil {
+		r.fault("%s: %w", r.at, err)
+	}
+}
+
+func sortedHooks(m map[string]Hook) []string {
+	keys := make(map[string]any, len(m))
+	for key := range m {
+		keys[key] = nil
+	}
+	return sortedKeys(keys)
+}

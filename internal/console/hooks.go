@@ -1,0 +1,170 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+)
+
+// HooksDoor is what the hooks commands need of the door.
+type HooksDoor struct {
+	Rules func() (rules []activities.HookRule, urls map[string]string, err error)
+	Fit   func(name string) (activities.Hook, activities.HookRule, error)
+}
+
+func (app *App) hooks() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "hooks", Short: "Who is asked at the borders of every dream", GroupID: house,
+		Long: `Hooks are services of yours that are asked at the borders of every dream: before the onset, which they may veto, when
+fragments were captured, which they may hold for review, and when the dream is over. They are configured under hooks.<name>;
+docs/hooks.md says what they are shown and how their questions are signed.`,
+	}
+	cmd.AddCommand(app.hooksList(), app.hooksTest())
+	return cmd
+}
+
+// hookRow is one hook as the list prints it.
+type hookRow struct {
+	Name    string              `json:"name"`
+	URL     string              `json:"url"`
+	At      []activities.Border `json:"at"`
+	Timeout string              `json:"timeout"`
+	Silent  string              `json:"silent"`
+	Text    bool                `json:"text"`
+}
+
+func (app *App) hooksList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the configured hooks", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			rules, urls, err := app.Hooks.Rules()
+			if err != nil {
+				return err
+			}
+			rows := []hookRow{}
+			t := table{columns: []column{{title: "HOOK"}, {title: "ASKED AT"}, {title: "TIMEOUT"}, {title: "WHEN SILENT"}, {title: "SEES TEXT", drop: 1}, {title: "ADDRESS", flex: true}}}
+			for _, r := range rules {
+				rows = append(rows, hookRow{Name: r.Name, URL: urls[r.Name], At: r.At, Timeout: r.Timeout.String(), Silent: r.Silent, Text: r.Text})
+				t.add(r.Name, borders(r.At), r.Timeout.String(), r.Silent, yesNo(r.Text), urls[r.Name])
+			}
+			return app.rows(rows, &t, "No hooks are configured; docs/hooks.md shows how.")
+		},
+	}
+}
+
+func borders(at []activities.Border) string {
+	words := make([]string, len(at))
+	for i, b := range at {
+		words[i] = string(b)
+	}
+	return strings.Join(words, ", ")
+}
+
+// hookTried is what became of one question of a test.
+type hookTried struct {
+	Border   activities.Border    `json:"border"`
+	Took     string               `json:"took"`
+	Veto     string               `json:"veto,omitempty"`
+	Concerns []activities.Concern `json:"concerns,omitempty"`
+	Fault    string               `json:"fault,omitempty"`
+}
+
+func (app *App) hooksTest() *cobra.Command {
+	return &cobra.Command{
+		Use: "test HOOK", Short: "Ask a hook about a made-up dream, and print what it says", Args: cobra.ExactArgs(1),
+		Long:              "Test asks a hook at each of its borders, signed as a dream would, about a dream that never was. Exit code 1 when it gave no answer.",
+		ValidArgsFunction: app.completeHooks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			hook, rule, err := app.Hooks.Fit(args[0])
+			if err != nil {
+				return err
+			}
+			var tried []hookTried
+			for _, at := range rule.At {
+				tried = append(tried, tryHook(cmd.Context(), hook, rule, at, app.Now()))
+			}
+			silent := 0
+			for _, one := range tried {
+				if one.Fault != "" {
+					silent++
+				}
+			}
+			if err := app.printTried(tried); err != nil {
+				return err
+			}
+			if silent > 0 {
+				return fmt.Errorf("%s gave no answer at %d of %d borders; a dream would take that as %q", rule.Name, silent, len(tried), rule.Silent)
+			}
+			return nil
+		},
+	}
+}
+
+func (app *App) printTried(tried []hookTried) error {
+	t := table{columns: []column{{title: "BORDER"}, {title: "TOOK", right: true}, {title: "ANSWER", flex: true}}}
+	for _, one := range tried {
+		said := "no objection"
+		switch {
+		case one.Fault != "":
+			said = "no answer: " + one.Fault
+		case one.Veto != "":
+			said = "veto: " + one.Veto
+		case len(one.Concerns) > 0:
+			said = fmt.Sprintf("holds %d: %s", len(one.Concerns), one.Concerns[0].Reason)
+		case one.Border == activities.AtExit:
+			said = "heard"
+		}
+		t.add(string(one.Border), one.Took, said)
+	}
+	return app.rows(tried, &t, "it is asked at no border")
+}
+
+// tryHook asks one question about a dream that never was.
+func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule, at activities.Border, now time.Time) hookTried {
+	ctx, cancel := context.WithTimeout(ctx, rule.Timeout)
+	defer cancel()
+	began := time.Now()
+	tried := hookTried{Border: at}
+	var err error
+	const never = "dream/nobody/0000"
+	switch at {
+	case activities.AtEntry:
+		depths := map[dream.Behaviour]hypnagogia.Bound{dream.Stable: hypnagogia.Bounds(dream.Stable)}
+		tried.Veto, err = hook.Entry(ctx, activities.HookEntry{Agent: "nobody", Dream: never, Tier: dream.Hardened, AsOf: now.UTC(), Depths: depths, Cycles: 3})
+	case activities.AtCapture:
+		fragment := activities.Captured{ID: never + "/onset/1.1", Stage: dream.Peak, Novelty: .5, Composite: .4, Confidence: .15, Taint: dream.FromDream, Model: "none"}
+		if rule.Text {
+			fragment.Text = "This is a question of a test; no agent thought it."
+		}
+		tried.Concerns, err = hook.Capture(ctx, activities.HookCapture{Agent: "nobody", Dream: never, Cycle: 1, Fragments: []activities.Captured{fragment}})
+	case activities.AtExit:
+		err = hook.Exit(ctx, activities.HookExit{Agent: "nobody", Dream: never, Outcome: dream.Completed, Sittings: 1})
+	}
+	if err != nil {
+		tried.Fault = err.Error()
+	}
+	tried.Took = time.Since(began).Round(time.Millisecond).String()
+	return tried
+}
+
+func (app *App) completeHooks(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || app.Hooks.Rules == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	rules, _, err := app.Hooks.Rules()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
