@@ -51,7 +51,7 @@ func TestAHookThatIsWrongSaysHow(t *testing.T) {
 	_, err := told(t, `
 hooks:
   Loud!: {url: "ftp://x", secret: abc, at: noon, timeout: 1h, silent: shrug, colour: red}
-  empty: {}
+  empty: {silent: allow}
   flat: yes
 `)
 	for _, says := range []string{
