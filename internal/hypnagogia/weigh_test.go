@@ -53,7 +53,7 @@ func TestAVerdictIsPutTogetherFromItsParts(t *testing.T) {
 		{"a quarter understood, half the novelty", plain, usual, nil, hypnagogia.Ear{Meaning: &dream.Meaning{Share: .25}}, .194444, 1, .25, .334184, "it cannot be understood"},
 		{"an echo that a judge finds new", plain, hypnagogia.Near{Memory: .98, Source: .5, PlaybookEmpty: true}, generous, hypnagogia.Ear{}, .04, .8, .9, .183149, "it says nothing new"},
 		{"strangers at .8 are no echo", plain, hypnagogia.Near{Memory: .92, Source: .9, PlaybookEmpty: true}, nil, hypnagogia.Ear{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}}, .333333, 1, 1, .577350, ""},
-		{"a marker adds to relevance", plain, hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true}, nil, hypnagogia.Ear{Marker: fired}, .777778, .456, 1, .696847, ""},
+		{"a marker adds to relevance", plain, hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true}, nil, hypnagogia.Ear{Marker: fired}, .777778, .456, 1, .696815, ""},
 		{"bias multiplies the whole", plain, usual, nil, hypnagogia.Ear{Bias: .8}, .388889, 1, 1, .498888, ""},
 		{"and never beyond one", plain, usual, &dream.Scores{Novelty: 1, Relevance: 1, Coherence: 1}, hypnagogia.Ear{Bias: 1.25}, 1, 1, 1, 1, ""},
 	} {
