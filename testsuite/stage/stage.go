@@ -49,6 +49,9 @@ type Play struct {
 	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
 	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
 	Forgets   bool `json:"forgets"`    // as a house does; otherwise the answers of ended dreams are kept, for an audit to read
+
+	Rules []activities.HookRule // who is asked at the borders of dreams
+	Hooks activities.Hooks      `json:"-"` // those of this process
 }
 
 // Company is a deployment that plays.
@@ -85,6 +88,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 	}
 	ports := activities.Ports{
 		Memory: store, Catalog: table, Now: time.Now, Presence: store, Bell: store, Feeds: store,
+		Hooks: play.Hooks,
 		Purse: &purse.Purse{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
 	}
 	if play.FleetDay == 0 {
@@ -94,7 +98,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		Client: c, Memory: store, Catalog: table, Now: time.Now, Presence: store, Bell: store, Feeds: store,
 		Options: starter.Options{
 			TaskQueue: play.Queue, Models: roles(play), Knobs: play.Knobs, FleetDay: play.FleetDay, Searchable: true,
-			Settings: play.Settings, ResumeTTL: play.ResumeTTL,
+			Settings: play.Settings, ResumeTTL: play.ResumeTTL, Hooks: play.Rules,
 		},
 	}
 	return &Company{Play: play, Store: store, Client: c, Ports: ports, Starter: s}, nil
