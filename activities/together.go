@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -81,7 +82,7 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 		return Done{}, err
 	}
 	var answer struct {
-		Verdicts []judgement `json:"verdicts"`
+		Verdicts []json.RawMessage `json:"verdicts"` // each by itself: one that is garbled spoils no other
 	}
 	said := map[string]judgement{}
 	why := ""
@@ -99,7 +100,11 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 		if cost, why = &share, "the judge left it out, or a score of it"; done.End == EndUnreadable {
 			why = unanswered(done)
 		}
-		for _, j := range answer.Verdicts {
+		for _, one := range answer.Verdicts {
+			var j judgement
+			if json.Unmarshal(one, &j) != nil {
+				continue
+			}
 			if ref := trimRef(j.Ref); said[ref].scores() == nil { // the first that can be read counts
 				said[ref] = j
 			}
