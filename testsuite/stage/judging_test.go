@@ -1,0 +1,130 @@
+package stage_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// judgedNight dreams a whole night and tells the calls of its observer, what they cost, and the fragments of its cycles.
+func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, []*dream.Fragment) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p := till(t, provider.Options{Seed: 3})
+	company := open(t, func(play *stage.Play) { play.Provider, play.Model, play.Knobs.Judging = p.URL, "script", judging })
+	agent, err := company.Hire(ctx, 0, "")
+	require.NoError(t, err)
+	seed := uint64(7)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Equal(t, p.Till.Book().Total, result.Spent, "the ledger knows every call")
+	require.Empty(t, p.Till.Failed())
+	require.Empty(t, p.Till.Repeated())
+	var calls []provider.Call
+	var cost budget.Micros
+	for _, c := range p.Till.Calls() {
+		if strings.Contains(c.Key, "/judge-") && !strings.Contains(c.Path, "embed") {
+			calls, cost = append(calls, c), cost+c.Cost
+		}
+	}
+	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
+	require.NoError(t, err)
+	caught := slices.DeleteFunc(memory.As[*dream.Fragment](items), func(f *dream.Fragment) bool { return f.Cycle == 0 })
+	return calls, cost, caught
+}
+
+// H6: batched or single, chosen by cost. The same night costs its observer less in one call a cycle, and every verdict keeps its parts.
+func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
+	t.Parallel()
+	var costs []budget.Micros
+	for _, judging := range []string{dream.BySingle, dream.JudgingAuto} {
+		calls, cost, caught := judgedNight(t, judging)
+		cycles := map[int]int{}
+		for _, f := range caught {
+			cycles[f.Cycle]++
+			p := f.Verdict.Parts
+			require.NotNil(t, p, f.ID)
+			require.Equal(t, .10, *f.Verdict.Floor)
+			require.Equal(t, 1.0, p.Bias, "no outcome is known yet")
+			if judging == dream.BySingle {
+				require.NotEqual(t, dream.ByTogether, p.Way)
+			} else if p.Judged != nil {
+				require.Equal(t, dream.ByTogether, p.Way)
+				require.Equal(t, 4, p.Together)
+			} else {
+				require.NotEmpty(t, p.Why, f.ID)
+			}
+		}
+		require.NotEmpty(t, cycles)
+		want := len(cycles)
+		if judging == dream.BySingle {
+			want = len(caught)
+		}
+		repairs := 0
+		for _, c := range calls {
+			if strings.Contains(c.Key, "repair") {
+				repairs++
+			}
+		}
+		require.Equal(t, want, len(calls)-repairs, judging)
+		t.Logf("%s: %d fragments of %d cycles, %d calls, %s", judging, len(caught), len(cycles), len(calls), cost)
+		costs = append(costs, cost/budget.Micros(len(caught)))
+	}
+	require.Less(t, costs[1], costs[0])
+}
+
+// A knock in the midst of a batch: it is made again when the dream goes on, nothing is judged twice, and the books agree.
+func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond}, func(p *stage.Play) { p.Knobs.Judging = dream.ByTogether })
+	id := s.begin()
+	judging := func() (calls []provider.Call) {
+		for _, c := range s.till.Till.Calls() {
+			if strings.Contains(c.Key, "/1/judge-all") && !strings.Contains(c.Path, "embed") {
+				calls = append(calls, c)
+			}
+		}
+		return calls
+	}
+	require.Eventually(t, func() bool { calls := judging(); return len(calls) > 0 && calls[0].Completion > 3 }, patience, time.Millisecond)
+	s.knock()
+	require.Eventually(t, func() bool { return s.night(id).Outcome == dream.Interrupted }, patience, 5*time.Millisecond)
+	fragments := func() (caught []*dream.Fragment) {
+		items, err := s.Store.Find(s.ctx, memory.Query{Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})
+		require.NoError(t, err)
+		return slices.DeleteFunc(memory.As[*dream.Fragment](items), func(f *dream.Fragment) bool { return f.Cycle != 1 })
+	}
+	require.Empty(t, fragments(), "half an answer judges nobody")
+	require.NoError(t, s.Starter.Leave(s.ctx, s.agent.Handle, "guest"))
+	require.Eventually(t, func() bool {
+		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
+		return err == nil && life.State == workflows.Sleeping
+	}, patience, 5*time.Millisecond)
+	_, err := s.Starter.Resume(s.ctx, s.agent.Handle)
+	require.NoError(t, err)
+	result, err := s.Result(s.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Len(t, fragments(), 4)
+	calls := judging()
+	require.GreaterOrEqual(t, len(calls), 2)
+	require.False(t, calls[0].Completed)
+	require.True(t, calls[1].Completed)
+	require.GreaterOrEqual(t, result.Spent, s.till.Till.Book().Total)
+}
