@@ -33,7 +33,7 @@ var Floors = []Floor{
 	}},
 	{Name: "rim", Rooms: []string{
 		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama", "internal/governor",
-		"internal/payload", "internal/telemetry", "internal/feedhttp", "internal/temporalchild", "internal/hermes/remote", "internal/hermes/tools",
+		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild", "internal/hermes/remote", "internal/hermes/tools",
 	}},
 	{Name: "deeds", Rooms: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
 	{Name: "story", Rooms: []string{

@@ -1,0 +1,307 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+var dusk = time.Date(2026, 3, 12, 23, 0, 0, 0, time.UTC)
+
+type log interface {
+	fabric.Log
+	memory.Store
+}
+
+func fresh(t *testing.T, agents ...string) log {
+	t.Helper()
+	s, err := sqlitestore.Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	record(t, s, agents...)
+	return s
+}
+
+func record(t *testing.T, s memory.Store, agents ...string) {
+	t.Helper()
+	for _, agent := range agents {
+		require.NoError(t, s.PutAgent(t.Context(), dream.Agent{ID: agent, Handle: agent, Zone: "UTC", Tier: dream.Core, Created: dusk}))
+	}
+}
+
+// announce adds n events to an agent's log, one each minute from dusk on.
+func announce(ctx context.Context, s log, agent, writer string, from, n int) error {
+	for i := from; i < from+n; i++ {
+		e := event.New(fmt.Sprintf("%s-%d", writer, i), agent, "", dusk.Add(time.Duration(i)*time.Minute), event.AgentAsleep{Epoch: int64(i)})
+		if _, err := s.Commit(ctx, memory.Write{Agent: agent, Cause: "test", Events: []event.Event{e}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func archiver(s log, b archive.Bucket) *archive.Archive {
+	return &archive.Archive{Log: s, Bucket: b, Now: time.Now}
+}
+
+// archived reads an agent's archive back: every line of every object, in the order of their numbers.
+func archived(t *testing.T, b archive.Bucket, agent string) []event.Event {
+	t.Helper()
+	names, err := b.Names(t.Context(), "events/"+agent+"/")
+	require.NoError(t, err)
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
+	var all []event.Event
+	for _, name := range names {
+		body, err := b.Read(t.Context(), name)
+		require.NoError(t, err)
+		for row := range bytes.Lines(body) {
+			var e event.Event
+			require.NoError(t, json.Unmarshal(row, &e))
+			require.Equal(t, e.At.Format(time.DateOnly), filepath.Base(filepath.Dir(name)), "of the day of its folder")
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// whole requires that an archive is the log, event for event: nothing lost, nothing twice.
+func whole(t *testing.T, s log, b archive.Bucket, agent string) {
+	t.Helper()
+	want, err := s.Events(t.Context(), agent, 0, 0)
+	require.NoError(t, err)
+	require.NotEmpty(t, want)
+	got := archived(t, b, agent)
+	for i := range got {
+		require.EqualValues(t, i+1, got[i].Seq)
+	}
+	require.Equal(t, want, got)
+}
+
+func TestAnArchiveIsTheLogByAgentAndDay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string) {
+		s, b := fresh(t, "echo", "vega"), opened(t, address)
+		a := archiver(s, b)
+		done, err := a.Once(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, done)
+		require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 90))
+		require.NoError(t, announce(t.Context(), s, "vega", "w", 0, 3))
+		done, err = a.Once(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, archive.Report{Objects: 3, Events: 93}, done, "an hour of the first day and half of one of the next")
+		names, err := b.Names(t.Context(), "events/")
+		require.NoError(t, err)
+		require.Equal(t, []string{
+			"events/echo/2026-03-12/000000000001.jsonl", "events/echo/2026-03-13/000000000061.jsonl", "events/vega/2026-03-12/000000000001.jsonl",
+		}, names)
+		done, err = a.Once(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, done, "nothing has come since")
+		require.NoError(t, announce(t.Context(), s, "echo", "w", 90, 2))
+		done, err = archiver(s, b).Once(t.Context()) // one that has just started
+		require.NoError(t, err)
+		require.Equal(t, archive.Report{Objects: 1, Events: 2}, done)
+		for _, agent := range []string{"echo", "vega"} {
+			whole(t, s, b, agent)
+		}
+	})
+}
+
+func TestAnObjectHoldsAThousandEvents(t *testing.T) {
+	t.Parallel()
+	s, b := fresh(t, "echo"), opened(t, t.TempDir())
+	var events []event.Event
+	for i := range 2500 {
+		events = append(events, event.New(fmt.Sprint("e", i), "echo", "", dusk, event.AgentAsleep{Epoch: 1}))
+	}
+	_, err := s.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Events: events})
+	require.NoError(t, err)
+	done, err := archiver(s, b).Once(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, archive.Report{Objects: 3, Events: 2500}, done)
+	whole(t, s, b, "echo")
+}
+
+func TestManyArchiversAtOnceWhileOthersWriteLeaveEachEventOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string) {
+		s := fresh(t, "echo")
+		const writers, n, keepers = 3, 60, 4
+		written, kept := make(chan error, writers), make(chan error, keepers)
+		over, finish := context.WithCancel(t.Context())
+		for w := range writers {
+			go func() { written <- announce(t.Context(), s, "echo", fmt.Sprint("w", w), 0, n) }()
+		}
+		for range keepers {
+			a := archiver(s, opened(t, address))
+			go func() {
+				var err error
+				for over.Err() == nil && err == nil {
+					_, err = a.Once(t.Context())
+				}
+				kept <- err
+			}()
+		}
+		for range writers {
+			require.NoError(t, <-written)
+		}
+		finish()
+		for range keepers {
+			require.NoError(t, <-kept)
+		}
+		_, err := archiver(s, opened(t, address)).Once(t.Context())
+		require.NoError(t, err)
+		whole(t, s, opened(t, address), "echo")
+	})
+}
+
+// forgetful loses every second write behind the objects, as a process that is killed there does.
+type forgetful struct {
+	archive.Bucket
+	n int
+}
+
+func (f *forgetful) Replace(ctx context.Context, name string, body []byte) error {
+	if f.n++; f.n%2 == 1 {
+		return nil
+	}
+	return f.Bucket.Replace(ctx, name, body)
+}
+
+func TestWhereTheArchiveStandsMayBeOldOrLost(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string) {
+		s := fresh(t, "echo")
+		b := &forgetful{Bucket: opened(t, address)}
+		for i := range 7 {
+			require.NoError(t, announce(t.Context(), s, "echo", "w", i*20, 20))
+			_, err := archiver(s, b).Once(t.Context())
+			require.NoError(t, err)
+			whole(t, s, b, "echo")
+		}
+		p, err := archive.Find(t.Context(), b, "echo")
+		require.NoError(t, err)
+		require.EqualValues(t, 120, p.Seq, "the last position was lost")
+		standing, err := archiver(s, b).Standing(t.Context(), "echo", 140)
+		require.NoError(t, err)
+		require.EqualValues(t, 20, standing.Behind())
+		require.Empty(t, standing.Fault)
+	})
+	root := t.TempDir()
+	s, b := fresh(t, "echo"), opened(t, root)
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 90))
+	never := &forgetful{Bucket: b}
+	_, err := archiver(s, never).Once(t.Context())
+	require.NoError(t, err)
+	p, err := archive.Find(t.Context(), b, "echo")
+	require.NoError(t, err)
+	require.EqualValues(t, 90, p.Seq, "found by looking through the objects")
+	require.Equal(t, "events/echo/2026-03-13/000000000061.jsonl", p.Object)
+}
+
+// kept is a bucket whose old objects were deleted by a rule of its owner.
+type kept struct {
+	archive.Bucket
+	from string
+}
+
+func (k kept) Names(ctx context.Context, prefix string) ([]string, error) {
+	names, err := k.Bucket.Names(ctx, prefix)
+	return slices.DeleteFunc(names, func(name string) bool { return filepath.Base(name) < k.from }), err
+}
+
+func (k kept) Read(ctx context.Context, name string) ([]byte, error) {
+	if strings.HasPrefix(name, "events/") && filepath.Base(name) < k.from {
+		return nil, archive.ErrMissing
+	}
+	return k.Bucket.Read(ctx, name)
+}
+
+func TestWhatItsOwnerDeletesDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	s, b := fresh(t, "echo"), opened(t, t.TempDir())
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 30))
+	_, err := archiver(s, b).Once(t.Context())
+	require.NoError(t, err)
+	deleted := kept{b, "000000000031"}
+	done, err := archiver(s, deleted).Once(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, done)
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 30, 5))
+	done, err = archiver(s, deleted).Once(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 5, done.Events)
+}
+
+func TestAnArchiveOfAnotherStoreIsNotGoneOnWith(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string) {
+		s, b := fresh(t, "echo", "vega"), opened(t, address)
+		require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 5))
+		_, err := archiver(s, b).Once(t.Context())
+		require.NoError(t, err)
+		for name, n := range map[string]int{"shorter": 3, "as long": 5, "longer": 9} {
+			other := fresh(t, "echo", "vega")
+			require.NoError(t, announce(t.Context(), other, "echo", "another", 0, n))
+			require.NoError(t, announce(t.Context(), other, "vega", name, 0, 2))
+			_, err := archiver(other, b).Once(t.Context())
+			require.ErrorIs(t, err, archive.ErrOther, name)
+			require.ErrorContains(t, err, "agent echo")
+			standing, err := archiver(other, b).Standing(t.Context(), "echo", int64(n))
+			require.NoError(t, err)
+			require.Contains(t, standing.Fault, "other events")
+		}
+		require.Len(t, archived(t, b, "echo"), 5)
+		require.Len(t, archived(t, b, "vega"), 2, "one agent does not hold up another")
+	})
+}
+
+func TestABucketThatIsAwayIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	server := newS3(t, false)
+	s, b := fresh(t, "echo"), opened(t, server.address(""))
+	a := archiver(s, b)
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 5))
+	server.away.Store(true)
+	_, err := a.Once(t.Context())
+	require.ErrorContains(t, err, "archive the events of echo")
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 5, 5))
+	server.away.Store(false)
+	_, err = a.Once(t.Context())
+	require.NoError(t, err)
+	whole(t, s, b, "echo")
+}
+
+func TestAnAgentsNameCannotLeaveTheArchive(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{"..", "../../x", "a/b", ".drafts", "a b"} {
+		s, root := fresh(t, agent), t.TempDir()
+		b := opened(t, filepath.Join(root, "archive"))
+		require.NoError(t, announce(t.Context(), s, agent, "w", 0, 1))
+		_, err := archiver(s, b).Once(t.Context())
+		require.NoError(t, err, agent)
+		names, err := b.Names(t.Context(), "events/")
+		require.NoError(t, err)
+		require.Len(t, names, 1)
+		require.Len(t, strings.Split(names[0], "/"), 4, names[0])
+		p, err := archive.Find(t.Context(), b, agent)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, p.Seq)
+	}
+}

@@ -1,0 +1,138 @@
+package archive_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// When this variable names a bucket, the test binary archives into it, again and again, until it is killed.
+const (
+	archiverOf = "ONEIROS_TEST_ARCHIVER_OF"
+	storeOf    = archiverOf + "_STORE"
+)
+
+func openStore(ctx context.Context, where string) (log, error) {
+	if url, prefix, ok := strings.Cut(where, "#"); ok {
+		return redisstore.Open(ctx, url, redisstore.Prefix(prefix))
+	}
+	return sqlitestore.Open(ctx, where)
+}
+
+// archiveUntilKilled says a line after each pass that wrote something.
+func archiveUntilKilled(ctx context.Context, address string) error {
+	s, err := openStore(ctx, os.Getenv(storeOf))
+	if err != nil {
+		return err
+	}
+	b, err := archive.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	a := &archive.Archive{Log: s, Bucket: b, Now: time.Now}
+	for {
+		done, err := a.Once(ctx)
+		if err != nil {
+			return err
+		}
+		if done.Objects > 0 {
+			fmt.Println(done.Events)
+		}
+	}
+}
+
+// archiverProcess starts one, and answers once it has written something, to be killed in the midst of the next.
+func archiverProcess(t *testing.T, address, store string) *exec.Cmd {
+	t.Helper()
+	p := exec.Command(os.Args[0], "-test.run=NONE")
+	p.Env = append(os.Environ(), archiverOf+"="+address, storeOf+"="+store)
+	p.Stderr = os.Stderr
+	out, err := p.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.Start())
+	lines := bufio.NewScanner(out)
+	for range 3 {
+		require.True(t, lines.Scan(), "the archiver died by itself")
+	}
+	return p
+}
+
+// Two archivers at once are killed with SIGKILL, over and over, while others write: each event is in the archive once.
+func TestArchiversThatAreKilledLeaveEachEventOnce(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts and kills processes")
+	}
+	for name, store := range map[string]string{
+		"SQLite": filepath.Join(t.TempDir(), "oneiros.db"), "Redis": redis.Shared(t).URL + "#" + redis.Prefix(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := openStore(t.Context(), store)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, s.Close()) })
+			record(t, s, "echo")
+			address := filepath.Join(t.TempDir(), "archive")
+			over, finish := context.WithCancel(t.Context())
+			written := make(chan error, 1)
+			go func() {
+				var err error
+				for i := 0; over.Err() == nil && err == nil; i++ {
+					err = announce(t.Context(), s, "echo", "w", i, 1)
+				}
+				written <- err
+			}()
+			for range 4 {
+				one, other := archiverProcess(t, address, store), archiverProcess(t, address, store)
+				for _, p := range []*exec.Cmd{one, other} {
+					require.NoError(t, p.Process.Kill())
+					_ = p.Wait() // it was killed
+				}
+			}
+			finish()
+			require.NoError(t, <-written)
+			b := opened(t, address)
+			_, err = archiver(s, b).Once(t.Context())
+			require.NoError(t, err)
+			whole(t, s, b, "echo")
+		})
+	}
+}
+
+// The store goes away in the midst of archiving, and comes back: what was announced before and after is archived once.
+func TestAStoreThatWasAwayIsArchivedOn(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	s, err := redisstore.Open(t.Context(), server.URL)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	record(t, s, "echo")
+	b := opened(t, t.TempDir())
+	a := archiver(s, b)
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 20))
+	_, err = a.Once(t.Context())
+	require.NoError(t, err)
+	server.Kill()
+	away, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	_, err = a.Once(away)
+	require.Error(t, err)
+	server.Restart()
+	require.NoError(t, announce(t.Context(), s, "echo", "w", 20, 20))
+	_, err = a.Once(t.Context())
+	require.NoError(t, err)
+	whole(t, s, b, "echo")
+}

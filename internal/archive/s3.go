@@ -1,0 +1,136 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// Amazon is where S3 is when no endpoint says otherwise.
+const amazon = "https://s3.amazonaws.com"
+
+// tries is how often a request is made before the next pass makes it again.
+const tries = 3
+
+// keysWithin is how long the machine's own role may take to be asked for.
+const keysWithin = 5 * time.Second
+
+// s3 is a bucket of whatever speaks S3 and honours If-None-Match.
+type s3 struct {
+	client *minio.Client
+	bucket string
+	prefix string // "" or ending in a slash
+	where  string
+}
+
+var _ Bucket = (*s3)(nil)
+
+func openS3(u *url.URL) (*s3, error) {
+	if u.User != nil {
+		return nil, errors.New("the archive's address holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
+	}
+	if u.Host == "" {
+		return nil, errors.New("the archive's address names no bucket; it must be like s3://bucket/prefix?region=eu-central-1")
+	}
+	asked := u.Query()
+	for name := range asked {
+		if name != "region" && name != "endpoint" {
+			return nil, fmt.Errorf("the archive's address sets %q; it may set region and endpoint", name)
+		}
+	}
+	at := asked.Get("endpoint")
+	if at == "" {
+		at = amazon
+	}
+	e, err := url.Parse(at)
+	if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" {
+		return nil, fmt.Errorf("the archive's endpoint is %q; it must be like https://s3.example.org or http://127.0.0.1:9000", at)
+	}
+	client, err := minio.New(e.Host, &minio.Options{
+		Secure: e.Scheme == "https", Region: asked.Get("region"), MaxRetries: tries,
+		Creds: credentials.NewChainCredentials([]credentials.Provider{
+			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Timeout: keysWithin}},
+		}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the archive: %w", err)
+	}
+	b := &s3{client: client, bucket: u.Host, prefix: strings.Trim(u.Path, "/"), where: "s3://" + u.Host}
+	if b.prefix != "" {
+		b.prefix += "/"
+		b.where += "/" + strings.TrimSuffix(b.prefix, "/")
+	}
+	return b, nil
+}
+
+// Where is its address without the question.
+func (b *s3) Where() string { return b.where }
+
+// Create puts an object on the condition that there is none (If-None-Match: *).
+func (b *s3) Create(ctx context.Context, name string, body []byte) error {
+	var o minio.PutObjectOptions
+	o.SetMatchETagExcept("*")
+	err := b.put(ctx, name, body, o)
+	if code(err) == http.StatusPreconditionFailed {
+		return ErrExists
+	}
+	return tried("create", name, err)
+}
+
+// Replace puts an object.
+func (b *s3) Replace(ctx context.Context, name string, body []byte) error {
+	return tried("write", name, b.put(ctx, name, body, minio.PutObjectOptions{}))
+}
+
+func (b *s3) put(ctx context.Context, name string, body []byte, o minio.PutObjectOptions) error {
+	o.ContentType = "application/x-ndjson"
+	o.DisableMultipart = true // a part cannot be made on a condition
+	_, err := b.client.PutObject(ctx, b.bucket, b.prefix+name, bytes.NewReader(body), int64(len(body)), o)
+	return err
+}
+
+// Read gets an object.
+func (b *s3) Read(ctx context.Context, name string) ([]byte, error) {
+	o, err := b.client.GetObject(ctx, b.bucket, b.prefix+name, minio.GetObjectOptions{})
+	if err != nil {
+		return nil, tried("read", name, err)
+	}
+	body, err := io.ReadAll(o)
+	err = errors.Join(err, o.Close())
+	if code(err) == http.StatusNotFound {
+		return nil, ErrMissing
+	}
+	return body, tried("read", name, err)
+}
+
+// Names lists, in pages of a thousand; S3 answers in order.
+func (b *s3) Names(ctx context.Context, prefix string) ([]string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var names []string
+	for o := range b.client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
+		if o.Err != nil {
+			return nil, tried("list", prefix, o.Err)
+		}
+		names = append(names, strings.TrimPrefix(o.Key, b.prefix))
+	}
+	return names, nil
+}
+
+// code is the status of what S3 refused; 0 when it was something else.
+func code(err error) int {
+	var refused minio.ErrorResponse
+	if errors.As(err, &refused) {
+		return refused.StatusCode
+	}
+	return 0
+}

@@ -1,0 +1,69 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+)
+
+// Find reads where the archive of an agent stands; where that was lost, it looks through the objects.
+func Find(ctx context.Context, b Bucket, agent string) (Position, error) {
+	body, err := b.Read(ctx, position(agent))
+	if errors.Is(err, ErrMissing) {
+		return look(ctx, b, agent)
+	}
+	p := Position{}
+	if err == nil {
+		err = json.Unmarshal(body, &p)
+	}
+	if err != nil {
+		return p, fmt.Errorf("where the archive of %s stands: %w", agent, err)
+	}
+	p.Agent = agent
+	return p, nil
+}
+
+// look finds the object with the highest number, on whichever day it lies.
+func look(ctx context.Context, b Bucket, agent string) (Position, error) {
+	p := Position{Agent: agent}
+	names, err := b.Names(ctx, objects(agent))
+	if err != nil {
+		return p, err
+	}
+	for _, name := range names {
+		if p.Object == "" || path.Base(name) > path.Base(p.Object) {
+			p.Object = name
+		}
+	}
+	if p.Object == "" {
+		return p, nil
+	}
+	_, last, err := ends(ctx, b, p.Object)
+	p.Seq, p.Event, p.At = last.Seq, last.ID, last.At
+	return p, err
+}
+
+// Standing is how an agent's archive compares with its log.
+type Standing struct {
+	Position
+	Head  int64  `json:"head"`            // the newest event of the log
+	Fault string `json:"fault,omitempty"` // why nothing more is archived of it
+}
+
+// Behind is how many events wait.
+func (s Standing) Behind() int64 { return max(0, s.Head-s.Seq) }
+
+// Standing tells where the archive of an agent stands, without writing anything.
+func (a *Archive) Standing(ctx context.Context, agent string, head int64) (Standing, error) {
+	p, err := Find(ctx, a.Bucket, agent)
+	s := Standing{Position: p, Head: head}
+	if err == nil {
+		err = a.same(ctx, p)
+	}
+	if errors.Is(err, ErrOther) {
+		s.Fault, err = err.Error(), nil
+	}
+	return s, err
+}

@@ -1,0 +1,226 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// night is what is remembered of a dream until it is over.
+type night struct {
+	spent map[dream.Phase]budget.Micros // as each phase told last
+	calls map[dream.Phase]int
+	stage dream.Stage
+	going bool      // a sitting is under way
+	first bool      // it was seen from its beginning
+	until time.Time // of one that waits: when it is given up
+}
+
+// labels puts the agent's handle before the values where figures carry it.
+func (m *Meter) labels(e event.Event, values ...string) []string {
+	if !m.byAgent {
+		return values
+	}
+	handle, known := m.handles[e.Agent]
+	if !known {
+		handle = other
+	}
+	return append([]string{handle}, values...)
+}
+
+func (m *Meter) add(v *prometheus.CounterVec, n float64, e event.Event, values ...string) {
+	v.WithLabelValues(m.labels(e, values...)...).Add(n)
+}
+
+// read decodes the data of an event and counts them; data that cannot be read are counted as that.
+func read[P event.Payload](m *Meter, e event.Event, count func(P)) {
+	var p P
+	if err := json.Unmarshal(e.Data, &p); err != nil {
+		m.add(m.ill, 1, e)
+		return
+	}
+	count(p)
+}
+
+// count takes one event in. A type that nothing is counted of beside its number is a deliberate silence.
+func (m *Meter) count(e event.Event) {
+	m.add(m.events, 1, e, word("type", e.Type))
+	switch e.Type {
+	case "DreamStarted":
+		read(m, e, func(p event.DreamStarted) {
+			m.add(m.started, 1, e, word("tier", p.Tier))
+			m.night(e).first = true
+			m.sits(e, true)
+		})
+	case "DreamResumed":
+		m.sits(e, true)
+	case "DreamInterrupted":
+		read(m, e, func(p event.DreamInterrupted) { m.woken(e, p) })
+	case "DreamEnded":
+		read(m, e, func(p event.DreamEnded) { m.over(e, p) })
+	case "Spent":
+		read(m, e, func(p event.Spent) { m.tally(e, p.Tally) })
+	case "NothingAgain":
+		m.add(m.empty, 1, e)
+	case "AgentAwake":
+		read(m, e, func(p event.AgentAwake) { m.add(m.wakes, 1, e, word("cause", p.Cause)) })
+	case "AlarmRaised":
+		read(m, e, func(p event.AlarmRaised) { m.add(m.alarms, 1, e, word("kind", p.Kind)) })
+	default:
+		m.countFound(e)
+	}
+}
+
+// countFound counts what a dream came upon, and what became of it.
+func (m *Meter) countFound(e event.Event) {
+	switch e.Type {
+	case "OnsetStarted":
+		read(m, e, func(p event.OnsetStarted) { m.moves(e, p.Depth) })
+	case "DepthChanged":
+		read(m, e, func(p event.DepthChanged) {
+			m.add(m.depths, 1, e, word("to", p.To))
+			m.moves(e, p.To)
+		})
+	case "OnsetCompleted":
+		m.moves(e, "")
+	case "AlarmAbort":
+		m.add(m.aborts, 1, e)
+		m.moves(e, "")
+	case "FragmentCaptured":
+		m.add(m.fragments, 1, e, "captured")
+	case "FragmentDiscarded":
+		m.add(m.fragments, 1, e, "discarded")
+	case "FragmentFlagged":
+		read(m, e, func(p event.FragmentFlagged) {
+			by, _, _ := strings.Cut(p.By, "/") // not by which rule: those are the user's words
+			if by != "policy" && by != "hook" {
+				by = other
+			}
+			m.add(m.flagged, 1, e, by, yes(p.Bars))
+		})
+	case "HookSilent":
+		read(m, e, func(p event.HookSilent) { m.add(m.silent, 1, e, word("border", p.Border)) })
+	case "SomaticMarkerFired":
+		m.add(m.markers, 1, e)
+	case "ObserverDrifted":
+		m.add(m.drifted, 1, e)
+	case "ScenarioImagined":
+		read(m, e, func(p event.ScenarioImagined) { m.add(m.scenarios, 1, e, fate(p.Kept)) })
+	case "HypothesisStaged":
+		m.add(m.hypotheses, 1, e, dream.HypothesisStaged)
+	case "HypothesisMoved":
+		read(m, e, func(p event.HypothesisMoved) { m.add(m.hypotheses, 1, e, word("status", p.Status)) })
+	case "PredictionResolved":
+		read(m, e, func(p event.PredictionResolved) {
+			m.add(m.predictions, 1, e, word("source", p.Source), word("verdict", p.Status))
+		})
+	}
+}
+
+func yes(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+func fate(kept bool) string {
+	if kept {
+		return "kept"
+	}
+	return "let_go"
+}
+
+// night remembers a dream, by its agent and id.
+func (m *Meter) night(e event.Event) *night {
+	key := e.Agent + "\x00" + e.Dream
+	n := m.nights[key]
+	if n == nil {
+		n = &night{spent: map[dream.Phase]budget.Micros{}, calls: map[dream.Phase]int{}}
+		m.nights[key] = n
+	}
+	return n
+}
+
+// sits notes that a sitting began or is over.
+func (m *Meter) sits(e event.Event, going bool) {
+	n := m.night(e)
+	under := m.dreaming.WithLabelValues(m.labels(e)...)
+	switch {
+	case going && !n.going:
+		under.Inc()
+	case !going && n.going:
+		under.Dec()
+	}
+	n.going = going
+	if !going {
+		m.moves(e, "")
+	}
+}
+
+// moves notes which stage an onset is at now; none when it is over.
+func (m *Meter) moves(e event.Event, to dream.Stage) {
+	n := m.night(e)
+	if n.stage != "" {
+		m.stage.WithLabelValues(m.labels(e, word("to", n.stage))...).Dec()
+	}
+	if to != "" {
+		m.stage.WithLabelValues(m.labels(e, word("to", to))...).Inc()
+	}
+	n.stage = to
+}
+
+// tally counts what a phase has done since it last told; its figures are those of the whole phase.
+func (m *Meter) tally(e event.Event, t dream.Tally) {
+	n, phase := m.night(e), word("phase", t.Phase)
+	if more := t.Spent - n.spent[t.Phase]; more > 0 {
+		m.add(m.spent, float64(more), e, phase)
+		n.spent[t.Phase] = t.Spent
+	}
+	if more := t.Calls - n.calls[t.Phase]; more > 0 {
+		m.add(m.calls, float64(more), e, phase)
+		n.calls[t.Phase] = t.Calls
+	}
+}
+
+// woken counts a wake out of a dream. The figures of the event are milliseconds.
+func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
+	sleep := "deep"
+	if p.Light {
+		sleep = "light"
+	}
+	m.add(m.interrupted, 1, e, word("cause", p.Cause), sleep)
+	for phase, ms := range map[string]float64{
+		"receipt": p.Receipt, "stop": p.Stop, "preserve": p.Preserve, "switch": p.Switch, "total": p.Receipt + p.Stop + p.Preserve + p.Switch,
+	} {
+		m.wake.WithLabelValues(m.labels(e, phase)...).Observe(ms / 1000)
+	}
+	m.sits(e, false)
+	m.night(e).until = p.Until
+	for key, n := range m.nights { // of those that wait, some were given up without a word
+		if !n.going && n.until.Before(e.At) {
+			delete(m.nights, key)
+		}
+	}
+}
+
+// over counts a dream that ended, and what it spent beyond what its phases told.
+func (m *Meter) over(e event.Event, p event.DreamEnded) {
+	m.add(m.ended, 1, e, word("outcome", p.Outcome))
+	m.sits(e, false)
+	n := m.night(e)
+	rest := p.Spent
+	for _, spent := range n.spent {
+		rest -= spent
+	}
+	if rest > 0 && n.first {
+		m.add(m.spent, float64(rest), e, "unphased")
+	}
+	delete(m.nights, e.Agent+"\x00"+e.Dream)
+}
