@@ -3,6 +3,7 @@ module github.com/seed-56a03226/oneiros
 go 1.26.0
 
 require (
+	github.com/ardanlabs/jinja v1.1.0
 	github.com/awalterschulze/gographviz v2.0.3+incompatible
 	github.com/ebitengine/purego v0.10.0
 	github.com/go-viper/mapstructure/v2 v2.5.0
@@ -26,6 +27,7 @@ require (
 	go.temporal.io/sdk/contrib/envconfig v1.0.2
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+	golang.org/x/text v0.41.0
 	google.golang.org/grpc v1.83.2
 	google.golang.org/protobuf v1.36.11
 	modernc.org/sqlite v1.61.0
@@ -82,7 +84,6 @@ require (
 	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/net v0.58.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/text v0.41.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260526163538-3dc84a4a5aaa // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260526163538-3dc84a4a5aaa // indirect

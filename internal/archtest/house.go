@@ -74,10 +74,11 @@ const (
 		"Truncate Chmod Chown Lchown Chtimes CopyFS StartProcess"
 )
 
-// lent are the libraries a port may hold although it names no vendor, each for its reason. They compute; none of them
+// lent are the libraries a port or a law may hold although it names no vendor, each for its reason. They compute; none of them
 // opens a file or a connection.
 var lent = map[string]string{
 	"internal/inference": "github.com/tiktoken-go/tokenizer", // tokens are counted before a call is paid for
+	"internal/policy":    "golang.org/x/text/unicode/norm",   // no spelling hides a word: tables of Unicode's own forms
 }
 
 var (

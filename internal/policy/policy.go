@@ -1,0 +1,255 @@
+// Package policy owns the cage: what a dream may not develop, and how a text is read so that no spelling hides it.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rules are what a dream may not develop (S4, Safety Constraints 2). They are frozen into its order: nothing it does or
+// reads changes them. The zero value bars nothing.
+type Rules struct {
+	Assets    []string           `json:"assets,omitempty"`    // the assets allowed, by ticker; none: any
+	Caps      []Cap              `json:"caps,omitempty"`      // numbers that may not be exceeded
+	Guards    []Guard            `json:"guards,omitempty"`    // built-in rules about what nobody should do
+	Forbidden []Pattern          `json:"forbidden,omitempty"` // patterns of one's own
+	Sentences []Sentence         `json:"sentences,omitempty"` // in words, judged by the observer
+	Unclear   Unclear            `json:"unclear,omitempty"`   // what becomes of a fragment that the observer could not judge by the sentences; empty: flag
+	Worth     map[string]float64 `json:"worth,omitempty"`     // dollars that one of an asset is worth at the least, by ticker; beside LeastWorth
+}
+
+// Unit is what a cap counts.
+type Unit string
+
+// The units that the law knows; any other is a word that stands beside the number, such as "gwei".
+const (
+	Multiple Unit = "multiple" // times: 3 is 3x, three-fold, 3:1
+	Share    Unit = "share"    // of a whole, from 0 to 1: percent, basis points, halves, parts
+	Dollars  Unit = "dollars"  // money, and coins that stand for a dollar
+)
+
+// Cap is the most that a number may be. Words say which numbers it is about; the four built-in caps know theirs.
+type Cap struct {
+	Name  string   `json:"name"`
+	Most  float64  `json:"most"`
+	Unit  Unit     `json:"unit,omitempty"`
+	Words []string `json:"words,omitempty"`
+}
+
+// The built-in caps, by name. Their units are given.
+const (
+	Leverage = "leverage" // multiple
+	Position = "position" // share of the portfolio in one position
+	Amount   = "amount"   // dollars in one trade
+	Slippage = "slippage" // share of the price
+)
+
+// builtInCaps are their units.
+var builtInCaps = map[string]Unit{Leverage: Multiple, Position: Share, Amount: Dollars, Slippage: Share}
+
+// Pattern is an RE2 expression that no text may match, in any spelling the law can read. Capitals do not matter.
+type Pattern struct {
+	Name  string `json:"name"`
+	Match string `json:"match"`
+	// Spare lets a clause pass that forbids what it names, warns of it or tells that it happened to others.
+	Spare bool `json:"spare,omitempty"`
+}
+
+// Sentence is a rule in words. Only a model can judge by it.
+type Sentence struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Unclear says what becomes of a fragment when the observer could not judge it by the sentences.
+type Unclear string
+
+// What may become of it.
+const (
+	Flag Unclear = "flag" // it is marked to be looked at, and developed
+	Bar  Unclear = "bar"  // it is not developed
+)
+
+// Violation is one place where a text breaks a rule.
+type Violation struct {
+	Rule  string `json:"rule"`  // its name
+	What  string `json:"what"`  // what is wrong with it, without quoting the text
+	Where string `json:"where"` // the words of the text
+}
+
+// Limits of what a configuration may hold.
+const (
+	MostRules     = 100  // of each kind
+	LongestMatch  = 500  // characters of a pattern
+	LongestPhrase = 400  // characters of a sentence, and of a cap's word
+	largestFigure = 1e15 // of a cap
+)
+
+var ruleName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+
+// None says whether the rules bar nothing.
+func (r Rules) None() bool {
+	return len(r.Assets) == 0 && len(r.Caps) == 0 && len(r.Guards) == 0 && len(r.Forbidden) == 0 && len(r.Sentences) == 0
+}
+
+// Validate joins every fault; each names the rule, what it says and what would be right.
+func (r Rules) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	for _, asset := range r.Assets {
+		if canonical(asset) == "" {
+			fault("assets: %q is no ticker; it must be letters and digits, such as ETH", asset)
+		}
+	}
+	for _, guard := range r.Guards {
+		if _, known := guards[guard]; !known {
+			fault("guards: there is no guard %q; there are %v", guard, Guards())
+		}
+	}
+	for asset, dollars := range r.Worth {
+		if canonical(asset) == "" || !(dollars > 0) || dollars > largestFigure {
+			fault("worth: %s is worth %v; it must be a ticker and dollars above 0", asset, dollars)
+		}
+	}
+	if r.Unclear != "" && r.Unclear != Flag && r.Unclear != Bar {
+		fault("unclear is %q; it must be %s or %s", r.Unclear, Flag, Bar)
+	}
+	for kind, n := range map[string]int{"assets": len(r.Assets), "caps": len(r.Caps), "forbidden": len(r.Forbidden), "sentences": len(r.Sentences)} {
+		if n > MostRules {
+			fault("%s: there are %d; at most %d are read", kind, n, MostRules)
+		}
+	}
+	named := map[string]bool{}
+	name := func(kind, name string) {
+		if !ruleName.MatchString(name) {
+			fault("%s: the name %q must be lower-case letters, digits, - and _, such as no-bridges", kind, name)
+		}
+		if _, guard := guards[Guard(name)]; named[name] || guard || name == ruleAsset || name == ruleLength || builtInCaps[name] != "" && kind != "caps" {
+			fault("%s: the name %q is taken", kind, name)
+		}
+		named[name] = true
+	}
+	for _, c := range r.Caps {
+		name("caps", c.Name)
+		faults = append(faults, c.validate())
+	}
+	for _, p := range r.Forbidden {
+		name("forbidden", p.Name)
+		if _, err := p.compile(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	for _, s := range r.Sentences {
+		name("sentences", s.Name)
+		if text := strings.TrimSpace(s.Text); text == "" || len([]rune(text)) > LongestPhrase {
+			fault("sentences: %s has %d characters; it must say in 1 to %d what is forbidden", s.Name, len([]rune(text)), LongestPhrase)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (c Cap) validate() error {
+	if !(c.Most >= 0) || c.Most > largestFigure {
+		return fmt.Errorf("caps: %s is %v; it must lie between 0 and %v", c.Name, c.Most, float64(largestFigure))
+	}
+	unit, builtIn := builtInCaps[c.Name]
+	switch {
+	case builtIn && c.Unit != "" && c.Unit != unit:
+		return fmt.Errorf("caps: the unit of %s is %q; it is always %s", c.Name, c.Unit, unit)
+	case builtIn && unit == Share && c.Most > 1, !builtIn && c.Unit == Share && c.Most > 1:
+		return fmt.Errorf("caps: %s is %v; a share must lie between 0 and 1, such as 0.2 for a fifth", c.Name, c.Most)
+	case !builtIn && strings.TrimSpace(string(c.Unit)) == "":
+		return fmt.Errorf("caps: %s has no unit; it must be %s, %s, %s or the word beside the number, such as gwei", c.Name, Multiple, Share, Dollars)
+	case !builtIn && len(c.Words) == 0:
+		return fmt.Errorf("caps: %s has no words; name those that say which numbers it is about, such as gas", c.Name)
+	}
+	for _, word := range append([]string{string(c.Unit)}, c.Words...) {
+		if len([]rune(word)) > LongestPhrase {
+			return fmt.Errorf("caps: a word of %s has %d characters; at most %d are read", c.Name, len([]rune(word)), LongestPhrase)
+		}
+	}
+	return nil
+}
+
+func (p Pattern) compile() (*regexp.Regexp, error) {
+	if n := len([]rune(p.Match)); strings.TrimSpace(p.Match) == "" || n > LongestMatch {
+		return nil, fmt.Errorf("forbidden: the pattern of %s has %d characters; it must have 1 to %d", p.Name, n, LongestMatch)
+	}
+	re, err := regexp.Compile("(?i)" + p.Match)
+	if err != nil {
+		return nil, fmt.Errorf("forbidden: the pattern of %s, %q, is no RE2 expression: %w", p.Name, p.Match, err)
+	}
+	if re.MatchString("") {
+		return nil, fmt.Errorf("forbidden: the pattern of %s, %q, matches the empty text, and so everything; it must ask for a word at least", p.Name, p.Match)
+	}
+	return re, nil
+}
+
+// With adds rules that can only make these stricter: of two caps the lower holds, of two lists of assets what stands in both,
+// and everything else is added.
+func (r Rules) With(more Rules) Rules {
+	out := Rules{Assets: slices.Clone(r.Assets), Unclear: r.Unclear, Worth: maps.Clone(r.Worth)}
+	switch {
+	case len(r.Assets) == 0:
+		out.Assets = slices.Clone(more.Assets)
+	case len(more.Assets) > 0:
+		out.Assets = slices.DeleteFunc(out.Assets, func(a string) bool {
+			return !slices.ContainsFunc(more.Assets, func(b string) bool { return canonical(a) == canonical(b) })
+		})
+		if len(out.Assets) == 0 { // nothing in common: no asset is allowed, which an empty list would not say
+			out.Assets = []string{Nothing}
+		}
+	}
+	out.Caps = slices.Clone(r.Caps)
+	for _, c := range more.Caps {
+		at := slices.IndexFunc(out.Caps, func(known Cap) bool { return known.Name == c.Name })
+		if at < 0 {
+			out.Caps = append(out.Caps, c)
+			continue
+		}
+		out.Caps[at].Most = math.Min(out.Caps[at].Most, c.Most)
+		out.Caps[at].Words = union(out.Caps[at].Words, c.Words)
+	}
+	out.Guards = union(r.Guards, more.Guards)
+	out.Forbidden = named(r.Forbidden, more.Forbidden, func(p Pattern) string { return p.Name })
+	out.Sentences = named(r.Sentences, more.Sentences, func(s Sentence) string { return s.Name })
+	if more.Unclear == Bar {
+		out.Unclear = Bar
+	}
+	for asset, dollars := range more.Worth {
+		if out.Worth == nil {
+			out.Worth = map[string]float64{}
+		}
+		out.Worth[asset] = max(out.Worth[asset], dollars)
+	}
+	return out
+}
+
+// Nothing is the list of assets of a policy that allows none.
+const Nothing = "NONE"
+
+func union[T comparable](a, b []T) []T {
+	out := slices.Clone(a)
+	for _, v := range b {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// named puts lists together. Two different rules of one name both hold; the second takes another name.
+func named[T comparable](a, b []T, name func(T) string) []T {
+	out := slices.Clone(a)
+	for _, v := range b {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

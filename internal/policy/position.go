@@ -1,0 +1,212 @@
+package policy
+
+var (
+	// wholes speak of all that is owned; loosely only where assets or venues are spoken of too.
+	wholes = lexicon(`portfolio* | treasury | treasuries | our capital | the capital | capital | aum | assets under management | net worth | bankroll | everything we own | everything we have | everything we hold | all we own | all we have | all we hold | all our money | all the money | our holdings |
+		holdings | our wealth | our funds | the funds | our assets | nest egg | war chest | our reserves | our equity | vermogen* | vermoegen* | gesamtvermogen | portefeuille | patrimoine | cartera | patrimonio | capitale | портфел* | капитал* | kapital* | portafoglio | carteira`)
+	purses = lexicon(`fund | funds | book | books | wallet | balance | savings | stack | stash | purse | pot | money | cash | reserves | equity | assets | wealth | everything | estate | inventory | deposit* | collateral | coins | float | liquidity | weight* | allocation | allocations | position | positions | stake | exposure | sleeve | leg | legs | bag | slice | concentration | depot | bestand | fonds | fondos | fortuna | purse | chest | vault | account | konto | compte | cuenta | nav`)
+	// sized words say that a share without an of is that of a position.
+	sized = lexicon(`position* | allocat* | allotment | weight* | exposure | stake | sleeve | leg | legs | concentration | size | sized | sizing | bag | share of the book | invest* | commit* | deploy* | put | putting | move | moving | shift* | rotat* | sink | pour* | park | hold | keep | stash | place | throw | pile | bet | stuff | load | convert* | swap* | steck* | setz* | invierte* | mets | mete | pon | вложи*`)
+	into  = lexicon(`into | in | on | to | toward | towards | onto | across | for | behind | auf | dans | en | sur | em | su | nel`)
+	// alls name the whole of it.
+	alls = lexicon(`only thing we own | only thing we hold | only thing we have | only asset we | only coin we | one coin only | one asset only | of one coin | of one asset | of one token | of a single coin | of a single asset | of a single token | single asset portfolio | one asset portfolio | one coin portfolio | sell all else | sell everything else | sell the rest | drop the rest | nothing besides | nothing except | nothing save | every other coin | all other assets | every other asset | every coin we | every token we | every dollar we | every cent we | our whole | our entire | the lot | all in on | all in | allin | all into | everything into | everything in | everything on | everything we own | everything we have | everything we hold | everything on one | the lot on | the lot into | the lot in | whole | entire | entirety | complete | total | full | every last | every single | every coin | every dollar | every cent | every penny | every euro | every token | every satoshi | all our | all of our | all of the | all the | all of it | all our eggs | one basket |
+		bet the farm | bet the house | bet the ranch | bet the ship | bet it all | the farm on | the house on | nothing but | only hold | hold only | holding only | holds only | exclusively | solely | nothing else | nothing other than | no other asset | no other coin | all eggs | va banque | alles auf | alles in | todo en | todo a | tout sur | tout en | tout dans | tutto su | tutto in | tudo em | ganze* | gesamt* | toda la | todo el | toute la | tout le | весь | всё на | все на | max out | empty the | whatever we have | whatever we own | what we have left | go big or`)
+	majority = lexicon(`most of | majority | bulk of | lion share | nearly all | almost all | nearly everything | almost everything | nearly the whole | almost the whole | the better part of | the greater part of | the larger part of | more than half | over half | all but | everything but | everything except | the rest of | the remainder of | a big chunk of | a huge chunk of | a large chunk of | vast majority | the best part of | a massive | great part of | gross* teil | grossteil | la mayor parte | la plupart | большую часть`)
+	allFalse = lexicon(`all in all | all in a | all in good time | full stop | the whole hall | whole time | whole week | whole day | whole night | whole month | whole year | whole point | whole story | entire week | entire night | entire day | entire year | total of | in total | full moon | complete log | in full | full node | full nodes | full block | full blocks | whole pool | entire pool | whole market | entire market | as a whole | on the whole`)
+)
+
+// position finds shares of what is owned above the cap in one place, and all of it in one place.
+func (r *reading) position(c Cap, s span, crypto bool) []finding {
+	if c.Most >= 1 {
+		return nil
+	}
+	place := crypto || venues.has(r.in, s.from, s.to)
+	act := deeds.has(r.in, s.from, s.to) || into.has(r.in, s.from, s.to) && place
+	wholeAt, wholeN := wholes.in(r.in, s.from, s.to)
+	purseAt, purseN := purses.in(r.in, s.from, s.to)
+	var found []finding
+	for _, q := range r.within(s) {
+		if q.rate || !r.share(q) {
+			continue
+		}
+		exceeds, _ := over(q, c.Most)
+		if !exceeds || q.most() > 1+tiny && q.unit != Share {
+			continue
+		}
+		ofWhole, named := r.ofWhole(q, s)
+		if q.ratio && q.to < s.to && (monies.at(r.in, q.to) > 0 || oneOf(r.in[q.to], "coin", "coins", "token", "tokens", "parts", "eggs")) {
+			ofWhole, named = true, true // nine out of ten dollars
+		}
+		switch {
+		case named && !ofWhole: // a share of something else
+		case ofWhole && (act || place || sized.has(r.in, s.from, s.to)):
+			found = append(found, tooMuch(c, Share, q).with(q.from, min(s.to, q.to+4)))
+		case q.unit == Share && !named && wholeAt >= 0 && act && wholeAt-q.to < 12 && q.from-wholeAt < 12:
+			found = append(found, tooMuch(c, Share, q).with(wholeAt, wholeAt+wholeN))
+		case !named && place && r.sizedShare(q, s) && (q.unit == Share || q.value < 1):
+			f := tooMuch(c, Share, q)
+			if purseAt >= 0 && purseAt-q.to < 6 && q.from-purseAt < 8 {
+				f = f.with(purseAt, purseAt+purseN)
+			}
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	if i, n := r.alone(s); n > 0 && act {
+		return []finding{{rule: c.Name, what: "all of it in one place is above " + said(c.Most, Share), from: i, to: i + n}}
+	}
+	return r.wholly(c, s, place, act)
+}
+
+// share says whether a quantity can be one: it has the unit, or is a bare decimal below one.
+func (r *reading) share(q quantity) bool {
+	return q.unit == Share || q.unit == "" && q.asset == "" && q.value > 0 && q.value < 1
+}
+
+// ofWhole says whether a share is one of what is owned, and whether anything is named that it is a share of.
+func (r *reading) ofWhole(q quantity, s span) (whole, named bool) {
+	at := q.to
+	if at >= s.to || !oneOf(r.in[at], "of", "des", "der", "vom", "von", "du", "de", "del", "dei", "do", "da") {
+		if at < s.to && oneOf(r.in[at], "our", "the", "all", "my") && wholes.has(r.in, at, min(s.to, at+3)) {
+			return true, true
+		}
+		return wholes.at2(r.in, at, s.to), wholes.at2(r.in, at, s.to)
+	}
+	for i := at + 1; i < min(s.to, at+7); i++ {
+		if r.in[i].sort == mark {
+			break
+		}
+		if wholes.at(r.in, i) > 0 {
+			return true, true
+		}
+		if purses.at(r.in, i) > 0 {
+			return r.ours(i, at), true
+		}
+		if into.at(r.in, i) > 0 && i > at+1 {
+			break
+		}
+	}
+	return false, true
+}
+
+func (w *words) at2(in []token, at, end int) bool { return at < end && w.at(in, at) > 0 }
+
+// ours says whether a word for a purse stands for our own: the book, our wallet, everything.
+func (r *reading) ours(at, from int) bool {
+	for i := from; i < at; i++ {
+		if oneOf(r.in[i], "our", "the", "my", "all", "total", "whole", "entire", "available", "free") {
+			return !oneOf(r.in[at], "book", "books", "coins", "pot", "position", "positions", "leg", "bag", "vault", "account", "deposit", "deposits") || finance.has(r.in, max(0, at-12), min(len(r.in), at+12)) || hasAsset(r.in, max(0, at-14), min(len(r.in), at+14))
+		}
+	}
+	return oneOf(r.in[at], "everything", "cash", "equity", "nav", "savings", "funds") || at == from+1 && oneOf(r.in[at], "assets", "wealth")
+}
+
+func hasAsset(in []token, from, to int) bool {
+	for i := from; i < to; i++ {
+		if a, n := assetAt(in, i); n > 0 && a.sure(in, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// sizedShare says whether a share that stands alone is the size of a position: 90 % for the bitcoin leg, put 60 % into DAI.
+func (r *reading) sizedShare(q quantity, s span) bool {
+	if q.to < s.to && into.at(r.in, q.to) > 0 && r.targets(q.to+1, s) &&
+		(sized.has(r.in, max(s.from, q.from-6), q.from) || q.from == s.from || r.in[q.from-1].sort == mark || oneOf(r.in[q.from-1], "and", "then", "or")) {
+		return true
+	}
+	at, n := sized.in(r.in, max(s.from, q.from-7), q.from)
+	if at < 0 {
+		return false
+	}
+	for i := at + n; i < q.from; i++ {
+		if oneOf(r.in[i], "by", "probability", "chance", "ltv", "apy", "apr", "fee", "when", "while", "if", "because", "slippage", "utilization", "utilisation") {
+			return false
+		}
+	}
+	return q.from > s.from && oneOf(r.in[q.from-1], "to", "at", "of", "than", "is", "be", "over", "above", "beyond", "past", "auf", "until", "till", "reaches", "reach", "=", ":", "near", "around", "weight", "allocation", "position", "exposure", "about", "from", "a")
+}
+
+// targets says whether an asset or a venue stands close behind.
+func (r *reading) targets(at int, s span) bool {
+	end := min(s.to, at+5)
+	return hasAsset(r.in, at, end) || venues.has(r.in, at, end)
+}
+
+// wholly finds what puts all, or most, of what is owned into one place.
+func (r *reading) wholly(c Cap, s span, place, act bool) []finding {
+	for i := s.from; i < s.to; i++ {
+		if n := allFalse.at(r.in, i); n > 0 {
+			i += n - 1
+			continue
+		}
+		n := majority.at(r.in, i)
+		if n > 0 {
+			if (wholes.has(r.in, i, min(s.to, i+n+6)) || purses.has(r.in, i+n, min(s.to, i+n+5)) && r.oursNear(i, n, s)) && (act || place) {
+				return []finding{{rule: c.Name, what: "more than half in one place is above " + said(c.Most, Share), from: i, to: min(s.to, i+n+4)}}
+			}
+			continue
+		}
+		if n = alls.at(r.in, i); n == 0 || !r.together(i, n, s, place, act) {
+			continue
+		}
+		return []finding{{rule: c.Name, what: "all of it in one place is above " + said(c.Most, Share), from: i, to: min(s.to, i+n+3)}}
+	}
+	return nil
+}
+
+func (r *reading) oursNear(i, n int, s span) bool {
+	for at := i; at < min(s.to, i+n+5); at++ {
+		if oneOf(r.in[at], "our", "the", "my", "all", "it", "everything") {
+			return true
+		}
+	}
+	return false
+}
+
+// together says whether a word for all stands with what is owned, or with a place that it goes to.
+func (r *reading) together(i, n int, s span, place, act bool) bool {
+	t := r.in[i]
+	switch {
+	case oneOf(t, "bet", "va"):
+		return true
+	case oneOf(t, "all") && n >= 2 && oneOf(r.in[i+1], "in", "into"), oneOf(t, "allin", "alles", "todo", "tout", "tutto", "tudo"):
+		return place || i > s.from && oneOf(r.in[i-1], "go", "going", "went", "goes", "be", "us")
+	case oneOf(t, "nothing") && oneOf(r.in[i+1], "besides", "except", "save"):
+		return act && r.targets(i+n, s)
+	case oneOf(t, "only") && n > 2:
+		return place && (act || hasAsset(r.in, s.from, s.to))
+	case oneOf(t, "nothing", "exclusively", "solely", "only", "hold", "holding", "holds", "no"):
+		return act && (r.targets(i+n, s) || oneOf(t, "exclusively", "solely") && place) && (oneOf(t, "nothing") && n >= 2 || !oneOf(t, "nothing"))
+	case oneOf(t, "one", "all") && oneOf(r.in[i+n-1], "basket", "eggs"):
+		return hasAsset(r.in, s.from, s.to)
+	case oneOf(t, "sell", "drop", "nothing") && n > 2, oneOf(t, "of", "single", "only") && n > 2, oneOf(t, "one") && n > 1:
+		return place && (act || hasAsset(r.in, s.from, s.to))
+	case oneOf(t, "one") || oneOf(t, "max", "empty", "go"):
+		return place && (wholes.has(r.in, s.from, s.to) || purses.has(r.in, i, s.to))
+	case oneOf(t, "everything", "whatever", "what", "the"):
+		return act && place
+	}
+	// whole, every last, all our: what is owned must follow, and a place or a deed
+	owned := wholes.has(r.in, i, min(s.to, i+n+4)) || purses.has(r.in, i+n, min(s.to, i+n+3)) || n >= 2 && oneOf(r.in[i], "every")
+	return owned && (act && place || place || act && wholes.has(r.in, i, min(s.to, i+n+4)))
+}
+
+// alone finds an asset that is to be the only one: ether alone, just ETH, ETH and nothing else.
+func (r *reading) alone(s span) (at, took int) {
+	for i := s.from; i < s.to; i++ {
+		a, n := assetAt(r.in, i)
+		if n == 0 || !a.sure(r.in, i) {
+			continue
+		}
+		if i+n < s.to && (oneOf(r.in[i+n], "alone", "solely", "exclusively") || oneOf(r.in[i+n], "only") && (i+n+1 == s.to || r.in[i+n+1].sort == mark)) && endsWith(r.in, i, keepOnly) {
+			return i, n + 1
+		}
+	}
+	return 0, 0
+}
+
+var keepOnly = lexicon(`hold | keep | own | into | have | holding | keeping | owning | in | just`)
