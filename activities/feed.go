@@ -177,7 +177,7 @@ func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (re
 		err = f.rouse(ctx, agent, r)
 	}
 	resolved, told := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
-	return resolved, errors.Join(err, told)
+	return resolved, errors.Join(err, told, f.call(ctx, agent, r))
 }
 
 // rouse wakes one agent. Its log tells of the alarm although it could not be woken.

@@ -121,9 +121,14 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	}
 	night.Workflow, night.Cluster, night.Run, night.Before, night.After = r.Workflow, b.Lives.Here(), r.Run, affect.PAD, affect.PAD
 	night.Sittings, night.Open = 1, true
+	episodes, err := everLived(ctx, b.Memory, o.Agent)
+	if err != nil {
+		return LieDownResult{}, tell(err)
+	}
+	night.Episodes = &episodes
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
-		Events: []event.Event{b.event(s, "begin/"+r.Run, event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget})},
+		Events: []event.Event{b.event(s, "begin/"+r.Run, started(o))},
 	})
 	if err != nil {
 		return LieDownResult{}, tell(err)
@@ -170,4 +175,13 @@ func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.
 		b.letGo(ctx, held.Dream)
 	}
 	return taken, err
+}
+
+// started announces a dream, and which one it goes on from.
+func started(o Order) event.DreamStarted {
+	e := event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget}
+	if o.Redreams != nil {
+		e.Redreams, e.From = o.Redreams.Dream, o.Redreams.From
+	}
+	return e
 }

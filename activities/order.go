@@ -49,7 +49,12 @@ type Order struct {
 
 	Steering *inference.Steering `json:"steering,omitempty"` // of the onset's ideas (H9); nil: none
 
+	Review   dream.Review   `json:"review,omitempty"`   // what becomes of what it would leave behind; empty: it counts at once
+	Redreams *dream.Redream `json:"redreams,omitempty"` // the dream whose earlier phases it takes over; nil: it dreams all of them
+
 	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
+
+	Curriculum *Curriculum `json:"curriculum,omitempty"` // what NREM replays first (E5); nil: everything by surprise alone
 
 	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why (H6); nil: the observer of before, singly, without markers and bias
 }
@@ -108,8 +113,17 @@ func (o Order) Validate() error {
 	if o.Observer != nil && o.Observer.Way != dream.BySingle && o.Observer.Way != dream.ByTogether {
 		fault("the observer's way is %q; it must be %s or %s", o.Observer.Way, dream.BySingle, dream.ByTogether)
 	}
+	if !o.Review.Valid() {
+		fault("review is %q; it must be one of %v, or empty", o.Review, dream.Reviews)
+	}
+	if r := o.Redreams; r != nil && (r.Dream == "" || r.Dream == o.Dream || !slices.Contains(dream.Redreamt, r.From)) {
+		fault("it goes on from %q, from %q; it must be another dream, and one of %v", r.Dream, r.From, dream.Redreamt)
+	}
 	if o.Depth != nil {
 		faults = append(faults, o.Depth.Prior.Validate())
+	}
+	if o.Curriculum != nil {
+		faults = append(faults, o.Curriculum.Validate())
 	}
 	return errors.Join(append(faults, o.Knobs.Validate())...)
 }
@@ -119,7 +133,10 @@ func (o Order) Night(theme string, feeling mood.PAD, now time.Time) *dream.Night
 	n := &dream.Night{
 		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
 		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
-		Before: feeling, After: feeling, Paid: !o.Free,
+		Before: feeling, After: feeling, Paid: !o.Free, Redreams: o.Redreams,
+	}
+	if o.Review.Holds() {
+		n.Review = o.Review
 	}
 	for _, role := range dream.Roles {
 		n.Models = append(n.Models, string(role)+"="+o.Models[role])

@@ -50,9 +50,9 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	episodes, err := n.draw(ctx, order, r.Sitting, r.direction(), order.Knobs.ReplayEpisodes)
-	if err != nil || len(episodes) == 0 {
-		return StepResult{}, tell(err)
+	episodes, paused, err := n.queue(ctx, order, r)
+	if err != nil || paused.Interrupted() || len(episodes) == 0 {
+		return StepResult{Done: paused}, tell(err)
 	}
 	sort.SliceStable(episodes, func(i, j int) bool {
 		if r.Backward {
@@ -106,7 +106,7 @@ func (p Ports) keep(ctx context.Context, s Sitting, c call, asked Done, items []
 	w.Add, w.Vectors = append(w.Add, items...), vectors // over a cap, or cut, the items are kept all the same, without their place
 	made := make([]Made, len(items))
 	for i, item := range items {
-		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: true}
+		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: c.order.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal}
 	}
 	done.Reused = asked.Reused
 	return StepResult{Done: done, Made: made}, tell(p.write(ctx, s, w))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Agent is when agents dream by themselves, how long they are held awake, and how an interrupted dream goes on.
@@ -19,6 +20,10 @@ type Agent struct {
 	Windows     string        `json:"windows"` // as written; Hours cuts it
 	Quiet       string        `json:"quiet"`
 
+	UrgentIdle      time.Duration `json:"urgent_idle"` // 0: urgency moves nothing
+	Urgent          float64       `json:"urgent"`
+	UrgentUncertain float64       `json:"urgent_uncertain"`
+
 	ClientTimeout time.Duration `json:"client_timeout"`
 	WakeLock      time.Duration `json:"wake_lock"`
 	AlarmHold     time.Duration `json:"alarm_hold"`
@@ -28,6 +33,8 @@ type Agent struct {
 	Digest  string `json:"digest"`  // how much of dreams a client is told: off, header or message
 	Private bool   `json:"private"` // nothing of dreams is told to any client
 
+	Review dream.Review `json:"review"` // what becomes of what dreams leave behind, of agents that have no way of their own
+
 	Vitality circadian.Thresholds `json:"vitality"`
 }
 
@@ -36,10 +43,16 @@ func (a Agent) Hours() (windows, quiet []string) {
 	return circadian.SplitHours(a.Windows), circadian.SplitHours(a.Quiet)
 }
 
+// Eager is when an urgent agent need not idle for as long.
+func (a Agent) Eager() circadian.Eager {
+	return circadian.Eager{Idle: a.UrgentIdle, Urgent: a.Urgent, Uncertain: a.UrgentUncertain}
+}
+
 // settle holds what nobody set within what somebody did: agents that idle for ten seconds are not to wait five minutes more.
 func (c *Config) settle() {
 	a := &c.Agent
 	c.unlessSet("agent.jitter", &a.Jitter, (a.IdleTimeout / 6).Truncate(time.Second))
+	c.unlessSet("agent.urgent_idle", &a.UrgentIdle, (a.IdleTimeout / 3).Truncate(time.Second))
 	most := a.IdleTimeout
 	if half := a.ResumeTTL / 2; half > 0 {
 		most = min(most, half)
@@ -67,6 +80,12 @@ func (a Agent) validate() error {
 	if a.ResumeTTL > 0 && a.ResumeAfter >= a.ResumeTTL {
 		fault("agent.resume_after is %s and agent.resume_ttl is %s; a dream must be let go on before its time runs out, or set resume_ttl to 0s to end it when it is woken",
 			spanText(a.ResumeAfter), spanText(a.ResumeTTL))
+	}
+	if a.UrgentIdle > a.IdleTimeout {
+		fault("agent.urgent_idle is %s and agent.idle_timeout is %s; an urgent agent must not wait for longer than another", spanText(a.UrgentIdle), spanText(a.IdleTimeout))
+	}
+	if err := a.Eager().Validate(); err != nil {
+		fault("agent: %w", err)
 	}
 	if err := a.Vitality.Validate(); err != nil {
 		fault("agent.vitality: %w", err)

@@ -2,11 +2,12 @@ package config
 
 import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 )
 
 func agentKnobs() []Knob {
-	return append(append(append(dreamingRows(), wakingRows()...), tellingRows()...), vitalityRows()...)
+	return append(append(append(append(dreamingRows(), urgencyRows()...), wakingRows()...), tellingRows()...), vitalityRows()...)
 }
 
 func dreamingRows() []Knob {
@@ -31,6 +32,24 @@ func dreamingRows() []Knob {
 		{
 			Key: "agent.quiet", Sort: Text, Default: "", Unit: "hours",
 			Reason: "Dreams by themselves never begin then, whatever agent.windows says; written the same way. For when money or machines are wanted for something else. Empty: none.",
+		},
+	}
+}
+
+// urgencyRows are when an agent that needs to dream need not idle for as long (E5).
+func urgencyRows() []Knob {
+	return []Knob{
+		{
+			Key: "agent.urgent_idle", Sort: Span, Default: "10m", High: 30 * day,
+			Reason: "Quiet time before an urgent agent dreams by itself, and before a dream begins that a trigger calls for; up to agent.jitter later. Ten minutes outlast the pause in most talks. Never before agent.min_gap has passed, nor outside its hours, caps or consent. At 0 urgency moves nothing. Unless set, at most a third of idle_timeout.",
+		},
+		{
+			Key: "agent.urgent", Sort: Number, Default: circadian.DefaultEager.Urgent, Low: .05, High: 1, Unit: "share",
+			Reason: "Urgency from which an idle agent waits for agent.urgent_idle only, not for agent.idle_timeout (E5): the threshold of S4's sibling documents. See triggers.md.",
+		},
+		{
+			Key: "agent.urgent_uncertain", Sort: Number, Default: circadian.DefaultEager.Uncertain, Low: .05, High: 1, Unit: "share",
+			Reason: "Likewise while times are uncertain: a change of regime was found in the newest ten episodes or outcomes. The lower threshold of the same documents; never above agent.urgent.",
 		},
 	}
 }
@@ -70,6 +89,10 @@ func tellingRows() []Knob {
 		{
 			Key: "agent.private", Sort: YesNo, Default: false,
 			Reason: "Tell clients nothing of dreams, whatever they ask for. The journal stays readable for whoever runs the deployment.",
+		},
+		{
+			Key: "agent.review", Sort: Choice, Default: string(dream.ReviewAuto), Choices: []string{string(dream.ReviewAuto), string(dream.ReviewAsk), string(dream.JournalOnly)},
+			Reason: "What becomes of what the dreams of an agent leave behind, unless the agent has a way of its own. auto: it counts at once, as low confidence (H18). review: nothing counts until a person accepts it (oneiros review). journal-only: a dream writes its journal and its record and nothing else. See review.md.",
 		},
 	}
 }

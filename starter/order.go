@@ -94,6 +94,9 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		o.Free = o.Free && *spec.Price == (budget.Price{})
 	}
 	o.Hooks = s.Options.Hooks
+	if o.Review = agent.Review; o.Review == "" {
+		o.Review = s.Options.Review
+	}
 	o.ResumeTTL, o.Sittings, o.Thresholds = s.Options.ResumeTTL, activities.MostSittings, s.Options.Thresholds
 	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
 		return draft{}, err
@@ -108,6 +111,8 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if o.Tier == dream.Hardened { // S4, Layer 3
 		o.Steering = d.specs[dream.Generator].Steers.Ask(o.Knobs.SteerLayer, o.Knobs.SteerAlpha)
 	}
+	curriculum := activities.DefaultCurriculum
+	o.Curriculum = &curriculum
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}
 	d.order = o
 	return d, nil

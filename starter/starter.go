@@ -35,6 +35,8 @@ type Options struct {
 	Searchable bool   // the cluster has our search attributes
 	Cluster    string // id of the cluster and namespace; empty when it is not known
 
+	Review dream.Review // what becomes of what dreams leave behind, of agents that have no way of their own
+
 	Hooks      []activities.HookRule // who is asked at the borders of a dream (H23)
 	ResumeTTL  time.Duration         // how long an interrupted dream may go on
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
@@ -85,6 +87,10 @@ func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 	if err != nil {
 		return workflows.Begun{}, err
 	}
+	return s.begin(ctx, d)
+}
+
+func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 	if slots, err := s.Memory.Slots(ctx); err != nil {
 		return workflows.Begun{}, err
 	} else if held, ok := slots[d.agent.ID]; ok {
@@ -196,6 +202,7 @@ func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	settings := s.Options.Settings
 	settings.Auto = settings.Auto || agent.Auto
 	settings.Searchable = s.Options.Searchable
+	settings.Triggers, settings.Zone = agent.Triggers, agent.Zone
 	return settings
 }
 

@@ -31,7 +31,7 @@ type life struct {
 
 	ended, active, settings      workflow.ReceiveChannel
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
-	visited                      workflow.ReceiveChannel
+	visited, calls               workflow.ReceiveChannel
 
 	found   string          // the state that the search attributes tell
 	missing bool            // a wake came that is not settled yet
@@ -59,6 +59,7 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	a.sleep = workflow.GetSignalChannel(ctx, SignalSleep)
 	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
 	a.visited = workflow.GetSignalChannel(ctx, SignalVisited)
+	a.calls = workflow.GetSignalChannel(ctx, SignalTrigger)
 	if err := workflow.SetQueryHandler(ctx, QueryLife, func() (Life, error) { return a.state, nil }); err != nil {
 		return err
 	}
@@ -89,6 +90,7 @@ func (a *life) run(ctx workflow.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		a.heed(ctx)
 		if a.due(workflow.Now(ctx)) {
 			a.dreamByItself(ctx)
 		}
@@ -134,7 +136,7 @@ func (a *life) wait(ctx workflow.Context) {
 
 // called says whether a signal waits to be read.
 func (a *life) called() bool {
-	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume, a.visited} {
+	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume, a.visited, a.calls} {
 		if c.Len() > 0 {
 			return true
 		}

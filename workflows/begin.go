@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
@@ -22,6 +23,7 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 	broken := a.state.Broken
 	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, nil, true
 	a.dream = nil // whatever it was, it is not this one
+	a.answered(workflow.Now(ctx))
 	if broken != nil {
 		a.send(ctx, broken.Begun, SignalLetGo, "another dream was begun")
 	}
@@ -39,6 +41,7 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 			a.state.State = Sleeping
 		}
 		a.changed = true
+		a.state.Triggering.Pending = a.state.Triggering.Last
 		return Begun{}, fmt.Errorf("begin %s: %w", order.Dream, err)
 	}
 	a.state.Dreams++
@@ -113,6 +116,11 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 		Windows: a.state.Settings.Windows, Quiet: a.state.Settings.Quiet,
 		Jitter: circadian.Jitter(a.request.Agent, a.state.Dreams, a.state.Settings.Jitter),
 	}
+	if f := a.calling(request.Now); f != nil {
+		if request.IdleTimeout = a.state.Settings.quiet(); f.Kind == dream.OnRequest {
+			request.IdleTimeout, request.Windows, request.Quiet = 0, nil, nil
+		}
+	}
 	if b := a.state.Broken; b != nil && b.Until.After(request.Now) {
 		request.Resume = &activities.Sitting{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
@@ -143,6 +151,9 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 	}
 	if a.state.LastReason != "" && plan.NotBefore.IsZero() {
 		a.state.LastTry = workflow.Now(ctx)
+	}
+	if p := a.state.Triggering.Pending; p != nil && p.Kind == dream.OnRequest && plan.Reason != "" { // whoever asked is told, and may ask again
+		a.state.Triggering.Pending = nil
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
@@ -35,6 +36,7 @@ const (
 	SignalResume   = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
 	SignalLetGo    = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
 	UpdateResume   = "resume"      // on an agent: go on with the interrupted dream; answers Begun
+	SignalTrigger  = "trigger"     // on an agent: a trigger calls for a dream; carries activities.Fire
 	QueryLife      = "life"        // on an agent: Life
 	QueryProgress  = "progress"    // on a dream: Progress
 )
@@ -142,6 +144,10 @@ type Settings struct {
 	Jitter        time.Duration `json:"jitter,omitempty"`         // dreams by themselves begin up to so much later, each agent its own
 	Windows       []string      `json:"windows,omitempty"`        // dreams by themselves begin only then: "22:00-07:00", the agent's zone; none: always
 	Quiet         []string      `json:"quiet,omitempty"`          // and never then
+
+	Triggers []dream.Trigger  `json:"triggers,omitzero"` // the agent's own; nil: idleness alone
+	Zone     string           `json:"zone,omitempty"`    // the agent's, for its schedules; empty: UTC
+	Eager    *circadian.Eager `json:"eager,omitempty"`   // when an urgent agent need not idle for as long; nil: never
 }
 
 // Register lists every workflow; it serves worker, replayer and test environment alike.

@@ -1,10 +1,6 @@
 package workflows
 
-import (
-	"time"
-
-	"github.com/seed-56a03226/oneiros/internal/circadian"
-)
+import "time"
 
 // next is how long to wait at most, if anything is to be waited for.
 func (a *life) next(now time.Time) (time.Duration, bool) {
@@ -26,21 +22,22 @@ func (a *life) next(now time.Time) (time.Duration, bool) {
 	if a.state.Unraised != nil { // the store was away
 		return raiseAgain, true
 	}
+	if heed, heeds := a.heedAt(now); heeds && (!ok || heed.Before(at)) {
+		at, ok = heed, true
+	}
 	return max(time.Second, at.Sub(now)), ok
 }
 
 // dueAt is when the next dream by itself begins, or goes on; false for never.
 func (a *life) dueAt(now time.Time) (time.Time, bool) {
-	s := a.state.Settings
-	past := circadian.Past{Active: a.state.LastActive, Dream: a.state.LastDream, Try: a.state.LastTry}
-	if a.state.Broken != nil {
-		past.Expires = a.state.Broken.Until
+	next := a.rhythm().Due(now, a.past())
+	if !next.Resume && (!a.state.Settings.Auto || !a.state.Settings.idles()) {
+		next.At = time.Time{}
 	}
-	next := circadian.Rhythm{
-		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter,
-		Jitter: circadian.Jitter(a.request.Agent, a.state.Dreams, s.Jitter),
-	}.Due(now, past)
-	if next.At.IsZero() || !next.Resume && !s.Auto {
+	if called, ok := a.calledAt(); ok && !next.Resume && (next.At.IsZero() || called.Before(next.At)) {
+		next.At = called
+	}
+	if next.At.IsZero() {
 		return time.Time{}, false
 	}
 	if a.state.NotBefore.After(next.At) {

@@ -41,7 +41,9 @@ func (a *life) drain(ctx workflow.Context) {
 	for a.settings.ReceiveAsync(&settings) {
 		a.state.Settings = settings
 		settings = Settings{}
+		a.forget()
 	}
+	a.drainCalls()
 	a.drainWakes(ctx)
 	came := false
 	for a.visited.ReceiveAsync(nil) {

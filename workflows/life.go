@@ -28,6 +28,8 @@ type Life struct {
 	Wakes     int       `json:"wakes,omitempty"`      // wakes that were recorded
 	Alarms    int       `json:"alarms,omitempty"`     // of them by an alarm
 	LastWoken *Begun    `json:"last_woken,omitempty"` // the dream that the newest wake interrupted
+
+	Triggering Triggering `json:"triggering,omitzero"`
 }
 
 // Broken is a dream that was interrupted and may go on until its time runs out.

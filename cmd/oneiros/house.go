@@ -50,6 +50,7 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
 		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: store.Close,
 	}
+	h.shown.Archive = h.lookable()
 	return h, nil
 }
 
@@ -84,7 +85,10 @@ func providers(c config.Config) (map[string]inference.Model, error) {
 	return models, errors.Join(faults...)
 }
 
-func connect(c config.Config, name string, p config.Provider) (*openaigw.Gateway, error) {
+func connect(c config.Config, name string, p config.Provider) (inference.Model, error) {
+	if p.Profile == config.InProcess {
+		return inProcess(c, name, p)
+	}
 	key, err := c.Key(name)
 	if err != nil {
 		return nil, err
@@ -143,7 +147,7 @@ func (h *house) starter() *starter.Starter {
 		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{
 			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
-			Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Thresholds: &h.told.Agent.Vitality,
+			Review: h.told.Agent.Review, Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Thresholds: &h.told.Agent.Vitality,
 		},
 	}
 }
@@ -152,7 +156,9 @@ func (h *house) starter() *starter.Starter {
 func settings(c config.Config) workflows.Settings {
 	a := c.Agent
 	windows, quiet := a.Hours()
+	eager := a.Eager()
 	return workflows.Settings{
+		Eager: &eager,
 		IdleTimeout: a.IdleTimeout, MinGap: a.MinGap, Jitter: a.Jitter, Windows: windows, Quiet: quiet,
 		ClientTimeout: a.ClientTimeout, WakeLock: a.WakeLock, AlarmHold: a.AlarmHold, ResumeAfter: a.ResumeAfter,
 	}

@@ -9,10 +9,13 @@ import (
 
 	tlog "go.temporal.io/sdk/log"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // behind finds the house behind what the console was shown.
@@ -68,6 +71,22 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 		return &console.Exit{Code: console.NotFound, Err: err}
 	}
 	return err
+}
+
+// Settle tells the agent's life what its record adds to the settings. One that neither lives nor dreams by itself needs none.
+func (n nights) Settle(ctx context.Context, a dream.Agent) error {
+	if !a.Auto {
+		lives, err := n.starter.Lives().Running(ctx, workflows.AgentID(a.Handle), "")
+		if err != nil || !lives {
+			return err
+		}
+	}
+	return n.starter.Live(ctx, a)
+}
+
+// Call tells the agent's life that a trigger calls for a dream.
+func (n nights) Call(ctx context.Context, a dream.Agent, f activities.Fire) error {
+	return n.starter.Call(ctx, a, f)
 }
 
 // Resume lets an interrupted dream go on, when it is the one that its agent's life would let go on.

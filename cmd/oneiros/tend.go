@@ -37,6 +37,9 @@ func (e *engine) hire(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := e.measure(ctx); err != nil {
+		return err
+	}
 	e.tending = make(chan struct{})
 	go e.tend(context.WithoutCancel(ctx))
 	return nil
@@ -55,12 +58,14 @@ func (e *engine) tend(ctx context.Context) {
 	}()
 	var recording sync.WaitGroup
 	recording.Go(func() { e.starter.Record(ctx) })
+	recording.Go(func() { e.archives(ctx) })
 	defer recording.Wait()
 	defer cancel()
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	probed := map[string]string{} // by feed, what its probe was told
-	told := map[string]bool{}     // by agent, whether it dreams by itself: its life has heard the rest of the settings too
+	told := map[string]string{}   // by agent, what its record adds to the settings: its life has heard the rest of them too
+	listener := &activities.Listener{Memory: e.house.store, Events: e.house.store, Calls: e.starter, Now: time.Now}
 	for {
 		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Lives()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
@@ -83,7 +88,10 @@ func (e *engine) tend(ctx context.Context) {
 				}
 				continue
 			}
-			told[a.ID] = a.Auto
+			told[a.ID] = adds(a)
+		}
+		if _, err := listener.Listen(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("triggers could not be listened for", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -95,8 +103,8 @@ func (e *engine) tend(ctx context.Context) {
 
 // settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for again:
 // it may have been terminated.
-func settled(ctx context.Context, lives activities.Lives, a dream.Agent, told map[string]bool) bool {
-	if auto, known := told[a.ID]; !known || auto != a.Auto {
+func settled(ctx context.Context, lives activities.Lives, a dream.Agent, told map[string]string) bool {
+	if told[a.ID] != adds(a) {
 		return false
 	}
 	if !a.Auto {
@@ -117,3 +125,6 @@ func (e *engine) enliven(ctx context.Context, a dream.Agent) error {
 	}
 	return e.starter.Live(ctx, a)
 }
+
+// adds names what an agent's record adds to the settings of its life.
+func adds(a dream.Agent) string { return fmt.Sprintf("%t %s %+v", a.Auto, a.Zone, a.Triggered()) }

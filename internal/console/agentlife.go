@@ -44,8 +44,13 @@ type capLeft struct {
 // nextDream is when the agent dreams by itself, and what speaks against it.
 type nextDream struct {
 	At      *time.Time `json:"at,omitempty"` // not before; none: never, as things stand
+	By      string     `json:"by,omitempty"` // the trigger that calls for it, or urgency; empty: idleness
 	Resume  bool       `json:"resume"`       // it is the interrupted dream that goes on
 	Against []string   `json:"against"`
+
+	Urgency   *circadian.Urgency `json:"urgency,omitempty"`
+	Threshold float64            `json:"threshold,omitempty"` // of the urgency, from which it need not idle for as long
+	Triggers  []triggerLine      `json:"triggers"`
 }
 
 // Of how many wakes and dreams an agent's life tells.

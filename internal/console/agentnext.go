@@ -17,43 +17,54 @@ import (
 
 // next applies the law of the agent's own rhythm to what is known of its past.
 func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) (nextDream, error) {
-	now, s := app.Now(), h.Settings
-	past, dreams := circadian.Past{Active: l.Standing.Seen}, 0
+	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Standing.Seen}}
+	dreams := 0
 	if l.Life != nil {
-		s, dreams = l.Life.Settings, l.Life.Dreams
-		past.Dream, past.Try = l.Life.LastDream, l.Life.LastTry
-		if l.Life.LastActive.After(past.Active) {
-			past.Active = l.Life.LastActive
+		o.settings, o.known, dreams = l.Life.Settings, l.Life.Triggering, l.Life.Dreams
+		o.past.Dream, o.past.Try = l.Life.LastDream, l.Life.LastTry
+		if l.Life.LastActive.After(o.past.Active) {
+			o.past.Active = l.Life.LastActive
 		}
-	} else if err := remembered(ctx, h, a, &past); err != nil {
+	} else if err := remembered(ctx, h, a, &o.past); err != nil {
 		return nextDream{}, err
 	}
+	s := o.settings
 	if l.Interrupted != nil {
-		past.Expires = l.Interrupted.Until
+		o.past.Expires = l.Interrupted.Until
 	}
-	next := nextDream{Against: l.against(a, s, now)}
-	windows, err := circadian.ParseHours(s.Windows)
-	quiet, wrong := circadian.ParseHours(s.Quiet)
+	next := nextDream{Against: l.against(a, s, o.now)}
+	var err, wrong error
+	o.windows, err = circadian.ParseHours(s.Windows)
+	o.quiet, wrong = circadian.ParseHours(s.Quiet)
 	if err := errors.Join(err, wrong); err != nil {
 		return next, fmt.Errorf("hours of %s: %w", a.Handle, err)
 	}
-	rhythm := circadian.Rhythm{
+	next.Against = append(next.Against, o.held()...)
+	urgency, fresh, err := app.needs(ctx, h, a)
+	if err != nil {
+		return next, fmt.Errorf("urgency of %s: %w", a.Handle, err)
+	}
+	if o.urgency, o.fresh, next.Urgency = &urgency, fresh, &urgency; s.Eager != nil && s.Eager.Idle > 0 {
+		next.Threshold = s.Eager.Threshold(urgency)
+	}
+	o.rhythm = circadian.Rhythm{
 		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter, Jitter: circadian.Jitter(a.ID, dreams, s.Jitter),
 	}
-	earliest := now
-	if until := l.Standing.Until(); until.After(now) {
+	next.Triggers = o.lines()
+	earliest := o.now
+	if until := l.Standing.Until(); until.After(o.now) {
 		earliest = until
 	}
-	due := rhythm.Begin(earliest, past, location(a.Zone), windows, quiet)
+	due := o.rhythm.Begin(earliest, o.past, location(a.Zone), o.windows, o.quiet)
 	next.Resume = due.Resume
-	if l.State == workflows.Dreaming || !due.Resume && !(a.Auto || s.Auto) || due.At.IsZero() {
+	at, by := o.first(next.Triggers, due, a.Auto || s.Auto)
+	if l.State == workflows.Dreaming || at.IsZero() {
 		return next, nil
 	}
-	at := due.At.UTC()
-	if at.Before(earliest) {
+	if at = at.UTC(); at.Before(earliest) {
 		at = earliest.UTC()
 	}
-	next.At = &at
+	next.At, next.By = &at, by
 	return next, nil
 }
 

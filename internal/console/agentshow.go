@@ -66,6 +66,9 @@ func (l agentLife) next(now time.Time, zone string) string {
 			what = "the interrupted one goes on, not before "
 		}
 		text = what + clock(*l.Next.At, now, zone)
+		if l.Next.By != "" {
+			text += " by " + l.Next.By
+		}
 	}
 	if len(l.Next.Against) > 0 {
 		text += "; " + strings.Join(l.Next.Against, "; ")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
@@ -52,6 +53,10 @@ type Nights interface {
 	Cancel(ctx context.Context, dreamID string) error
 	// Resume lets the agent's interrupted dream go on. ErrAwake when somebody holds the agent awake.
 	Resume(ctx context.Context, agent, dreamID string) error
+	// Settle tells the agent's life what its record adds to the settings: whether it dreams by itself, and its triggers.
+	Settle(ctx context.Context, a dream.Agent) error
+	// Call tells the agent's life that a trigger calls for a dream.
+	Call(ctx context.Context, a dream.Agent, f activities.Fire) error
 	// Running says whether Temporal still carries the dream on.
 	Running(ctx context.Context, dreamID string) (bool, error)
 }
@@ -103,7 +108,7 @@ type NightDoor struct {
 }
 
 func (app *App) addNights(root *cobra.Command) {
-	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.up(), app.worker())
+	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.triggers(), app.up(), app.worker())
 }
 
 // showEstimate tells the price of a dream before anything is spent.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -33,6 +34,8 @@ type sleeper struct {
 	resumed  []string
 	onResume func() // what happens then
 	stopped  int
+	settled  []dream.Agent
+	calls    []activities.Fire
 }
 
 func (s *sleeper) Nights() console.Nights { return s }
@@ -71,6 +74,16 @@ func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
 
 func (s *sleeper) Cancel(_ context.Context, id string) error {
 	s.ended = append(s.ended, id)
+	return nil
+}
+
+func (s *sleeper) Settle(_ context.Context, a dream.Agent) error {
+	s.settled = append(s.settled, a)
+	return nil
+}
+
+func (s *sleeper) Call(_ context.Context, _ dream.Agent, f activities.Fire) error {
+	s.calls = append(s.calls, f)
 	return nil
 }
 

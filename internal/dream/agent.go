@@ -35,6 +35,10 @@ type Agent struct {
 	Created   time.Time       `json:"created"`
 
 	Vitality *float64 `json:"vitality,omitempty"` // in [0, 1], set from outside; nil: what is left under its caps (H24)
+
+	Review Review `json:"review,omitempty"` // what becomes of what its dreams leave behind; empty: ReviewAuto
+
+	Triggers []Trigger `json:"triggers,omitzero"` // what makes it dream by itself; nil: idleness alone, empty: nothing
 }
 
 // Affect is how an agent feels, and since when.
@@ -75,6 +79,12 @@ func (a Agent) Validate() error {
 	}
 	if v := a.Vitality; v != nil && !(*v >= 0 && *v <= 1) {
 		fault("vitality is %v; it must lie between 0 and 1, or be absent", *v)
+	}
+	if !a.Review.Valid() {
+		fault("review %q must be one of %v", a.Review, Reviews)
+	}
+	if err := validTriggers(a.Triggers); err != nil {
+		faults = append(faults, err)
 	}
 	for role := range a.Models {
 		known := false

@@ -59,6 +59,9 @@ type Night struct {
 	Knocked  int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
 	Felt     int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already
 	Open     bool          `json:"open,omitempty"`     // it lay down, and its books are not closed yet
+	Episodes *int          `json:"episodes,omitempty"` // how many the agent remembered when it lay down; nil: nobody counted
+	Review   Review        `json:"review,omitempty"`   // what became of what it would have left behind; empty: it counted at once
+	Redreams *Redream      `json:"redreams,omitempty"` // the dream whose earlier phases it took over; nil: it dreamt all of them
 }
 
 // Resumable says whether the dream was interrupted and may go on.

@@ -79,6 +79,11 @@ func Until(outcomes []Outcome, at time.Time) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return o.ResolvedAt.After(at) })
 }
 
+// After are the outcomes that were known only after a time: what no dream before it has seen.
+func After(outcomes []Outcome, at time.Time) []Outcome {
+	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return !o.ResolvedAt.After(at) })
+}
+
 // Surprise is the mean size of residuals, in [0, 1]: how far off the expectations were. Without outcomes nothing is known,
 // and it answers false.
 func Surprise(outcomes []Outcome) (float64, bool) {

@@ -1,0 +1,209 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+)
+
+// Placing puts texts into the space of an agent's embedder, which it names.
+type Placing func(ctx context.Context, texts []string) (places [][]float32, space string, err error)
+
+// Needs says how much an agent needs to dream (E5). It writes nothing.
+type Needs struct {
+	Memory memory.Store
+	Place  Placing // nil: claims are not placed, and no residual counts as novel
+	Why    string  // why it is nil
+}
+
+// lastDream is where new memories are counted from.
+type lastDream struct {
+	night  *dream.Night // that looked at memory; nil: none yet
+	newest string       // the newest record of a night, although it may have been refused
+}
+
+// lookback is how many nights are looked through for one that lay down; the others were refused before.
+const lookback = 20
+
+func (n Needs) lastDream(ctx context.Context, agent string) (lastDream, error) {
+	items, err := n.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindNight}, Limit: lookback})
+	if err != nil {
+		return lastDream{}, fmt.Errorf("read when %s dreamt last: %w", agent, err)
+	}
+	var last lastDream
+	for _, night := range memory.As[*dream.Night](items) {
+		if last.newest == "" {
+			last.newest = night.ID
+		}
+		if night.Episodes != nil || len(night.Phases) > 0 {
+			last.night = night
+			break
+		}
+	}
+	return last, nil
+}
+
+// everLived counts all that an agent ever lived and still has, in whatever state.
+func everLived(ctx context.Context, store memory.Store, agent string) (int, error) {
+	n, err := store.Count(ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the episodes of %s: %w", agent, err)
+	}
+	return n, nil
+}
+
+// fresh counts the episodes that no dream could have seen: those brought since, whenever they were lived. Of a night of before
+// nights counted, those lived since.
+func (n Needs) fresh(ctx context.Context, agent string, last lastDream) (int, error) {
+	if last.night != nil && last.night.Episodes == nil {
+		count, err := n.Memory.Count(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Since: last.night.AsOf})
+		if err != nil {
+			return 0, fmt.Errorf("count the new episodes of %s: %w", agent, err)
+		}
+		return count, nil
+	}
+	all, err := everLived(ctx, n.Memory, agent)
+	if err != nil || last.night == nil {
+		return all, err
+	}
+	return max(0, all-*last.night.Episodes), nil
+}
+
+// Fresh counts an agent's new episodes since its last dream.
+func (n Needs) Fresh(ctx context.Context, agent string) (int, error) {
+	last, err := n.lastDream(ctx, agent)
+	if err != nil {
+		return 0, err
+	}
+	return n.fresh(ctx, agent, last)
+}
+
+// Lived gathers what an agent's urgency is made of.
+func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadian.Lived, error) {
+	last, err := n.lastDream(ctx, agent)
+	if err != nil {
+		return circadian.Lived{}, err
+	}
+	l := circadian.Lived{Never: last.night == nil}
+	var since time.Time
+	if last.night != nil {
+		since = last.night.AsOf
+		if ended := last.night.Ended; !ended.IsZero() {
+			l.Since = max(0, now.Sub(ended))
+		}
+	}
+	if l.Episodes, err = n.fresh(ctx, agent, last); err != nil {
+		return l, err
+	}
+	items, err := n.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes})
+	if err != nil {
+		return l, fmt.Errorf("read the newest episodes of %s: %w", agent, err)
+	}
+	episodes := memory.As[*dream.Episode](items) // newest first
+	l.Affect = felt(episodes[:min(len(episodes), l.Episodes, circadian.FeltEpisodes)])
+	surprises := make([]float64, len(episodes))
+	for i, e := range episodes {
+		surprises[len(episodes)-1-i] = e.Surprise
+	}
+	all, err := Outcomes(ctx, n.Memory, agent)
+	if err != nil {
+		return l, err
+	}
+	outcomes := prediction.Until(all, now)
+	l.Volatility = hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)), surprises).Change
+	recent := prediction.Recent(prediction.After(outcomes, since), circadian.RecentResiduals)
+	if l.Residuals = len(recent); l.Residuals == 0 {
+		return l, nil
+	}
+	novel, unplaced, err := n.Novel(ctx, agent, recent, now)
+	for _, yes := range novel {
+		if yes {
+			l.Novel++
+		}
+	}
+	l.Unplaced = unplaced
+	return l, err
+}
+
+// felt is the mean distance of episodes from a neutral mood, each by its salience, in [0, 1].
+func felt(episodes []*dream.Episode) float64 {
+	sum, mass := 0.0, 0.0
+	for _, e := range episodes {
+		sum += e.Salience * math.Min(1, e.Affect.Distance(mood.PAD{}))
+		mass += e.Salience
+	}
+	if mass == 0 {
+		return 0
+	}
+	return sum / mass
+}
+
+// Novel says of each outcome whether what was claimed is unlike every episode and insight in memory: its cosine to the nearest
+// of them lies below .3, as the agent's own space has it (S4). unplaced is why nobody could say.
+func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Outcome, now time.Time) (novel []bool, unplaced string, err error) {
+	space, err := n.Memory.Space(ctx, agent)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the space of %s: %w", agent, err)
+	}
+	switch {
+	case space == "":
+		return nil, "nothing in its memory has a place yet", nil
+	case n.Place == nil:
+		return nil, n.Why, nil
+	}
+	claims, err := n.claims(ctx, agent, outcomes)
+	if err != nil {
+		return nil, "", err
+	}
+	places, of, err := n.Place(ctx, claims)
+	if err != nil {
+		return nil, "", err
+	}
+	if of != space || len(places) != len(claims) {
+		return nil, "its memory lies in the space of another embedder", nil
+	}
+	c, err := Ports{Memory: n.Memory}.calibration(ctx, Order{Agent: agent, AsOf: now})
+	if err != nil {
+		return nil, "", err
+	}
+	known := circadian.Space{Mean: c.Mean, SD: c.SD, Known: c.Known()}
+	novel = make([]bool, len(outcomes))
+	for i, place := range places {
+		hits, err := n.Memory.Near(ctx, agent, space, place, 1, measurable...)
+		if err != nil {
+			return nil, "", fmt.Errorf("look for what is like a claim: %w", err)
+		}
+		novel[i] = len(hits) == 0 || known.Novel(hits[0].Cosine)
+	}
+	return novel, "", nil
+}
+
+func (n Needs) claims(ctx context.Context, agent string, outcomes []prediction.Outcome) ([]string, error) {
+	ids := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		ids[i] = o.Prediction
+	}
+	items, err := n.Memory.Get(ctx, agent, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("read what was foretold: %w", err)
+	}
+	said := map[string]string{}
+	for _, item := range items {
+		said[item.Header().ID] = item.Text()
+	}
+	claims := make([]string, len(ids))
+	for i, id := range ids {
+		claims[i] = said[id]
+	}
+	return claims, nil
+}

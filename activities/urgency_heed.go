@@ -1,0 +1,133 @@
+package activities
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Fire tells an agent's life that a trigger calls for a dream.
+type Fire struct {
+	Trigger string            `json:"trigger"`
+	Kind    dream.TriggerKind `json:"kind"`
+	At      time.Time         `json:"at"`
+	Key     string            `json:"key,omitempty"`  // of what happened: told twice, it calls once
+	Why     string            `json:"why,omitempty"`  // for people; nothing of a memory
+	Drop    bool              `json:"drop,omitempty"` // forget the call of this trigger that waits
+}
+
+// OnUrgency is the kind of a call that no trigger makes: an idle agent is urgent.
+const OnUrgency dream.TriggerKind = "urgency"
+
+// HeedRequest asks when schedules call next, and how urgent an agent is.
+type HeedRequest struct {
+	Agent     string           `json:"agent"`
+	Now       time.Time        `json:"now"`
+	Zone      string           `json:"zone,omitempty"` // of the schedules; empty: UTC
+	Schedules []dream.Trigger  `json:"schedules,omitempty"`
+	Eager     *circadian.Eager `json:"eager,omitempty"` // nil: urgency is not asked
+}
+
+// Appointment is the next time at which a schedule calls.
+type Appointment struct {
+	Trigger string    `json:"trigger"`
+	At      time.Time `json:"at,omitzero"` // zero: never
+	Fault   string    `json:"fault,omitempty"`
+}
+
+// HeedResult answers both.
+type HeedResult struct {
+	Appointments []Appointment      `json:"appointments,omitempty"`
+	Urgency      *circadian.Urgency `json:"urgency,omitempty"`
+	Early        bool               `json:"early,omitempty"` // it need not be idle for any longer
+}
+
+// Heed looks at the clock of the agent's zone, and at its memory. It buys at most the places of claims that were never placed,
+// and only where dreams by themselves may spend.
+func (b *Bed) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) {
+	result := HeedResult{Appointments: Appointments(r.Schedules, r.Zone, r.Now)}
+	if r.Eager == nil {
+		return result, nil
+	}
+	needs := Needs{Memory: b.Memory, Why: "it could not change anything"}
+	lived, err := needs.Lived(ctx, r.Agent, r.Now)
+	if err != nil {
+		return result, tell(err)
+	}
+	if all := lived; lived.Residuals > 0 { // placing claims is dear beside the rest: only where it matters
+		all.Novel = all.Residuals
+		if r.Eager.Early(circadian.UrgencyOf(all)) {
+			needs.Place, needs.Why = b.placing(ctx, r)
+			if lived, err = needs.Lived(ctx, r.Agent, r.Now); err != nil {
+				return result, tell(err)
+			}
+		}
+	}
+	urgency := circadian.UrgencyOf(lived)
+	result.Urgency, result.Early = &urgency, r.Eager.Early(urgency)
+	return result, nil
+}
+
+// Appointments are the next times of schedules after a moment.
+func Appointments(schedules []dream.Trigger, zone string, after time.Time) []Appointment {
+	var next []Appointment
+	location, fault := time.LoadLocation(zone)
+	for _, t := range schedules {
+		a := Appointment{Trigger: t.Name}
+		schedule, err := circadian.ParseSchedule(t.Schedule)
+		switch {
+		case fault != nil:
+			a.Fault = fmt.Sprintf("zone %q is not known here", zone)
+		case err != nil:
+			a.Fault = err.Error()
+		default:
+			a.At = schedule.Next(after, location).UTC()
+		}
+		next = append(next, a)
+	}
+	return next
+}
+
+// Embedders say which model places an agent's texts when nobody asked it to, or why none does.
+type Embedders interface {
+	Embedder(agent dream.Agent) (model, why string)
+}
+
+// placing buys places outside a dream, under the caps of the agent's day.
+func (b *Bed) placing(ctx context.Context, r HeedRequest) (Placing, string) {
+	which, ok := b.Planner.(Embedders)
+	if !ok || b.Purse == nil {
+		return nil, "this worker places nothing outside a dream"
+	}
+	agent, err := b.Memory.Agent(ctx, r.Agent)
+	if err != nil {
+		return nil, "its record could not be read"
+	}
+	model, why := which.Embedder(agent)
+	if model == "" {
+		return nil, why
+	}
+	zone, err := time.LoadLocation(agent.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	day := r.Now.In(zone).Format(time.DateOnly)
+	return func(ctx context.Context, texts []string) ([][]float32, string, error) {
+		sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
+		v, err := b.Purse.Embed(ctx, purse.Charge{
+			Step: "urgency/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "urgency", Day: day,
+			Accounts: DayAccounts(agent, day, b.Planner.FleetDay()),
+		}, model, texts)
+		if err != nil { // urgency is an estimate: over a cap, or with a provider away, it goes without
+			return nil, "", nil
+		}
+		return v.V, v.Space, nil
+	}, ""
+}

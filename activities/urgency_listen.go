@@ -1,0 +1,239 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Callers tell an agent's life that a trigger calls. A life that is told twice hears it once.
+type Callers interface {
+	Call(ctx context.Context, agent dream.Agent, f Fire) error
+}
+
+// Listener notices what nobody tells an agent's life: memories that were brought, and events in its log. Whether something
+// calls is read from the store each time, so that a listener which dies misses nothing; what it remembers only spares words.
+type Listener struct {
+	Memory memory.Store
+	Events fabric.Log
+	Calls  Callers
+	Now    func() time.Time
+
+	mu    sync.Mutex
+	told  map[string]string // by agent and trigger, the key that its life has heard
+	heard map[string]int64  // by agent, the newest event that was looked at
+}
+
+// Listen looks at every agent that dreams by itself once, and answers how many calls it passed on. One that cannot be read or
+// told keeps no other waiting.
+func (l *Listener) Listen(ctx context.Context) (int, error) {
+	agents, err := l.Memory.Agents(ctx)
+	if err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.told == nil {
+		l.told, l.heard = map[string]string{}, map[string]int64{}
+	}
+	passed := 0
+	var faults []error
+	for _, a := range agents {
+		if !a.Auto || !listens(a) {
+			continue
+		}
+		n, err := l.listen(ctx, a)
+		if passed += n; err != nil {
+			faults = append(faults, fmt.Errorf("triggers of %s: %w", a.Handle, err))
+		}
+	}
+	return passed, errors.Join(faults...)
+}
+
+// listens says whether an agent has a trigger that must be listened for.
+func listens(a dream.Agent) bool {
+	for _, t := range a.Triggered() {
+		if t.Kind == dream.OnEpisodes || t.Kind == dream.OnEvent && t.Event != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Listener) listen(ctx context.Context, a dream.Agent) (int, error) {
+	needs := Needs{Memory: l.Memory}
+	last, err := needs.lastDream(ctx, a.ID)
+	if err != nil {
+		return 0, err
+	}
+	fires, head, err := l.fires(ctx, a, needs, last)
+	if err != nil {
+		return 0, err
+	}
+	passed := 0
+	for _, f := range fires {
+		to := a.ID + "\x00" + f.Trigger
+		if l.told[to] == f.Key {
+			continue
+		}
+		if err := l.Calls.Call(ctx, a, f); err != nil {
+			return passed, err // the events are looked at again
+		}
+		l.told[to] = f.Key
+		passed++
+	}
+	if head > 0 {
+		l.heard[a.ID] = head
+	}
+	return passed, nil
+}
+
+// fires are the calls of an agent's triggers since its last dream, at most one of each.
+func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs, last lastDream) (fires []Fire, head int64, err error) {
+	events := map[string]dream.Trigger{}
+	for _, t := range a.Triggered() {
+		switch {
+		case t.Kind == dream.OnEpisodes:
+			n, err := needs.fresh(ctx, a.ID, last)
+			if err != nil {
+				return nil, 0, err
+			}
+			if n >= t.Episodes {
+				fires = append(fires, Fire{
+					Trigger: t.Name, Kind: t.Kind, At: l.Now().UTC(), Key: "after " + last.newest + " " + strconv.Itoa(t.Episodes),
+					Why: fmt.Sprintf("%d new episodes since the last dream, and %d were to be waited for", n, t.Episodes),
+				})
+			}
+		case t.Kind == dream.OnEvent && t.Event != "":
+			events[t.Name] = t
+		}
+	}
+	if len(events) == 0 {
+		return fires, 0, nil
+	}
+	found, head, err := l.happened(ctx, a, events, last)
+	return append(fires, found...), head, err
+}
+
+// happened are the newest matching events since the last dream that were not looked at yet.
+func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[string]dream.Trigger, last lastDream) ([]Fire, int64, error) {
+	since := a.Created
+	if last.night != nil {
+		since = last.night.AsOf
+	}
+	found := map[string]Fire{}
+	head := l.heard[a.ID]
+	after := head
+	if head == 0 {
+		var err error
+		if after, err = l.begin(ctx, a.ID, since); err != nil {
+			return nil, 0, err
+		}
+	}
+	for {
+		events, err := l.Events.Events(ctx, a.ID, after, page)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read its log: %w", err)
+		}
+		for _, e := range events {
+			after, head = e.Seq, e.Seq
+			for name, t := range triggers {
+				if e.At.After(since) && Matches(t, e) {
+					found[name] = Fire{Trigger: name, Kind: t.Kind, At: e.At, Key: e.ID, Why: whyEvent(e)}
+				}
+			}
+		}
+		if len(events) < page {
+			break
+		}
+	}
+	fires := make([]Fire, 0, len(found))
+	for _, t := range a.Triggered() {
+		if f, ok := found[t.Name]; ok {
+			fires = append(fires, f)
+		}
+	}
+	return fires, head, nil
+}
+
+// page is how many events are read at once.
+const page = 500
+
+// begin is the place in an agent's log before everything that happened since a time.
+func (l *Listener) begin(ctx context.Context, agent string, since time.Time) (int64, error) {
+	heads, err := l.Events.Heads(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read where the logs end: %w", err)
+	}
+	after := heads[agent]
+	for after > 0 {
+		after = max(0, after-page)
+		events, err := l.Events.Events(ctx, agent, after, 1)
+		if err != nil {
+			return 0, fmt.Errorf("read its log: %w", err)
+		}
+		if len(events) > 0 && !events[0].At.After(since) {
+			return after, nil
+		}
+	}
+	return 0, nil
+}
+
+// Matches says whether an event calls by a trigger. What a dream wrote calls for no other.
+func Matches(t dream.Trigger, e event.Event) bool {
+	if t.Event == "" || e.Type != t.Event || e.Dream != "" {
+		return false
+	}
+	if t.Residual == 0 {
+		return true
+	}
+	r, ok := residualOf(e)
+	return ok && math.Abs(r) >= t.Residual
+}
+
+func residualOf(e event.Event) (float64, bool) {
+	var told struct {
+		Residual *float64 `json:"residual"`
+	}
+	if json.Unmarshal(e.Data, &told) != nil || told.Residual == nil {
+		return 0, false
+	}
+	return *told.Residual, true
+}
+
+func whyEvent(e event.Event) string {
+	if r, ok := residualOf(e); ok {
+		return fmt.Sprintf("%s with a residual of %+.2f", e.Type, r)
+	}
+	return e.Type
+}
+
+// call tells an agent that one of its triggers waits for a rule over its feed, which has fired.
+func (f *Feed) call(ctx context.Context, agent dream.Agent, r SoundRequest) error {
+	calls, ok := f.Alarms.(Callers)
+	if !ok || !agent.Auto {
+		return nil
+	}
+	for _, t := range agent.Triggered() {
+		if t.Kind != dream.OnEvent || t.Feed != r.Feed || t.Rule != r.Rule {
+			continue
+		}
+		at := cmp.Or(r.At, f.Now()).UTC()
+		fire := Fire{Trigger: t.Name, Kind: t.Kind, At: at, Key: r.Feed + "/" + r.Rule + "/" + strconv.FormatInt(at.UnixNano(), 10), Why: "rule " + r.Feed + "/" + r.Rule + " fired"}
+		if err := calls.Call(ctx, agent, fire); err != nil {
+			return fmt.Errorf("tell %s that %s/%s fired: %w", agent.Handle, r.Feed, r.Rule, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package circadian
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestACalledDreamWaitsForQuietGapAndJitter(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	at := func(h, m int) time.Time { return day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute) }
+	r := Rhythm{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour}
+	usual := Call{At: day, Quiet: 10 * time.Minute, Jitter: 2 * time.Minute}
+	for _, c := range []struct {
+		name string
+		call Call
+		past Past
+		want time.Time
+	}{
+		{"idle for long: the jitter after the call", usual, Past{Active: at(-5, 0)}, at(0, 2)},
+		{"in the midst of a talk: quiet after it", usual, Past{Active: at(0, 30)}, at(0, 40)},
+		{"a dream ended shortly before", usual, Past{Active: at(-9, 0), Dream: at(-2, 0)}, at(4, 0)},
+		{"a vain try shortly before", usual, Past{Active: at(-9, 0), Try: at(-1, 0)}, at(5, 0)},
+		{"a person asks: at once", Call{At: day, Now: true, Quiet: time.Hour, Jitter: time.Hour}, Past{Active: at(0, -1), Dream: at(0, -2)}, day},
+		{"a person asks and the store is away", Call{At: day, Now: true}, Past{Try: at(0, 5)}, at(0, 6)},
+	} {
+		require.Equal(t, c.want, r.Called(c.call, c.past), c.name)
+	}
+}
+
+func TestUrgencyIsLookedAtNoLaterThanThePlainRuleAndNeverWithinTheGap(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	r := Rhythm{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Jitter: time.Minute}
+	idle := Past{Active: now}
+	require.Equal(t, now.Add(11*time.Minute), r.Look(10*time.Minute, idle))
+	require.Equal(t, now.Add(31*time.Minute), r.Look(2*time.Hour, idle), "never later than the plain rule")
+	dreamt := Past{Active: now, Dream: now.Add(-time.Hour)}
+	require.Equal(t, now.Add(5*time.Hour+time.Minute), r.Look(10*time.Minute, dreamt), "the gap holds")
+	require.Equal(t, r.Due(now, dreamt).At, r.Look(10*time.Minute, dreamt))
+}
+
+// A schedule that a thousand agents share begins over the five minutes of the default jitter: 3.3 a second on average.
+func TestAThousandAgentsWithOneScheduleBeginSpread(t *testing.T) {
+	t.Parallel()
+	const fleet, jitter = 1000, 5 * time.Minute
+	call := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
+	r := Rhythm{MinGap: 6 * time.Hour}
+	perSecond, starts := map[int]int{}, make([]time.Duration, fleet)
+	for i := range fleet {
+		c := Call{At: call, Quiet: 10 * time.Minute, Jitter: Jitter(fmt.Sprintf("agent-%d", i), 0, jitter)}
+		starts[i] = r.Called(c, Past{Active: call.Add(-time.Hour)}).Sub(call)
+		perSecond[int(starts[i].Seconds())]++
+	}
+	slices.Sort(starts)
+	most := 0
+	for _, n := range perSecond {
+		most = max(most, n)
+	}
+	require.LessOrEqual(t, most, 12, "in the fullest second")
+	require.Less(t, starts[0], 2*time.Second)
+	require.Greater(t, starts[fleet-1], jitter-2*time.Second)
+	for q, at := range map[int]time.Duration{fleet / 4: 75 * time.Second, fleet / 2: 150 * time.Second, 3 * fleet / 4: 225 * time.Second} {
+		require.InDelta(t, at.Seconds(), starts[q].Seconds(), 15, "quantile %d", q)
+	}
+}

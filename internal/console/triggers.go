@@ -1,0 +1,313 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+func (app *App) triggers() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "triggers", Aliases: []string{"trigger"}, Short: "What makes an agent dream by itself", GroupID: nights,
+		Long: `An agent that may dream by itself (oneiros agents edit HANDLE --auto) does so when it has been idle for long enough;
+with triggers, also at times of its own zone, after so many new episodes, and after events. They are kept with the agent
+and in its workflow on Temporal: no restart loses one, and a schedule that was missed calls once. A call that comes while
+the agent is awake or dreams waits; of several, one does.
+
+No trigger begins a dream before agent.urgent_idle of quiet and agent.min_gap have passed, outside agent.windows, in
+agent.quiet, over a cap, or on a paid provider unless consent.auto_paid is on.`,
+	}
+	cmd.AddCommand(app.triggersList(), app.triggersAdd(), app.triggersDrop(), app.triggersFire())
+	return cmd
+}
+
+func (app *App) triggersList() *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "List an agent's triggers: what is due when, and why not now"}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		life, err := app.lifeOf(cmd.Context(), h, a)
+		if err != nil {
+			return err
+		}
+		t := &table{columns: []column{
+			{title: "TRIGGER"},
+			{title: "CALLS", drop: 2},
+			{title: "NEXT", drop: 1},
+			{title: "NOW", flex: true},
+		}}
+		for _, line := range life.Next.Triggers {
+			next := "-"
+			if line.Due != nil {
+				next = clock(*line.Due, app.Now(), a.Zone)
+			}
+			t.add(line.Name, calls(line.Trigger), next, line.Now)
+		}
+		if err := app.rows(life.Next.Triggers, t, ""); err != nil {
+			return err
+		}
+		if len(life.Next.Against) > 0 {
+			app.note("What speaks against a dream now: %s.", strings.Join(life.Next.Against, "; "))
+		}
+		return nil
+	}
+	return cmd
+}
+
+// calls tells when a trigger calls.
+func calls(t dream.Trigger) string {
+	switch t.Kind {
+	case dream.OnSchedule:
+		return t.Schedule
+	case dream.OnEpisodes:
+		return plural(t.Episodes, "new episode", "new episodes")
+	case dream.OnEvent:
+		if t.Feed != "" {
+			return "rule " + t.Feed + "/" + t.Rule
+		}
+		if t.Residual > 0 {
+			return fmt.Sprintf("%s, residual %s or more", t.Event, score(t.Residual))
+		}
+		return t.Event
+	case dream.OnRequest:
+		return "when asked"
+	}
+	return "when idle"
+}
+
+// triggerFlags say when a trigger calls.
+type triggerFlags struct {
+	schedule, event, rule string
+	episodes              int
+	residual              float64
+}
+
+func (app *App) triggersAdd() *cobra.Command {
+	f := triggerFlags{}
+	replace := false
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add a trigger to an agent", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Add gives an agent a trigger, of which exactly one flag says when it calls. A schedule is a time, with days before it or
+without, or the five fields of cron, by the clock of the agent's own zone. The one named idle needs no flag. For example:
+
+oneiros triggers add nightly --schedule "03:30"
+oneiros triggers add weekdays --schedule "mon-fri 03:30"
+oneiros triggers add full --episodes 50
+oneiros triggers add mistaken --event PredictionResolved --residual 0.5
+oneiros triggers add price --rule quay-price`,
+	}
+	app.whose(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.schedule, "schedule", "", "`when`, as in \"mon-fri 03:30\" or \"30 3 * * 1-5\"")
+	fs.IntVar(&f.episodes, "episodes", 0, "after so many new episodes since the last dream (`number`)")
+	fs.StringVar(&f.event, "event", "", "after an event of this `type` in the agent's log, written by no dream")
+	fs.Float64Var(&f.residual, "residual", 0, "of --event PredictionResolved: of at least this size, 0 to 1 (`number`)")
+	fs.StringVar(&f.rule, "rule", "", "after this `rule` over the feed that the agent follows")
+	fs.BoolVar(&replace, "replace", false, "put it in the place of the trigger of that name")
+	for _, flag := range []string{"schedule", "episodes", "residual"} {
+		app.completes(cmd, flag, nothing)
+	}
+	app.completes(cmd, "event", func(*cobra.Command) []string { return eventTypes() })
+	app.completes(cmd, "rule", app.ruleNames)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		t, err := f.trigger(cmd, args[0], a)
+		if err != nil {
+			return usage(err)
+		}
+		had := slices.ContainsFunc(a.Triggered(), calledBy(t.Name))
+		if had && !replace {
+			return exit(Usage, "%s has a trigger %q already; --replace puts this one in its place", a.Handle, t.Name)
+		}
+		a.Triggers = append(slices.DeleteFunc(slices.Clone(a.Triggered()), calledBy(t.Name)), t)
+		return app.putTriggers(cmd.Context(), h, a, t, "added")
+	}
+	return cmd
+}
+
+func calledBy(name string) func(dream.Trigger) bool {
+	return func(t dream.Trigger) bool { return t.Name == name }
+}
+
+func (f triggerFlags) trigger(cmd *cobra.Command, name string, a dream.Agent) (dream.Trigger, error) {
+	t := dream.Trigger{Name: name}
+	given := 0
+	for _, each := range []struct {
+		flag string
+		fill func()
+	}{
+		{"schedule", func() { t.Kind, t.Schedule = dream.OnSchedule, strings.Join(strings.Fields(f.schedule), " ") }},
+		{"episodes", func() { t.Kind, t.Episodes = dream.OnEpisodes, f.episodes }},
+		{"event", func() { t.Kind, t.Event, t.Residual = dream.OnEvent, f.event, f.residual }},
+		{"rule", func() { t.Kind, t.Feed, t.Rule = dream.OnEvent, a.Feed, strings.TrimPrefix(f.rule, a.Feed+"/") }},
+	} {
+		if cmd.Flags().Changed(each.flag) {
+			each.fill()
+			given++
+		}
+	}
+	switch {
+	case given == 0 && name == dream.IdleTrigger.Name:
+		return dream.IdleTrigger, nil
+	case given != 1:
+		return t, errors.New("say when it calls with one of --schedule, --episodes, --event and --rule")
+	case f.residual != 0 && f.event != event.PredictionResolved{}.EventType():
+		return t, fmt.Errorf("--residual is %v; only --event PredictionResolved has one", f.residual)
+	case t.Event != "" && !slices.Contains(eventTypes(), t.Event):
+		return t, fmt.Errorf("--event is %q; it must be the type of an event that no dream writes: %s", t.Event, strings.Join(eventTypes(), ", "))
+	case t.Kind == dream.OnEvent && t.Event == "" && a.Feed == "":
+		return t, fmt.Errorf("--rule is %q, and %s follows no feed; let it follow one with oneiros agents edit %s --feed NAME", f.rule, a.Handle, a.Handle)
+	}
+	if t.Kind == dream.OnSchedule {
+		if _, err := circadian.ParseSchedule(t.Schedule); err != nil {
+			return t, fmt.Errorf("--schedule: %w", err)
+		}
+	}
+	if err := t.Validate(); err != nil {
+		return t, fmt.Errorf("trigger %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// eventTypes are those that are written while nobody dreams.
+func eventTypes() []string {
+	return []string{
+		event.PredictionResolved{}.EventType(), event.HypothesisMoved{}.EventType(), event.AlarmRaised{}.EventType(),
+		event.AgentAwake{}.EventType(), event.AgentAsleep{}.EventType(),
+	}
+}
+
+func (app *App) triggersDrop() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "drop NAME", Aliases: []string{"remove", "cancel"}, Short: "Take a trigger, and its call that waits, from an agent", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeTriggers,
+		Long: `Drop takes a trigger from an agent. A call of it that waits is forgotten; a dream that it began goes on. An agent
+without any dreams only when asked. Dropping manual forgets what oneiros triggers fire asked for.`,
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		if args[0] == string(dream.OnRequest) {
+			return app.call(cmd.Context(), h, a, activities.Fire{Trigger: args[0], Kind: dream.OnRequest, Drop: true}, "What %s was asked for is forgotten.")
+		}
+		at := slices.IndexFunc(a.Triggered(), calledBy(args[0]))
+		if at < 0 {
+			return exit(NotFound, "%s has no trigger %q; oneiros triggers list --agent %s names them", a.Handle, args[0], a.Handle)
+		}
+		t := a.Triggered()[at]
+		a.Triggers = append([]dream.Trigger{}, slices.DeleteFunc(slices.Clone(a.Triggered()), calledBy(t.Name))...)
+		return app.putTriggers(cmd.Context(), h, a, t, "dropped")
+	}
+	return cmd
+}
+
+func (app *App) triggersFire() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "fire", Short: "Ask for a dream as soon as the agent sleeps", Args: cobra.NoArgs,
+		Long: `Fire asks for a dream once: at once when the agent sleeps, else when it has fallen asleep or its dream has ended. Quiet
+time, gap and hours are not waited for; caps hold. On a paid provider it needs consent.auto_paid, since nobody watches
+then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		f := activities.Fire{Trigger: string(dream.OnRequest), Kind: dream.OnRequest, At: app.Now().UTC(), Why: "a person asked"}
+		return app.call(cmd.Context(), h, a, f, "%s dreams as soon as it may; oneiros triggers list tells what it waits for.")
+	}
+	return cmd
+}
+
+// call passes a person's word to the agent's life, which only Temporal has.
+func (app *App) call(ctx context.Context, h *House, a dream.Agent, f activities.Fire, did string) error {
+	err := app.reaching(ctx, h, func(n Nights) error { return n.Call(ctx, a, f) })
+	switch {
+	case errors.Is(err, ErrNobody):
+		return &Exit{Code: Unreachable, Err: err}
+	case err != nil:
+		return err
+	case app.json:
+		return app.answer(f)
+	}
+	app.say(did, a.Handle)
+	return nil
+}
+
+func (app *App) reaching(ctx context.Context, h *House, do func(Nights) error) error {
+	if app.Night.Reach == nil {
+		return ErrNobody
+	}
+	engine, err := app.Night.Reach(ctx, h)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(engine.Nights()), engine.Stop())
+}
+
+// putTriggers keeps an agent's triggers, and tells its life where one can be reached: a worker does so within a minute else.
+func (app *App) putTriggers(ctx context.Context, h *House, a dream.Agent, t dream.Trigger, did string) error {
+	if err := a.Validate(); err != nil {
+		return usage(fmt.Errorf("agent %s: %w", a.Handle, err))
+	}
+	if err := h.Store.PutAgent(ctx, a); err != nil {
+		return fmt.Errorf("trigger %s of %s was not %s: %w", t.Name, a.Handle, did, err)
+	}
+	err := app.reaching(ctx, h, func(n Nights) error { return n.Settle(ctx, a) })
+	if app.json {
+		return app.answer(t)
+	}
+	app.say("Trigger %s of %s is %s.", t.Name, a.Handle, did)
+	switch {
+	case errors.Is(err, ErrNobody):
+		app.note("No Temporal server runs: it is heard by the next worker (oneiros up%s).", h.option())
+	case err != nil:
+		app.note("The agent's life could not be told; a worker does so within a minute (%v).", err)
+	}
+	if !a.Auto && !h.Settings.Auto {
+		app.note("%s does not dream by itself yet: oneiros agents edit %s --auto%s", a.Handle, a.Handle, h.option())
+	}
+	return nil
+}
+
+func (app *App) completeTriggers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	if len(args) > 0 {
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.SetContext(existing(cmd))
+	if _, a, err := app.agentOf(cmd); err == nil {
+		for _, t := range a.Triggered() {
+			names = append(names, t.Name)
+		}
+		names = append(names, string(dream.OnRequest))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// triggerLine is a trigger as it stands.
+type triggerLine struct {
+	dream.Trigger
+	Due   *time.Time `json:"due,omitempty"` // when it calls next; of one that has called, when its dream may begin
+	Fires bool       `json:"fires"`         // it calls, or has called
+	Now   string     `json:"now"`           // why it does, or does not
+}

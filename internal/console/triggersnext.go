@@ -1,0 +1,218 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// outlook is what the next dream of an agent depends on.
+type outlook struct {
+	now            time.Time
+	agent          dream.Agent
+	settings       workflows.Settings
+	rhythm         circadian.Rhythm
+	past           circadian.Past
+	windows, quiet circadian.Hours
+	known          workflows.Triggering
+	fresh          int
+	urgency        *circadian.Urgency
+}
+
+// idles says whether idleness makes the agent dream.
+func (o outlook) idles() bool {
+	return slices.ContainsFunc(o.agent.Triggered(), func(t dream.Trigger) bool { return t.Kind == dream.OnIdle })
+}
+
+// early says whether the agent is urgent enough to need less quiet.
+func (o outlook) early() bool {
+	return o.settings.Eager != nil && o.urgency != nil && o.settings.Eager.Early(*o.urgency)
+}
+
+// quietly is the time that must have passed since the last activity before a called dream begins.
+func (o outlook) quietly() time.Duration {
+	if e := o.settings.Eager; e != nil && e.Idle > 0 {
+		return min(e.Idle, o.settings.IdleTimeout)
+	}
+	return o.settings.IdleTimeout
+}
+
+// called is when the dream of a call may begin; zero for never.
+func (o outlook) called(at time.Time, kind dream.TriggerKind) time.Time {
+	c := circadian.Call{At: at, Now: kind == dream.OnRequest, Quiet: o.quietly(), Jitter: o.rhythm.Jitter}
+	if kind == activities.OnUrgency {
+		c.Jitter = 0
+	}
+	due := o.rhythm.Called(c, o.past)
+	if c.Now {
+		return due
+	}
+	return o.rhythm.Opening(due, location(o.agent.Zone), o.windows, o.quiet)
+}
+
+// lines are the triggers as they stand, and the one that calls a person's dream.
+func (o outlook) lines() []triggerLine {
+	var lines []triggerLine
+	for _, t := range append(slices.Clone(o.agent.Triggered()), dream.Trigger{Name: string(dream.OnRequest), Kind: dream.OnRequest}) {
+		line := triggerLine{Trigger: t}
+		if p := o.known.Pending; p != nil && p.Trigger == t.Name {
+			due := o.called(p.At, p.Kind).UTC()
+			line.Due, line.Fires = &due, true
+			line.Now = fmt.Sprintf("it called at %s, and waits", clock(p.At, o.now, o.agent.Zone))
+			if p.Why != "" {
+				line.Now += ": " + p.Why
+			}
+		} else {
+			o.stands(&line)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (o outlook) stands(line *triggerLine) {
+	switch line.Kind {
+	case dream.OnIdle:
+		due := o.rhythm.Due(o.now, circadian.Past{Active: o.past.Active, Dream: o.past.Dream, Try: o.past.Try}).At.UTC()
+		if o.early() {
+			due = o.rhythm.Look(o.settings.Eager.Idle, o.past).UTC()
+		}
+		line.Due, line.Fires = &due, !due.After(o.now)
+		line.Now = fmt.Sprintf("quiet since %s, and %s are needed", clock(o.past.Active, o.now, o.agent.Zone), span(o.settings.IdleTimeout))
+		if o.past.Active.IsZero() {
+			line.Now = "it was never used"
+		}
+		if o.early() {
+			line.Now += fmt.Sprintf("; urgent, so that %s are enough", span(o.settings.Eager.Idle))
+		}
+	case dream.OnSchedule:
+		appointment := activities.Appointments([]dream.Trigger{line.Trigger}, o.agent.Zone, o.now)[0]
+		for _, made := range o.known.Appointments {
+			if made.Trigger == line.Name && made.At.Before(o.now) && !made.At.IsZero() && o.settings.Zone == o.agent.Zone {
+				appointment = made
+				line.Fires = true
+			}
+		}
+		switch {
+		case appointment.Fault != "":
+			line.Now = appointment.Fault
+		case line.Fires:
+			line.Due, line.Now = &appointment.At, "it was missed, and calls once when the agent sleeps"
+		default:
+			line.Due, line.Now = &appointment.At, "its time has not come"
+		}
+	case dream.OnEpisodes:
+		line.Fires = o.fresh >= line.Episodes
+		line.Now = fmt.Sprintf("%s since the last dream, of %d", plural(o.fresh, "new episode", "new episodes"), line.Episodes)
+	case dream.OnEvent:
+		line.Now = "nothing of the kind waits since the last dream"
+	case dream.OnRequest:
+		line.Now = "nobody asked"
+	}
+}
+
+// first is when the next dream begins by itself, and by what; an empty word is idleness or an interrupted dream.
+func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time.Time, string) {
+	at, by := due.At, ""
+	if !due.Resume && (!auto || !o.idles()) {
+		at = time.Time{}
+	}
+	take := func(when time.Time, name string) {
+		if !due.Resume && !when.IsZero() && (at.IsZero() || when.Before(at)) {
+			at, by = when, name
+		}
+	}
+	if p := o.known.Pending; p != nil && (auto || p.Kind == dream.OnRequest) && !(p.Kind == activities.OnUrgency && o.past.Active.After(p.At)) {
+		take(o.called(p.At, p.Kind), p.Trigger)
+	}
+	if !auto {
+		return at, by
+	}
+	for _, line := range lines {
+		if line.Kind == dream.OnSchedule && line.Due != nil && (o.known.Pending == nil || o.known.Pending.Trigger != line.Name) {
+			take(o.called(*line.Due, line.Kind), line.Name)
+		}
+	}
+	if o.early() && o.idles() {
+		look := o.rhythm.Look(o.settings.Eager.Idle, o.past)
+		take(o.rhythm.Opening(look, location(o.agent.Zone), o.windows, o.quiet), string(activities.OnUrgency))
+	}
+	return at, by
+}
+
+// held are what holds a dream by itself back now, beside what l.against tells: the gap and the hours.
+func (o outlook) held() []string {
+	var held []string
+	last := o.past.Dream
+	if o.past.Try.After(last) {
+		last = o.past.Try
+	}
+	if end := last.Add(o.settings.MinGap); !last.IsZero() && end.After(o.now) {
+		held = append(held, fmt.Sprintf("%s must pass since the last one (agent.min_gap), until %s", span(o.settings.MinGap), clock(end, o.now, o.agent.Zone)))
+	}
+	if open, next := circadian.Open(o.now, location(o.agent.Zone), o.windows, o.quiet); !open {
+		held = append(held, "its hours are closed until "+clock(next, o.now, o.agent.Zone))
+	}
+	return held
+}
+
+// needs gathers what the urgency is made of. Nothing is bought for it.
+func (app *App) needs(ctx context.Context, h *House, a dream.Agent) (circadian.Urgency, int, error) {
+	n := activities.Needs{Memory: h.Store, Why: "placing their claims costs money, which nobody spends on a look"}
+	name := a.Models[dream.Embedder]
+	if name == "" {
+		name = h.Roles[dream.Embedder]
+	}
+	if spec, err := h.Catalog.Lookup(name); err == nil && spec.Price != nil && *spec.Price == (budget.Price{}) {
+		n.Place = func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }
+	}
+	lived, err := n.Lived(ctx, a.ID, app.Now())
+	return circadian.UrgencyOf(lived), lived.Episodes, err
+}
+
+// urgencyTold tells an urgency by its terms.
+func urgencyTold(n nextDream) string {
+	u := n.Urgency
+	if u == nil || n.Threshold == 0 {
+		return ""
+	}
+	parts := make([]string, len(u.Terms))
+	for i, t := range u.Terms {
+		parts[i] = fmt.Sprintf("%s %s x %s", t.Name, score(t.Value), score(t.Weight))
+	}
+	text := fmt.Sprintf("%s of the %s that lets it dream early: %s", score(u.Value), score(n.Threshold), strings.Join(parts, ", "))
+	if u.Lived.Unplaced != "" {
+		text += "; which residuals are novel is not known: " + u.Lived.Unplaced
+	}
+	return text
+}
+
+// triggersTold tells an agent's own triggers in a line.
+func triggersTold(n nextDream, a dream.Agent, now time.Time) string {
+	if a.Triggers == nil {
+		return ""
+	}
+	var parts []string
+	for _, line := range n.Triggers {
+		if line.Kind == dream.OnRequest && !line.Fires {
+			continue
+		}
+		text := line.Name + " (" + calls(line.Trigger)
+		if line.Due != nil {
+			text += ", next " + clock(*line.Due, now, a.Zone)
+		}
+		parts = append(parts, text+"): "+line.Now)
+	}
+	if len(parts) == 0 {
+		return "none: it dreams only when asked"
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,274 @@
+package workflows
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// heeded is a world that looks at triggers, with the law's own schedules.
+type heeded struct {
+	*world
+	heeds  []activities.HeedRequest
+	plans  []activities.PlanRequest
+	early  bool
+	away   bool // the store
+	awake  time.Time
+	refuse string
+}
+
+func newHeeded(t *testing.T) *heeded {
+	t.Helper()
+	h := &heeded{world: newWorld(t)}
+	h.env.RegisterActivityWithOptions(func(_ context.Context, r activities.HeedRequest) (activities.HeedResult, error) {
+		h.heeds = append(h.heeds, r)
+		if h.away {
+			return activities.HeedResult{}, context.DeadlineExceeded
+		}
+		result := activities.HeedResult{Appointments: activities.Appointments(r.Schedules, r.Zone, r.Now)}
+		if r.Eager != nil {
+			result.Urgency, result.Early = &circadian.Urgency{Value: .9}, h.early
+		}
+		return result, nil
+	}, activity.RegisterOptions{Name: "Bed.Heed"})
+	h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+		h.plans = append(h.plans, r)
+		if h.awake.After(r.Now) {
+			return activities.PlanResult{Awake: h.awake}, nil
+		}
+		o := anOrder("dream/echo/" + string(rune('a'+len(h.plans)-1)))
+		return activities.PlanResult{Order: o, Reason: h.refuse}, nil
+	})
+	return h
+}
+
+func (h *heeded) live(hours int, s Settings) {
+	h.env.RegisterDelayedCallback(h.env.CancelWorkflow, time.Duration(hours)*time.Hour)
+	h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: s})
+}
+
+func (h *heeded) signal(after time.Duration, f activities.Fire) {
+	h.env.RegisterDelayedCallback(func() {
+		if f.At.IsZero() {
+			f.At = h.env.Now()
+		}
+		h.env.SignalWorkflow(SignalTrigger, f)
+	}, after)
+}
+
+// by is an agent that dreams by itself by these triggers alone; a day of idleness would be needed otherwise.
+func by(triggers ...dream.Trigger) Settings {
+	return Settings{Auto: true, IdleTimeout: 10 * time.Minute, MinGap: 2 * time.Hour, Zone: "Europe/Berlin", Triggers: append([]dream.Trigger{}, triggers...)}
+}
+
+var nightly = dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}
+
+func TestASchedulesDreamBeginsByTheClockOfTheZoneEachDay(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t) // 22:00 UTC on 19 October, midnight in Berlin; the clock is put back on the 25th
+	h.live(24*8, by(nightly))
+	require.Len(t, h.plans, 8)
+	for i, p := range h.plans {
+		hour := 1 // 03:30 in summer
+		if i > 4 {
+			hour = 2 // and in winter
+		}
+		require.WithinDuration(t, time.Date(2026, 10, 20+i, hour, 30, 0, 0, time.UTC), p.Now, 2*time.Second)
+	}
+	require.Len(t, h.dreamt, 8)
+	require.LessOrEqual(t, len(h.heeds), 9, "once for each, and once to begin with")
+}
+
+func TestADreamIsCalledOnceForAllThatAScheduleMissed(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	quarter := dream.Trigger{Name: "quarter", Kind: dream.OnSchedule, Schedule: "*/15 * * * *"}
+	start := h.env.Now()
+	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 5*time.Minute)
+	var during Life
+	h.env.RegisterDelayedCallback(func() { during = h.world.life(t) }, 50*time.Minute)
+	s := by(quarter)
+	s.MinGap = 90 * time.Minute
+	h.live(3, s)
+	require.Equal(t, Dreaming, during.State)
+	require.Len(t, h.plans, 1, "three were missed in the dream and six in the gap")
+	require.WithinDuration(t, start.Add(5*time.Minute+time.Hour+90*time.Minute), h.plans[0].Now, 2*time.Second)
+}
+
+func TestACallInTheMidstOfATalkIsKeptUntilItIsQuiet(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	start := h.env.Now()
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, start.Add(30*time.Minute)) }, 30*time.Minute)
+	h.signal(31*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(32*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // told twice
+	h.signal(33*time.Minute, activities.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})    // of no trigger of its own
+	var waits, after Life
+	h.env.RegisterDelayedCallback(func() { waits = h.world.life(t) }, 35*time.Minute)
+	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, 45*time.Minute)
+	h.live(12, by(full))
+	require.Equal(t, "full", waits.Triggering.Pending.Trigger)
+	require.Nil(t, after.Triggering.Pending)
+	require.Equal(t, "full", after.Triggering.Last.Trigger)
+	require.Len(t, h.plans, 1, "one dream answers all, and no idleness begins another")
+	require.WithinDuration(t, start.Add(40*time.Minute), h.plans[0].Now, 2*time.Second)
+}
+
+func TestACallWhileTheStoreSaysAwakeIsKept(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	start := h.env.Now()
+	h.awake = start.Add(3 * time.Hour)
+	h.signal(time.Hour, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.live(12, by(dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}))
+	require.Len(t, h.dreamt, 1)
+	require.WithinDuration(t, h.awake, h.plans[1].Now, 2*time.Second)
+}
+
+func TestACallOfBeforeTheDreamIsAnsweredByIt(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	start := h.env.Now()
+	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Hour)
+	h.signal(70*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)}) // late
+	h.signal(80*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
+	var before, after Life
+	h.env.RegisterDelayedCallback(func() { before = h.world.life(t) }, 75*time.Minute)
+	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, 85*time.Minute)
+	h.live(12, by(dream.Trigger{Name: "price", Kind: dream.OnEvent, Feed: "harbour", Rule: "price"}))
+	require.Nil(t, before.Triggering.Pending)
+	require.NotNil(t, after.Triggering.Pending)
+	require.Len(t, h.dreamt, 2)
+	require.WithinDuration(t, start.Add(4*time.Hour), h.plans[0].Now, 2*time.Second, "a gap after the dream")
+}
+
+func TestAnUrgentAgentNeedNotIdleForAsLong(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{true, false} {
+		h := newHeeded(t)
+		h.early = early
+		start := h.env.Now()
+		s := Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 6 * time.Hour, Eager: &circadian.DefaultEager}
+		h.live(12, s)
+		want := map[bool]time.Duration{true: 10 * time.Minute, false: time.Hour}[early]
+		require.WithinDuration(t, start.Add(want), h.plans[0].Now, 2*time.Second)
+		require.WithinDuration(t, start.Add(want+7*time.Hour), h.plans[1].Now, 2*time.Second, "never within the gap")
+		require.NotNil(t, h.heeds[0].Eager)
+		require.LessOrEqual(t, len(h.heeds), 3, "once in each stretch of idleness")
+	}
+}
+
+func TestAnUrgencyIsForgottenWhenTheAgentIsUsed(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	h.early, h.refuse = true, "its models cost money"
+	start := h.env.Now()
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, 20*time.Minute)
+	h.live(2, Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour, Eager: &circadian.DefaultEager})
+	require.WithinDuration(t, start.Add(10*time.Minute), h.plans[0].Now, 2*time.Second)
+	require.WithinDuration(t, start.Add(70*time.Minute), h.plans[1].Now, 2*time.Second, "looked at again a gap after the vain try")
+}
+
+func TestAPersonsCallWaitsForNothingButSleep(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	start := h.env.Now()
+	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Minute)
+	h.signal(2*time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
+	s := Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour, Windows: []string{"03:00-04:00"}}
+	h.live(12, s)
+	require.Len(t, h.plans, 1, "it does not dream by itself")
+	require.WithinDuration(t, start.Add(61*time.Minute), h.plans[0].Now, 2*time.Second, "as soon as the dream has ended")
+	require.Empty(t, h.plans[0].Windows)
+	require.Zero(t, h.plans[0].IdleTimeout)
+}
+
+func TestAPersonsCallThatIsRefusedIsToldAndGone(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	h.refuse = "its models cost money"
+	h.signal(time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
+	var after Life
+	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, time.Hour)
+	h.live(2, Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour})
+	require.Nil(t, after.Triggering.Pending)
+	require.Equal(t, h.refuse, after.LastReason)
+	require.Len(t, h.plans, 1)
+}
+
+func TestACallIsDroppedWithItsTriggerOrByHand(t *testing.T) {
+	t.Parallel()
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	for name, drop := range map[string]func(h *heeded){
+		"its trigger": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by()) },
+		"by hand":     func(h *heeded) { h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHeeded(t)
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
+			h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			h.env.RegisterDelayedCallback(func() { drop(h) }, 3*time.Minute)
+			h.live(12, by(full))
+			require.Empty(t, h.plans)
+		})
+	}
+}
+
+func TestWhatAScheduleMissedWhileSwitchedOffIsNotMadeUpFor(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	off := by(nightly)
+	off.Auto = false
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, off) }, time.Hour)
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, by(nightly)) }, 50*time.Hour)
+	h.live(60, by(nightly))
+	require.Len(t, h.plans, 1)
+	require.WithinDuration(t, time.Date(2026, 10, 22, 1, 30, 0, 0, time.UTC), h.plans[0].Now, 2*time.Second)
+}
+
+func TestTriggersAreLookedAtAgainWhenTheStoreWasAway(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	h.away = true
+	h.env.RegisterDelayedCallback(func() { h.away = false }, 30*time.Minute)
+	h.live(5, by(nightly))
+	require.Len(t, h.dreamt, 1)
+}
+
+func TestTriggersCrossContinueAsNew(t *testing.T) {
+	t.Parallel()
+	h := newHeeded(t)
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Minute)
+	h.env.RegisterDelayedCallback(func() {
+		h.env.SetContinueAsNewSuggested(true)
+		h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: h.env.Now(), Key: "1"})
+	}, 3*time.Minute)
+	h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: by(full, nightly)})
+	var again *workflow.ContinueAsNewError
+	require.ErrorAs(t, h.env.GetWorkflowError(), &again)
+	var next AgentRequest
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(again.Input, &next))
+	require.Equal(t, "full", next.Carried.Triggering.Pending.Trigger)
+	require.Len(t, next.Carried.Triggering.Appointments, 1)
+	require.Equal(t, []dream.Trigger{full, nightly}, next.Settings.Triggers)
+
+	goes := newHeeded(t)
+	goes.env.SetStartTime(h.env.Now())
+	goes.running = false // the dream has ended meanwhile
+	goes.env.RegisterDelayedCallback(goes.env.CancelWorkflow, 4*time.Hour)
+	goes.env.ExecuteWorkflow(Agent, next)
+	require.Len(t, goes.dreamt, 1, "the call that waited was not lost")
+}
