@@ -21,6 +21,8 @@ type Config struct {
 	Money     Money               `json:"money"`
 	Agent     Agent               `json:"agent"`
 	Feed      Feed                `json:"feed"`
+	Archive   Archive             `json:"archive"`
+	Metrics   Metrics             `json:"metrics"`
 	Log       Log                 `json:"log"`
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`

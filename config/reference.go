@@ -80,6 +80,8 @@ var about = map[string]string{
 	"money":    "Hard caps. A call whose worst case does not fit under every cap is not made.",
 	"agent":    "When agents dream by themselves, how long a visit or an alarm holds them awake, and how much of a dream they can afford.",
 	"feed":     "Where the readings come in that alarms watch.",
+	"archive":  "Where events are kept outside the store (docs/events.md).",
+	"metrics":  "Where figures are told (docs/events.md).",
 	"log":      "What the process says about itself.",
 	"consent":  "What may be used without asking again.",
 	"dream":    "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running. S4 is the design document of the onset.",

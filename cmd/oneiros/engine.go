@@ -14,6 +14,7 @@ import (
 	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workers"
@@ -31,6 +32,7 @@ type engine struct {
 	known     bool // the child listens where Temporal's tools look first, with its user interface
 	listens   bool // it takes in readings that are pushed
 	worker    *workers.Worker
+	meter     *telemetry.Meter // nil where nothing is measured
 	places    []console.Place
 	asOf      time.Time
 	log       tlog.Logger

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/seed-56a03226/oneiros/internal/archive"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -69,6 +70,7 @@ type House struct {
 	Auto    bool                  // of new agents
 	Knobs   dream.Knobs
 	Embed   Embed
+	Archive func() (*archive.Archive, error) // of events; nil where none is configured
 
 	Settings workflows.Settings   // of every agent's life
 	FleetDay budget.Micros        // cap of all agents together, a day
@@ -135,6 +137,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	app.addNights(root)
 	root.AddCommand(app.codec(), app.hooks())
 	root.AddCommand(app.store())
+	root.AddCommand(app.events())
 	root.AddCommand(app.llama(), app.steering())
 	root.SetHelpCommandGroupID(house)
 	root.SetCompletionCommandGroupID(house)

@@ -15,7 +15,7 @@ func (e Entry) Type() string { return e.Payload.EventType() }
 
 // Catalogue is every type of event there is, in the order of a night.
 func Catalogue() []Entry {
-	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofWaking())
+	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofReview(), ofWaking())
 }
 
 // Types are the names of the catalogue, in its order.
@@ -29,7 +29,7 @@ func Types() []string {
 
 func ofTheNight() []Entry {
 	return []Entry{
-		{DreamStarted{}, "a sitting of a dream begins", "first, once a dream", "H21, Z7"},
+		{DreamStarted{}, "a dream begins", "first, once a dream", "H21, Z7"},
 		{Spent{}, "what a phase has done and cost so far", "when a phase opens, after each of its cycles, when it closes or is skipped", "H17, H25"},
 		{DreamAborted{}, "a failure ended the dream; its allowance is given back", "before DreamEnded, at most once", "S4, H22, Z2"},
 		{DreamEnded{}, "how the dream ended, for good", "last, once a dream", "Z7"},
@@ -61,6 +61,7 @@ func ofThePhases() []Entry {
 		{GistExtracted{}, "a fading memory left its gist behind", "in NREM, for each", "H11"},
 		{ScenarioImagined{}, "a scenario was made and weighed", "in REM, for each", "H13"},
 		{HypothesisStaged{}, "a claim was staged for the playbook", "in integration, for each", "H14"},
+		{OutputBarred{}, "the policy bars what a phase wrote: it is archived, not kept", "in NREM, REM, integration and return, for each rule that it breaks", "H18"},
 		{ObserverDrifted{}, "the observer's outcomes lie beyond their limits", "when a dream lies down, once for each 50 outcomes", "H6"},
 	}
 }
@@ -76,6 +77,13 @@ func ofOutcomes() []Entry {
 	return []Entry{
 		{PredictionResolved{}, "what became of a prediction", "when somebody, a rule or its horizon resolves it; again when that is revised", "E2"},
 		{HypothesisMoved{}, "the outcome of a prediction moved a hypothesis that rests on it", "with PredictionResolved, for each", "H14"},
+	}
+}
+
+func ofReview() []Entry {
+	return []Entry{
+		{ReviewAsked{}, "something a dream made waits for a person", "for each item, when it is made, where the agent's review asks for it", "Z7, Z8"},
+		{ReviewDecided{}, "what a person decided about what waited", "once for all items of a dream that were decided together", "Z7, Z8"},
 	}
 }
 

@@ -49,6 +49,9 @@ type DreamStarted struct {
 	Tier   dream.Tier    `json:"tier"`
 	Seed   uint64        `json:"seed"`
 	Budget budget.Micros `json:"budget_micros"`
+
+	Redreams string      `json:"redreams,omitempty"` // the dream that it goes on from
+	From     dream.Phase `json:"from,omitempty"`     // the first phase that it dreams anew
 }
 
 // OnsetStarted announces the descent (S4).
@@ -294,6 +297,14 @@ type FragmentFlagged struct {
 	Bars     bool   `json:"bars"` // it is never developed
 }
 
+// OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor staged nor
+// surfaced (H18).
+type OutputBarred struct {
+	Item string     `json:"item_id"`
+	Kind dream.Kind `json:"kind"` // scenario, prediction, hypothesis, gist or journal
+	By   string     `json:"by"`   // "policy/<rule>"
+}
+
 // HookSilent announces that a hook gave no answer in time, and what stood for it.
 type HookSilent struct {
 	Hook    string `json:"hook"`
@@ -333,4 +344,5 @@ func (AgentAwake) EventType() string           { return "AgentAwake" }
 func (AgentAsleep) EventType() string          { return "AgentAsleep" }
 func (AlarmRaised) EventType() string          { return "AlarmRaised" }
 func (FragmentFlagged) EventType() string      { return "FragmentFlagged" }
+func (OutputBarred) EventType() string         { return "OutputBarred" }
 func (HookSilent) EventType() string           { return "HookSilent" }

@@ -25,7 +25,7 @@ var residual = .68
 
 // every payload with every field set.
 var payloads = []event.Payload{
-	event.DreamStarted{Tier: dream.Hardened, Seed: math.MaxUint64, Budget: 500_000},
+	event.DreamStarted{Tier: dream.Hardened, Seed: math.MaxUint64, Budget: 500_000, Redreams: "dream/echo/0041", From: dream.REM},
 	event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Affect: mood.PAD{Pleasure: .2, Arousal: -.1, Dominance: .3}, Bias: mood.Threat, Selected: 270, Shown: 118},
 	event.OnsetSkipped{Reason: "budget"},
 	event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.31},
@@ -55,7 +55,10 @@ var payloads = []event.Payload{
 	event.AgentAsleep{Epoch: 7},
 	event.AlarmRaised{Feed: "harbour", Rule: "quay-price", Kind: "relative_change"},
 	event.FragmentFlagged{Fragment: "f-2", By: "policy/assets", Bars: true},
+	event.OutputBarred{Item: "s-1", Kind: dream.KindScenario, By: "policy/leverage"},
 	event.HookSilent{Hook: "audit", Border: "exit", Default: "allow"},
+	event.ReviewAsked{Item: "h-1", Kind: dream.KindHypothesis},
+	event.ReviewDecided{Items: []string{"h-1", "h-2"}, Accepted: true, By: "mara"},
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
 }
 

@@ -37,7 +37,7 @@ func tellWaking(e event.Event, st Style) (about string, colour ink, text string)
 			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Sitting, phaseName(p.Phase), p.Left)
 		})
 	}
-	return e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))
+	return tellRemark(e)
 }
 
 // interruption tells the most important first, since a narrow terminal cuts the rest.

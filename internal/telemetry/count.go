@@ -104,6 +104,8 @@ func (m *Meter) countFound(e event.Event) {
 			}
 			m.add(m.flagged, 1, e, by, yes(p.Bars))
 		})
+	case "OutputBarred":
+		read(m, e, func(p event.OutputBarred) { m.add(m.barred, 1, e, word("output", p.Kind)) })
 	case "HookSilent":
 		read(m, e, func(p event.HookSilent) { m.add(m.silent, 1, e, word("border", p.Border)) })
 	case "SomaticMarkerFired":
@@ -116,6 +118,10 @@ func (m *Meter) countFound(e event.Event) {
 		m.add(m.hypotheses, 1, e, dream.HypothesisStaged)
 	case "HypothesisMoved":
 		read(m, e, func(p event.HypothesisMoved) { m.add(m.hypotheses, 1, e, word("status", p.Status)) })
+	case "ReviewAsked":
+		m.add(m.reviewed, 1, e, "asked")
+	case "ReviewDecided":
+		read(m, e, func(p event.ReviewDecided) { m.add(m.reviewed, float64(len(p.Items)), e, decided(p.Accepted)) })
 	case "PredictionResolved":
 		read(m, e, func(p event.PredictionResolved) {
 			m.add(m.predictions, 1, e, word("source", p.Source), word("verdict", p.Status))
@@ -128,6 +134,13 @@ func yes(b bool) string {
 		return "true"
 	}
 	return "false"
+}
+
+func decided(accepted bool) string {
+	if accepted {
+		return "accepted"
+	}
+	return "refused"
 }
 
 func fate(kept bool) string {

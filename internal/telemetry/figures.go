@@ -12,8 +12,8 @@ type figures struct {
 	byAgent bool
 
 	events, started, ended, interrupted, empty           *prometheus.CounterVec
-	spent, calls, fragments, flagged, depths             *prometheus.CounterVec
-	scenarios, hypotheses, predictions                   *prometheus.CounterVec
+	spent, calls, fragments, flagged, depths, barred     *prometheus.CounterVec
+	scenarios, hypotheses, predictions, reviewed         *prometheus.CounterVec
 	wakes, alarms, aborts, markers, silent, drifted, ill *prometheus.CounterVec
 
 	dreaming, stage *prometheus.GaugeVec
@@ -51,10 +51,12 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		calls:       counter("calls", "Paid calls of dreams, by phase.", "phase"),
 		fragments:   counter("fragments", "Fragments, captured or discarded.", "fate"),
 		flagged:     counter("fragments_flagged", "Remarks of the policy and of hooks on fragments, by whether they bar them.", "by", "bars"),
+		barred:      counter("outputs_barred", "What phases after the onset wrote and the policy bars, by kind.", "output"),
 		depths:      counter("depth_changes", "Moves between Hori stages, by the stage moved to.", "to"),
 		scenarios:   counter("scenarios", "Scenarios of REM, kept or let go.", "fate"),
 		hypotheses:  counter("hypotheses", "Hypotheses staged, and moved by outcomes to a status.", "status"),
 		predictions: counter("predictions_resolved", "Predictions resolved, by source and status.", "source", "status"),
+		reviewed:    counter("review_items", "Things a dream made that waited for a person (asked), and what was decided (accepted, refused).", "review"),
 		wakes:       counter("wakes", "Times an agent awoke, by cause.", "cause"),
 		alarms:      counter("alarms", "Rules over feeds that fired, by kind.", "kind"),
 		aborts:      counter("onset_alarm_aborts", "Onsets that an alarm ended."),
@@ -104,6 +106,8 @@ var known = map[string]map[string]bool{
 	"source":  set(dream.Creative, dream.Analytical),
 	"verdict": set(dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid),
 	"status":  set(dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted),
+	"output":  set(dream.KindScenario, dream.KindPrediction, dream.KindHypothesis, dream.KindGist, dream.KindJournal),
+	"review":  set("asked", "accepted", "refused"),
 	"border":  set("entry", "capture", "exit"),
 	"kind":    set(dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale),
 }

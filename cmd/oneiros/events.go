@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
+)
+
+// lookable gives the console the archive to look at; nil where none is configured.
+func (h *house) lookable() func() (*archive.Archive, error) {
+	if h.told.Archive.URL == "" {
+		return nil
+	}
+	return func() (*archive.Archive, error) {
+		bucket, err := archive.Reach(h.told.Archive.URL)
+		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now}, err
+	}
+}
+
+// How long a pass of the archiver may take at most, and the last one, when the process ends. What a pass leaves the next one
+// takes up.
+const (
+	passWithin = 10 * time.Minute
+	lastWithin = 5 * time.Second
+	passAgain  = 30 * time.Second // after one that failed, when the next is not sooner
+)
+
+// archives writes what is announced into the archive until ctx ends, and then what has come since.
+func (e *engine) archives(ctx context.Context) {
+	every := e.house.told.Archive.Every
+	if e.house.told.Archive.URL == "" {
+		return
+	}
+	var a *archive.Archive
+	said := ""
+	for {
+		err := e.pass(ctx, &a, passWithin)
+		wait := every
+		if err != nil && ctx.Err() == nil {
+			if said != err.Error() { // not again in every pass
+				e.log.Warn("events could not be archived; they are kept, and the archive catches up", "error", err)
+			}
+			said, wait = err.Error(), min(every, passAgain)
+		} else if err == nil {
+			said = ""
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			if err := e.pass(context.WithoutCancel(ctx), &a, lastWithin); err != nil {
+				e.log.Info("the newest events are not archived yet; the next worker does it", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// pass archives everything there is. A bucket that could not be opened is opened the next time.
+func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var done archive.Report
+	var err error
+	if *a == nil {
+		var bucket archive.Bucket
+		if bucket, err = archive.Open(ctx, e.house.told.Archive.URL); err == nil {
+			*a = &archive.Archive{Log: e.house.store, Bucket: bucket, Now: time.Now}
+		}
+	}
+	if err == nil {
+		done, err = (*a).Once(ctx)
+	}
+	if e.meter != nil {
+		e.meter.Archived(done.Events, err)
+	}
+	return err
+}
+
+// measure answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
+// one does without: each counts all there is.
+func (e *engine) measure(ctx context.Context) error {
+	at := e.house.told.Metrics.Listen
+	if at == "" || !e.listens {
+		return nil
+	}
+	o := telemetry.Options{Log: e.house.store, Version: version}
+	if e.house.told.Metrics.Agents {
+		o.Agents = e.house.store.Agents
+	}
+	e.meter = telemetry.New(o)
+	if err := e.meter.Begin(ctx); err != nil {
+		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("begin to count events: %w", err)}
+	}
+	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
+	if err != nil {
+		e.place("metrics", fmt.Sprintf("nothing is told here: %s cannot be listened on (%v)", at, innermost(err)))
+		return nil
+	}
+	server := &http.Server{
+		Handler: e.meter.Handler(), ReadHeaderTimeout: headWithin, ReadTimeout: wholeWithin, WriteTimeout: wholeWithin, MaxHeaderBytes: headBytes,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
+	}
+	e.files = append(e.files, server)
+	go func() { _ = server.Serve(line) }() // until Stop closes it
+	e.place("metrics", fmt.Sprintf("http://%s/metrics", line.Addr()))
+	return nil
+}

@@ -1,0 +1,79 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Archive is where events are kept outside the store.
+type Archive struct {
+	URL   string        `json:"url"` // a path, file:// or s3://; empty: nowhere. It holds no key
+	Every time.Duration `json:"every"`
+}
+
+// Metrics is where a worker tells its figures.
+type Metrics struct {
+	Listen string `json:"listen"` // empty: nowhere
+	Agents bool   `json:"agents"` // the agent's handle is a label
+}
+
+func eventKnobs() []Knob {
+	return []Knob{
+		{
+			Key: "archive.url", Sort: Text, Default: "", Unit: "address",
+			Reason: "Where a worker archives events as JSON lines, by agent and day: a folder (a path, or file:///var/lib/oneiros/archive) or an object store (s3://bucket/prefix?region=eu-central-1, and endpoint=https://... for one that is not Amazon's). Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine; one in the address is refused. Nothing is ever deleted there. Empty: nothing is archived.",
+		},
+		{
+			Key: "archive.every", Sort: Span, Default: "5m", Low: 1, High: 1 * day,
+			Reason: "How often what is new is archived, and so the most that is lost with the store's disk. One object for each agent that has news: an agent that dreams four times a day makes about 20 a day.",
+		},
+		{
+			Key: "metrics.listen", Sort: Text, Default: "", Unit: "host:port",
+			Reason: "Where `oneiros up` and `oneiros worker` answer GET /metrics in the format of Prometheus, such as 127.0.0.1:7413. The figures name no memory, but tell when agents dream and what it costs: who listens wider than this machine puts a gate before it. Empty: nothing listens.",
+		},
+		{
+			Key: "metrics.agents", Sort: YesNo, Default: false,
+			Reason: "Every figure of events carries its agent's handle. Off: a thousand agents would make a thousand times the series, and tell whoever scrapes what the agents are called.",
+		},
+	}
+}
+
+// validate never repeats what archive.url says: it may hold what does not belong there.
+func (a Archive) validate() error {
+	scheme, _, remote := strings.Cut(a.URL, "://")
+	if !remote {
+		return nil
+	}
+	const right = "it must be a path, file:///path or s3://bucket/prefix?region=R"
+	u, err := url.Parse(a.URL)
+	switch {
+	case err != nil || scheme != "file" && scheme != "s3":
+		return errors.New("archive.url is no address of an archive; " + right)
+	case u.User != nil:
+		return errors.New("archive.url holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
+	case scheme == "file" && (u.Host != "" || u.Path == ""), scheme == "s3" && u.Host == "":
+		return errors.New("archive.url names no place; " + right)
+	}
+	for name := range u.Query() {
+		if scheme != "s3" || name != "region" && name != "endpoint" {
+			return fmt.Errorf("archive.url sets %s; an address of s3:// may set region and endpoint, others nothing", shown(name))
+		}
+	}
+	return nil
+}
+
+func (m Metrics) validate() error {
+	if m.Listen == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(m.Listen)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
+		return fmt.Errorf("metrics.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7413, or empty", shown(m.Listen))
+	}
+	return nil
+}

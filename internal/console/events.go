@@ -1,0 +1,235 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// eventsAsked is what a command line wants of the log.
+type eventsAsked struct {
+	from   int64 // 0: the newest ones
+	last   int
+	follow bool
+	types  []string
+}
+
+// usualLast is how many of the newest events are told when nobody says from where: one night.
+const usualLast = 100
+
+func (app *App) events() *cobra.Command {
+	asked := eventsAsked{}
+	cmd := &cobra.Command{
+		Use: "events", Short: "What was announced, in order and from any place", GroupID: nights, Args: cobra.NoArgs,
+		Long: `Events tells what was announced of an agent, or of all: ids and numbers, never a word of what was remembered or
+dreamt. Each agent counts its own from 1 on, without gaps. With --follow it waits for what comes, until Ctrl-C; a store
+that is away is waited for, and nothing is left out.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return app.tellEvents(cmd, asked) },
+	}
+	app.whose(cmd)
+	f := cmd.Flags()
+	f.BoolVarP(&asked.follow, "follow", "f", false, "wait for what comes")
+	f.Int64Var(&asked.from, "from", 0, "the `number` of the first event to tell, of one agent")
+	f.IntVar(&asked.last, "last", usualLast, "without --from: how `many` of the newest to tell")
+	f.StringSliceVar(&asked.types, "type", nil, "only events of this `type`; may be given more than once")
+	app.completes(cmd, "type", func(*cobra.Command) []string { return event.Types() })
+	app.completes(cmd, "from", nothing)
+	app.completes(cmd, "last", nothing)
+	cmd.AddCommand(app.eventTypes(), app.eventSchema(), app.eventsArchive())
+	return cmd
+}
+
+func (app *App) tellEvents(cmd *cobra.Command, asked eventsAsked) error {
+	var err error
+	if asked.types, err = typesMeant(asked.types); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("from") && asked.from < 1 {
+		return exit(Usage, "--from is %d; events are numbered from 1 on", asked.from)
+	}
+	if asked.last < 0 {
+		return exit(Usage, "--last is %d; it must be 0 or more", asked.last)
+	}
+	if asked.from > 0 && cmd.Flags().Changed("last") {
+		return exit(Usage, "--from and --last both say where to begin; keep one")
+	}
+	h, err := app.within(cmd.Context())
+	if err != nil {
+		return err
+	}
+	name, _ := cmd.Flags().GetString("agent")
+	all, err := h.Store.Agents(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if name == "" && len(all) != 1 && !(len(all) == 0 && asked.from > 0) {
+		if asked.from > 0 {
+			return exit(Usage, "--from counts the events of one agent; say which one with --agent (%s)", strings.Join(handlesOf(all), ", "))
+		}
+		return leftOff(cmd.Context(), app.eventsOfAll(cmd.Context(), h, all, asked))
+	}
+	h, a, err := app.agentOf(cmd)
+	if err != nil {
+		return err
+	}
+	return leftOff(cmd.Context(), app.eventsOf(cmd.Context(), h, a, asked))
+}
+
+// leftOff makes an end of whoever stops following.
+func leftOff(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// typesMeant finds the types that are named, however they are written.
+func typesMeant(names []string) ([]string, error) {
+	var found []string
+	for _, name := range names {
+		i := slices.IndexFunc(event.Types(), func(t string) bool { return strings.EqualFold(t, name) })
+		if i < 0 {
+			return nil, exit(Usage, "--type is %q; oneiros events types names what there is", name)
+		}
+		found = append(found, event.Types()[i])
+	}
+	return found, nil
+}
+
+func (asked eventsAsked) wants(e event.Event) bool {
+	return len(asked.types) == 0 || slices.Contains(asked.types, e.Type)
+}
+
+// eventsOf tells one agent's.
+func (app *App) eventsOf(ctx context.Context, h *House, a dream.Agent, asked eventsAsked) error {
+	t := app.teller(false, a)
+	after, err := app.newestFirst(ctx, h, a, asked, t)
+	if err != nil {
+		return err
+	}
+	if asked.from > 0 {
+		if after = app.eventsFrom(a, asked, after); after < 0 {
+			return nil
+		}
+	}
+	wait := patient{app: app}
+	for {
+		events, err := h.Events.Events(ctx, a.ID, after, page)
+		if err = wait.outlast(ctx, err); err != nil {
+			return err
+		}
+		for _, e := range events {
+			if asked.wants(e) {
+				if err := t.tell(e); err != nil {
+					return err
+				}
+			}
+			after = e.Seq
+		}
+		if len(events) == page || wait.away {
+			continue
+		}
+		if !asked.follow {
+			return nil
+		}
+		if err := wait.outlast(ctx, h.Events.Await(ctx, a.ID, after)); err != nil {
+			return err
+		}
+	}
+}
+
+// newestFirst tells the newest events when nobody said from where, and answers the number of the newest there is.
+func (app *App) newestFirst(ctx context.Context, h *House, a dream.Agent, asked eventsAsked, t *teller) (newest int64, err error) {
+	newest, err = newestOf(ctx, h.Events, a.ID)
+	if err != nil || asked.from > 0 {
+		return newest, err
+	}
+	found, err := newestWanted(ctx, h, a, asked)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range found {
+		if err := t.tell(e); err != nil {
+			return 0, err
+		}
+		newest = max(newest, e.Seq)
+	}
+	if newest == 0 {
+		app.note("Nothing was announced of %s yet.", a.Handle)
+	}
+	return newest, nil
+}
+
+// newestWanted are an agent's newest events of the types that are wanted, oldest first.
+func newestWanted(ctx context.Context, h *House, a dream.Agent, asked eventsAsked) ([]event.Event, error) {
+	var found []event.Event
+	if asked.last == 0 {
+		return nil, nil
+	}
+	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
+		if asked.wants(e) {
+			found = append(found, e)
+		}
+		return len(found) < asked.last, nil
+	})
+	slices.Reverse(found)
+	return found, err
+}
+
+// eventsFrom answers behind which event to begin; -1 when there is nothing and nobody wants to wait.
+func (app *App) eventsFrom(a dream.Agent, asked eventsAsked, newest int64) int64 {
+	switch {
+	case asked.from <= newest:
+	case asked.follow:
+		app.note("%s has %s; waiting for number %d.", a.Handle, plural(int(newest), "event", "events"), asked.from)
+	default:
+		app.note("%s has %s; there is no number %d yet. --follow waits for it.", a.Handle, plural(int(newest), "event", "events"), asked.from)
+		return -1
+	}
+	return asked.from - 1
+}
+
+// eventsOfAll tells every agent's: the newest by their time, then what comes, each agent's in order.
+func (app *App) eventsOfAll(ctx context.Context, h *House, all []dream.Agent, asked eventsAsked) error {
+	t := app.teller(true, all...)
+	after, err := h.Events.Heads(ctx)
+	if err != nil {
+		return err
+	}
+	var newest []event.Event
+	for _, a := range all {
+		found, err := newestWanted(ctx, h, a, asked)
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
+			after[a.ID] = max(after[a.ID], e.Seq)
+		}
+		newest = append(newest, found...)
+	}
+	slices.SortStableFunc(newest, func(x, y event.Event) int {
+		if x.Agent == y.Agent {
+			return cmp.Compare(x.Seq, y.Seq)
+		}
+		return x.At.Compare(y.At)
+	})
+	for _, e := range newest[max(0, len(newest)-asked.last):] {
+		if err := t.tell(e); err != nil {
+			return err
+		}
+	}
+	if len(after) == 0 {
+		app.note("Nothing was announced yet.")
+	}
+	if !asked.follow {
+		return nil
+	}
+	return app.followAll(ctx, h, maps.Clone(after), asked, t)
+}

@@ -1,0 +1,331 @@
+package console_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// listener is a desk whose agents announce, and whose command line may be left with Ctrl-C.
+type listener struct {
+	*desk
+	n    int
+	log  fabric.Log
+	kept *archive.Archive
+}
+
+func newListener(t *testing.T, agents ...string) *listener {
+	t.Helper()
+	l := &listener{desk: newDesk(t)}
+	for _, agent := range agents {
+		require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{ID: "id-" + agent, Handle: agent, Zone: "Europe/Berlin", Tier: dream.Core, Created: now}))
+	}
+	return l
+}
+
+func (l *listener) announce(agent, dreamID string, payloads ...event.Payload) {
+	l.Helper()
+	for _, p := range payloads {
+		l.n++
+		e := event.New(fmt.Sprint("e", l.n), "id-"+agent, dreamID, now.Add(time.Duration(l.n)*10*time.Minute), p)
+		_, err := l.store.Commit(context.Background(), memory.Write{Agent: e.Agent, Cause: "test", Events: []event.Event{e}})
+		require.NoError(l, err)
+	}
+}
+
+// commandLine runs one in the house of the desk, with another log or an archive where they are set.
+func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ...string) int {
+	l.Helper()
+	l.run(0, "version")
+	open := l.app.Open
+	app := &console.App{Out: out, Err: warn, In: strings.NewReader(""), Now: l.app.Now, Zone: "UTC", Open: func(ctx context.Context) (*console.House, error) {
+		h, err := open(ctx)
+		if l.log != nil {
+			h.Events = l.log
+		}
+		if l.kept != nil {
+			h.Archive = func() (*archive.Archive, error) { return l.kept, nil }
+		}
+		return h, err
+	}}
+	return console.Run(ctx, app, args)
+}
+
+// following is a command line that goes on until it is left.
+type following struct {
+	*testing.T
+	lines *bufio.Scanner
+	warn  *bufio.Scanner
+	leave context.CancelFunc
+	code  chan int
+}
+
+func (l *listener) follow(args ...string) *following {
+	l.Helper()
+	ctx, leave := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	warnings, warn := io.Pipe()
+	f := &following{T: l.T, lines: bufio.NewScanner(out), warn: bufio.NewScanner(warnings), leave: leave, code: make(chan int, 1)}
+	l.Cleanup(func() { leave(); _ = out.Close(); _ = warnings.Close() })
+	l.run(0, "version") // before another goroutine uses the desk
+	go func() {
+		f.code <- l.commandLine(ctx, in, warn, append([]string{"events", "--follow"}, args...)...)
+		_ = in.Close()
+		_ = warn.Close()
+	}()
+	return f
+}
+
+// next is the next line that tells an event.
+func (f *following) next() string {
+	f.Helper()
+	for f.lines.Scan() {
+		if line := f.lines.Text(); strings.HasPrefix(line, " ") || strings.HasPrefix(line, "{") {
+			return line
+		}
+	}
+	require.Fail(f, "it ended by itself")
+	return ""
+}
+
+func (f *following) end() {
+	f.Helper()
+	f.leave()
+	require.Equal(f, console.OK, <-f.code, "Ctrl-C is how following ends")
+}
+
+func aShortNight(l *listener, agent, id string) {
+	l.announce(agent, id,
+		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},
+		event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Bias: "broad", Selected: 270, Shown: 118},
+		event.DepthChanged{From: dream.Shallow, To: dream.Peak, Temperature: 1.41},
+		event.FragmentCaptured{Fragment: id + "/onset/c1-p1", Novelty: .6, Distance: .7, Composite: .65},
+		event.FragmentFlagged{Fragment: id + "/onset/c1-p1", By: "policy/assets", Bars: true},
+		event.FragmentDiscarded{Fragment: id + "/onset/c1-p2", Reason: "below the floor", Composite: .04},
+		event.DreamEnded{Outcome: dream.Completed, Spent: 21_400, Kept: 1},
+	)
+	l.announce(agent, "", event.AgentAwake{Epoch: 3, Cause: "knock"})
+}
+
+func TestEventsAreToldInOrder(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo")
+	require.Equal(t, console.OK, l.run(80, "events"))
+	require.Contains(t, l.err.String(), "Nothing was announced of echo yet.")
+	aShortNight(l, "echo", "dream/echo/0001")
+	aShortNight(l, "echo", "dream/echo/0002")
+	for _, width := range []int{80, 200} {
+		require.Equal(t, console.OK, l.run(width, "events"))
+		l.golden(fmt.Sprintf("events-%d", width))
+	}
+	require.Equal(t, console.OK, l.run(200, "events", "--from", "14", "--type", "FragmentFlagged", "--type", "dreamended,AgentAwake"))
+	l.golden("events-from-200")
+	require.Equal(t, console.OK, l.run(0, "events", "--last", "2", "--type", "DreamEnded", "--json"))
+	var seqs []int64
+	for line := range strings.Lines(l.out.String()) {
+		var e event.Event
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		require.Equal(t, "DreamEnded", e.Type)
+		seqs = append(seqs, e.Seq)
+	}
+	require.Equal(t, []int64{7, 15}, seqs)
+}
+
+func TestEventsOfAllAgentsAreToldByTheirTime(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo", "vega")
+	aShortNight(l, "echo", "dream/echo/0001")
+	aShortNight(l, "vega", "dream/vega/0001")
+	l.announce("echo", "", event.AgentAsleep{Epoch: 3})
+	require.Equal(t, console.OK, l.run(200, "events"))
+	l.golden("events-all-200")
+	require.Equal(t, console.OK, l.run(200, "events", "--last", "3"))
+	require.Equal(t, 3, strings.Count(l.out.String(), ":"+"00  "), l.out.String())
+	require.Equal(t, console.OK, l.run(200, "events", "--agent", "vega", "--last", "1"))
+	require.Contains(t, l.out.String(), "      8  ")
+}
+
+func TestEventsFromWhereThereAreNone(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo")
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	require.Equal(t, console.OK, l.run(80, "events", "--from", "5"))
+	require.Empty(t, l.out.String())
+	require.Contains(t, flat(l.err.String()), "echo has 1 event; there is no number 5 yet. --follow waits for it.")
+	for _, wrong := range []struct {
+		args []string
+		why  string
+	}{
+		{[]string{"--from", "0"}, "--from is 0; events are numbered from 1 on"},
+		{[]string{"--from", "-3"}, "--from is -3; events are numbered from 1 on"},
+		{[]string{"--last", "-1"}, "--last is -1; it must be 0 or more"},
+		{[]string{"--from", "1", "--last", "2"}, "keep one"},
+		{[]string{"--type", "Dreamt"}, `--type is "Dreamt"; oneiros events types names what there is`},
+		{[]string{"frobnicate"}, "frobnicate"},
+	} {
+		require.Equal(t, console.Usage, l.run(80, append([]string{"events"}, wrong.args...)...), wrong.args)
+		require.Contains(t, flat(l.err.String()), wrong.why)
+	}
+	require.Equal(t, console.NotFound, l.run(80, "events", "--agent", "nobody"))
+	more := newListener(t, "echo", "vega")
+	require.Equal(t, console.Usage, more.run(80, "events", "--from", "1"))
+	require.Contains(t, flat(more.err.String()), "--from counts the events of one agent; say which one with --agent (echo, vega)")
+}
+
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestFollowingTellsWhatComes(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo")
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"}, event.AgentAsleep{Epoch: 1})
+	f := l.follow("--from", "2")
+	require.Contains(t, f.next(), "      2  ")
+	l.announce("echo", "", event.AgentAwake{Epoch: 2, Cause: "operator"})
+	require.Contains(t, f.next(), "epoch 2")
+	f.end()
+}
+
+func TestFollowingBeyondTheEndWaits(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo")
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	f := l.follow("--from", "4")
+	require.True(t, f.warn.Scan())
+	require.Contains(t, f.warn.Text(), "echo has 1 event; waiting for number 4.")
+	l.announce("echo", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"}, event.AgentAsleep{Epoch: 2})
+	require.Contains(t, f.next(), "      4  ")
+	f.end()
+}
+
+func TestFollowingAllAgentsMeetsThoseThatAreNew(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo", "vega")
+	l.announce("vega", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	f := l.follow("--type", "AgentAwake", "--json")
+	require.Contains(t, f.next(), `"agent":"id-vega"`)
+	require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{ID: "id-nova", Handle: "nova", Zone: "UTC", Tier: dream.Core, Created: now}))
+	l.announce("nova", "", event.AgentAsleep{Epoch: 1}, event.AgentAwake{Epoch: 2, Cause: "knock"})
+	require.Contains(t, f.next(), `"seq":2,"schema":1,"subsystem":"hypnagogia","agent":"id-nova"`)
+	f.end()
+}
+
+// leaving is a log whose store goes away and comes back.
+type leaving struct {
+	fabric.Log
+	away atomic.Bool
+}
+
+func (l *leaving) gone(err error) error {
+	if l.away.Load() {
+		return fmt.Errorf("read: %w", memory.ErrAway)
+	}
+	return err
+}
+
+func (l *leaving) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
+	if err := l.gone(nil); err != nil {
+		return nil, err
+	}
+	return l.Log.Events(ctx, agent, after, limit)
+}
+
+func (l *leaving) Await(ctx context.Context, agent string, after int64) error {
+	return l.gone(l.Log.Await(ctx, agent, after))
+}
+
+func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo")
+	log := &leaving{Log: l.store}
+	l.log = log
+	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+	f := l.follow("--from", "1")
+	require.Contains(t, f.next(), "epoch 1")
+	log.away.Store(true)
+	l.announce("echo", "", event.AgentAwake{Epoch: 2, Cause: "knock"}, event.AgentAwake{Epoch: 3, Cause: "knock"})
+	require.True(t, f.warn.Scan())
+	require.Contains(t, f.warn.Text(), "The store is away (read: away); waiting for it.")
+	log.away.Store(false)
+	require.True(t, f.warn.Scan())
+	require.Contains(t, f.warn.Text(), "The store is back.")
+	require.Contains(t, f.next(), "epoch 2")
+	require.Contains(t, f.next(), "epoch 3")
+	f.end()
+}
+
+func TestTheCatalogueIsToldAndItsSchemaPrinted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, width := range []int{80, 200} {
+		require.Equal(t, console.OK, d.run(width, "events", "types"))
+		for _, name := range event.Types() {
+			require.Contains(t, d.out.String(), name)
+		}
+	}
+	d.golden("events-types-200")
+	require.Equal(t, console.OK, d.run(0, "events", "types", "--json"))
+	var list []map[string]string
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &list))
+	require.Len(t, list, len(event.Types()))
+	require.Equal(t, console.OK, d.run(0, "events", "schema"))
+	require.Equal(t, string(event.JSONSchema()), d.out.String())
+}
+
+func TestWhereTheArchiveStands(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo", "vega", "mute")
+	require.Equal(t, console.Refused, l.run(80, "events", "archive"))
+	require.Contains(t, flat(l.err.String()), "nothing is archived: archive.url is empty")
+	root := filepath.Join(t.TempDir(), "archive")
+	bucket, err := archive.Open(t.Context(), root)
+	require.NoError(t, err)
+	l.kept = &archive.Archive{Log: l.store, Bucket: bucket, Now: func() time.Time { return now }}
+	aShortNight(l, "echo", "dream/echo/0001")
+	_, err = l.kept.Once(t.Context())
+	require.NoError(t, err)
+	l.announce("echo", "", event.AgentAsleep{Epoch: 3})
+	l.announce("vega", "", event.AgentAsleep{Epoch: 1})
+	var out, warn bytes.Buffer
+	require.Equal(t, console.OK, l.commandLine(t.Context(), &out, &warn, "events", "archive"))
+	l.out = out
+	l.golden("events-archive-0")
+	require.Contains(t, warn.String(), "The archive is "+root)
+	out.Reset()
+	require.Equal(t, console.OK, l.commandLine(t.Context(), &out, &warn, "events", "archive", "--agent", "echo", "--json"))
+	var told struct {
+		Where  string
+		Agents []struct {
+			Agent             string
+			Head, Seq, Behind int64
+		}
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &told))
+	require.Equal(t, root, told.Where)
+	require.Len(t, told.Agents, 1)
+	require.Equal(t, "echo", told.Agents[0].Agent)
+	require.Equal(t, []int64{9, 8, 1}, []int64{told.Agents[0].Head, told.Agents[0].Seq, told.Agents[0].Behind})
+
+	other := newListener(t, "echo")
+	other.announce("echo", "", event.AgentAsleep{Epoch: 1})
+	other.kept = &archive.Archive{Log: other.store, Bucket: bucket, Now: time.Now}
+	warn.Reset()
+	require.Equal(t, console.Failure, other.commandLine(t.Context(), &out, &warn, "events", "archive"))
+	require.Contains(t, warn.String(), "echo: the archive holds other events of this agent than the store")
+}

@@ -1,0 +1,31 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/event"
+)
+
+// tellRemark tells what the policy and hooks said of a fragment, or that nothing was said in time. What is not known by now is named.
+func tellRemark(e event.Event) (about string, colour ink, text string) {
+	switch e.Type {
+	case "FragmentFlagged":
+		return read(e, func(p event.FragmentFlagged) (string, ink, string) {
+			fate := "for review"
+			if p.Bars {
+				fate = "never developed"
+			}
+			return "flagged", amber, fmt.Sprintf("%s: by %s, %s", own(e, p.Fragment), strings.Replace(p.By, "/", " ", 1), fate)
+		})
+	case "OutputBarred":
+		return read(e, func(p event.OutputBarred) (string, ink, string) {
+			return "barred", amber, fmt.Sprintf("%s %s: by %s, archived", p.Kind, own(e, p.Item), strings.Replace(p.By, "/", " ", 1))
+		})
+	case "HookSilent":
+		return read(e, func(p event.HookSilent) (string, ink, string) {
+			return "hook", red, fmt.Sprintf("%s gave no answer at %s; %s holds", p.Hook, p.Border, p.Default)
+		})
+	}
+	return e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))
+}
