@@ -58,7 +58,7 @@ type scenario struct {
 // 1,000 at once: (c) 500 ms, none over 1 s.
 func BenchmarkWake(b *testing.B) {
 	const token, slow = 20 * time.Millisecond, 200 * time.Millisecond
-	const paced = time.Second
+	const paced = 600 * time.Millisecond
 	for _, row := range []struct {
 		name string
 		scenario
