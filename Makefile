@@ -41,6 +41,12 @@ bin/temporald: $(wildcard cmd/temporald/*.go) cmd/temporald/go.mod cmd/temporald
 	$(GO) -C cmd/temporald build -buildvcs=false -ldflags "$(STAMP)" -o ../../bin/temporald.new . && \
 	mv bin/temporald.new bin/temporald && echo "built temporald in $$(($$(date +%s) - began)) seconds"
 
+# The same program with llama.cpp's bindings: it is no longer one static file, so it stands apart (docs/steering.md).
+.PHONY: llama
+llama: ## Build bin/oneiros-llama, which also runs GGUF models
+	@mkdir -p bin
+	@$(GO) build -buildvcs=false -tags llama -ldflags "$(STAMP)" -o bin/oneiros-llama ./cmd/oneiros
+
 .PHONY: dream
 dream: build ## Watch a first dream: the built-in model over a sample life, no key, no account
 	bin/oneiros dream --demo
@@ -79,7 +85,9 @@ lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) -C cmd/temporald vet ./...
+	$(GO) vet -tags llama ./cmd/oneiros
 	bin/tools/staticcheck ./...
+	bin/tools/staticcheck -tags llama ./cmd/oneiros
 	bin/tools/go-errorlint -asserts=false -comparison=true -errorf=true ./...
 	bin/tools/workflowcheck ./workflows/...
 

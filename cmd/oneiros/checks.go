@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
@@ -190,6 +191,12 @@ const providerWithin = 10 * time.Second
 // checkProvider asks a provider for its list of models, which costs nothing.
 func (d *door) checkProvider(ctx context.Context, name string) console.Finding {
 	p := d.told.Providers[name]
+	if p.Profile == config.InProcess {
+		if _, err := inProcess(d.told, name, p); err != nil {
+			return ill("docs/steering.md says where the model and the libraries come from.", "%v", err)
+		}
+		return well("%s and the libraries in %s are there", p.Engine.Model, p.Engine.Lib)
+	}
 	key, err := d.told.Key(name)
 	if err != nil {
 		return ill("Set the variable, or correct the name.", "%v", err)

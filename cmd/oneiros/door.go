@@ -19,6 +19,7 @@ import (
 // door holds what the process was told, read once, when the first command needs it.
 type door struct {
 	env    []string
+	args   []string // of the process; none where it must not become another program
 	flags  *pflag.FlagSet
 	houses sync.Map // *console.House to *house
 	once   sync.Once

@@ -124,6 +124,9 @@ func (d *door) work(ctx context.Context, h *console.House) (console.Engine, erro
 	if err != nil {
 		return nil, err
 	}
+	if err := d.lend(own.told); err != nil {
+		return nil, err
+	}
 	if own.wants != nil { // a worker must be able to call every model
 		return nil, &console.Exit{Code: console.Usage, Err: own.wants}
 	}
@@ -142,6 +145,9 @@ func (d *door) work(ctx context.Context, h *console.House) (console.Engine, erro
 func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...any)) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.lend(own.told); err != nil {
 		return nil, err
 	}
 	if own.wants != nil { // a worker must be able to call every model
@@ -163,6 +169,9 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 func (d *door) here(ctx context.Context, h *console.House, tell func(string, ...any)) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
+		return nil, err
+	}
+	if err := d.lend(own.told); err != nil {
 		return nil, err
 	}
 	if own.wants != nil { // a worker must be able to call every model

@@ -43,7 +43,7 @@ type Engine struct {
 	words   [][]byte // the text of each token; nil for those that have none
 	ends    []bool   // tokens that end an answer
 	marks   *strings.Replacer
-	tmpl    string
+	scribe  scribe
 	vectors map[string]steering.Vector
 
 	least int // tokens before an answer may end by itself; the tests of the port need answers that go on
@@ -97,6 +97,25 @@ func Open(o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// Check says what Open would find missing, without loading anything: the files are there, whole, and of the right kind.
+func Check(o Options) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if _, err := inspect(o.Model); err != nil {
+		return err
+	}
+	for _, path := range o.Vectors {
+		if _, err := Vector(path); err != nil {
+			return err
+		}
+	}
+	if o.Lib == "" {
+		return unnamed()
+	}
+	return present(o.Lib)
 }
 
 func (o *Options) validate() error {

@@ -42,7 +42,7 @@ func load(dir string) (nodes, error) {
 	library.Lock()
 	defer library.Unlock()
 	if dir == "" {
-		return nodes{}, fmt.Errorf("no folder of llama.cpp's libraries is named; it must hold %s, such as those of %s", names(), Tested)
+		return nodes{}, unnamed()
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -77,6 +77,10 @@ func load(dir string) (nodes, error) {
 	}
 	library.dir, library.node = dir, node
 	return node, nil
+}
+
+func unnamed() error {
+	return fmt.Errorf("no folder of llama.cpp's libraries is named; it must hold %s, such as those of %s", names(), Tested)
 }
 
 func names() string {

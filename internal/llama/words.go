@@ -42,53 +42,24 @@ func broken(marks ...string) []string {
 	return pairs
 }
 
-// chooseTemplate finds how the model wants a conversation written.
-func (e *Engine) chooseTemplate() error {
-	e.tmpl = e.options.Template
-	if e.tmpl == "" {
-		e.tmpl, _ = yl.ModelMetaValStr(e.model, "tokenizer.chat_template")
-	}
-	named := fmt.Sprintf("name one of llama.cpp's, such as chatml (%s)", strings.Join(yl.ChatBuiltinTemplates(), ", "))
-	if e.tmpl == "" {
-		return fmt.Errorf("model %s says nothing of how a conversation is written: it may be no chat model; %s", e.options.Model, named)
-	}
-	if _, err := e.render([]inference.Message{{Role: "user", Content: "Hello."}}, true); err != nil {
-		return fmt.Errorf("the chat template of %s is none that llama.cpp reads without Jinja; %s", e.options.Model, named)
-	}
-	return nil
-}
-
 // render writes a conversation as the model wants it. Text that looks like one of the model's own marks is broken by a
 // space of no width, so that nothing remembered can end a turn or begin another.
 func (e *Engine) render(messages []inference.Message, ask bool) (string, error) {
-	var chat []yl.ChatMessage
-	size := 1024
-	for _, m := range messages {
+	safe := make([]inference.Message, len(messages))
+	for i, m := range messages {
 		text := e.marks.Replace(strings.ReplaceAll(strings.ToValidUTF8(m.Content, "\uFFFD"), "\x00", ""))
-		chat = append(chat, yl.NewChatMessage(m.Role, text))
-		size += 2*len(text) + 256
+		safe[i] = inference.Message{Role: m.Role, Content: text}
 	}
-	buffer := make([]byte, size)
-	n := yl.ChatApplyTemplate(e.tmpl, chat, ask, buffer)
-	if n > 0 && int(n) > len(buffer) {
-		buffer = make([]byte, n)
-		n = yl.ChatApplyTemplate(e.tmpl, chat, ask, buffer)
+	text, err := e.scribe.write(safe, ask)
+	if err != nil {
+		return "", fmt.Errorf("the conversation of %d messages cannot be written by the model's chat template: %w", len(messages), err)
 	}
-	if n <= 0 || int(n) > len(buffer) {
-		return "", fmt.Errorf("the conversation of %d messages cannot be written by the model's chat template", len(messages))
-	}
-	return string(buffer[:n]), nil
+	return text, nil
 }
 
 // tokens reads a rendered conversation.
 func (e *Engine) tokens(rendered string) []yl.Token {
 	// A template that writes the mark of the beginning itself must not get a second one.
-	begin := yl.VocabGetAddBOS(e.vocab)
-	if bos := yl.VocabBOS(e.vocab); begin && bos != yl.TokenNull {
-		buffer := make([]byte, 64)
-		if n := yl.TokenToPiece(e.vocab, bos, buffer, 0, true); n > 0 && int(n) <= len(buffer) {
-			begin = !strings.HasPrefix(rendered, string(buffer[:n]))
-		}
-	}
+	begin := yl.VocabGetAddBOS(e.vocab) && (e.scribe.bos == "" || !strings.HasPrefix(rendered, e.scribe.bos))
 	return yl.Tokenize(e.vocab, rendered, begin, true)
 }

@@ -1,0 +1,31 @@
+//go:build !llama
+
+package main
+
+import (
+	"context"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// linked says whether this program has llama.cpp's bindings.
+const linked = false
+
+func (d *door) llama() console.LlamaDoor {
+	return console.LlamaDoor{
+		Getenv: d.getenv,
+		Serve:  func(context.Context, console.LlamaServer, func(string, string)) error { return d.handOver() },
+		Learn: func(context.Context, console.Lesson) (console.Learned, error) {
+			return console.Learned{}, d.handOver()
+		},
+		Effect: func(context.Context, console.Trial) (console.Tried, error) {
+			return console.Tried{}, d.handOver()
+		},
+	}
+}
+
+func inProcess(config.Config, string, config.Provider) (inference.Model, error) {
+	return nil, errNoEngine
+}

@@ -1,0 +1,165 @@
+//go:build llama
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/llama"
+	"github.com/seed-56a03226/oneiros/internal/llama/serve"
+)
+
+// linked says whether this program has llama.cpp's bindings.
+const linked = true
+
+func (d *door) llama() console.LlamaDoor {
+	return console.LlamaDoor{Getenv: d.getenv, Serve: serveLlama, Learn: learn, Effect: d.effect}
+}
+
+func engineOptions(m console.LlamaModel) llama.Options {
+	return llama.Options{
+		Model: m.Model, Lib: m.Lib, Vectors: m.Vectors, Context: m.Context, Threads: m.Threads, Parallel: m.Parallel, Queue: m.Queue, Template: m.Template,
+	}
+}
+
+// open loads a model; what it lacks is a fault of use.
+func openLlama(m console.LlamaModel) (*llama.Engine, error) {
+	e, err := llama.Open(engineOptions(m))
+	return e, asUsage(err)
+}
+
+func about(e *llama.Engine) string {
+	shape := e.Shape()
+	return fmt.Sprintf("%s, %d layers of %d", shape.About, shape.Layers, shape.Width)
+}
+
+func serveLlama(ctx context.Context, s console.LlamaServer, ready func(address, about string)) (err error) {
+	e, err := openLlama(s.LlamaModel)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	server, err := serve.New(serve.Options{
+		Engine: e, Name: s.Name, Key: s.Key, Steer: inference.Steers{From: s.From, To: s.To, Alpha: s.Alpha},
+	})
+	if err != nil {
+		return asUsage(err)
+	}
+	l, err := server.Listen(s.Listen)
+	if err != nil {
+		return asUsage(err)
+	}
+	ready(l.Addr().String(), about(e))
+	return server.Serve(ctx, l)
+}
+
+func learn(ctx context.Context, l console.Lesson) (told console.Learned, err error) {
+	e, err := openLlama(l.LlamaModel)
+	if err != nil {
+		return told, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if l.From == 0 {
+		l.From, l.To = 1, e.Shape().Layers-2
+	}
+	told.About = about(e)
+	told.Vector, told.Layers, err = e.Learn(ctx, l.Pairs, l.From, l.To, func(done int) { l.Tell(done, len(l.Pairs)) })
+	return told, err
+}
+
+// effect measures a vector. Its distances are taken with a model of the catalogue; asking one that costs is the user's affair.
+func (d *door) effect(ctx context.Context, t console.Trial) (told console.Tried, err error) {
+	c, err := d.config()
+	if err != nil {
+		return told, err
+	}
+	spec, err := c.Lookup(t.Embedder)
+	if err != nil {
+		return told, asUsage(err)
+	}
+	models, _ := providers(c)
+	embedder := inference.Switchboard{Catalog: c, Providers: models}
+	const name = "checked"
+	t.Vectors = map[string]string{name: t.Vector}
+	e, err := openLlama(t.LlamaModel)
+	if err != nil {
+		return told, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	steers := inference.Steers{Vector: name, Depth: e.Shape().Layers, From: t.From, To: t.To}
+	span := steers.Ask(inference.SteerLayer, inference.SteerAlpha)
+	trial := llama.Trial{
+		Vector: name, From: span.From, To: span.To, Alphas: t.Alphas, Prompts: t.Prompts, Tokens: t.Tokens, Tell: t.Tell,
+		Sampling: inference.Sampling{Temperature: &t.Heat, MinP: &t.MinP},
+		Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
+			v, err := embedder.Embed(ctx, spec.Name, texts, "")
+			return v.V, err
+		},
+	}
+	for seed := range t.Seeds {
+		trial.Seeds = append(trial.Seeds, int64(seed+1))
+	}
+	told = console.Tried{About: about(e), Embedder: spec.Name, From: span.From, To: span.To}
+	told.Rows, err = e.Effect(ctx, trial)
+	return told, err
+}
+
+// lazy is a provider in this process whose model is loaded when it is first asked: most commands never ask.
+type lazy struct {
+	name    string
+	options llama.Options
+	catalog inference.Catalog
+
+	once  sync.Once
+	model *llama.Provider
+	fail  error
+}
+
+func (l *lazy) open() (*llama.Provider, error) {
+	l.once.Do(func() {
+		var e *llama.Engine
+		if e, l.fail = llama.Open(l.options); l.fail == nil {
+			l.model = &llama.Provider{Name: l.name, Engine: e, Catalog: l.catalog}
+			return
+		}
+		l.fail = &inference.Failure{Kind: inference.BadRequest, Message: l.fail.Error(), Err: l.fail}
+	})
+	return l.model, l.fail
+}
+
+func (l *lazy) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+	p, err := l.open()
+	if err != nil {
+		return inference.Answer{}, err
+	}
+	return p.Generate(ctx, r, token)
+}
+
+func (l *lazy) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
+	p, err := l.open()
+	if err != nil {
+		return inference.Vectors{}, err
+	}
+	return p.Embed(ctx, model, texts, key)
+}
+
+// inProcess makes a provider whose model this process runs. Its files are looked at now, and loaded later.
+func inProcess(c config.Config, name string, p config.Provider) (inference.Model, error) {
+	home := c.Home(p.Engine)
+	o := llama.Options{Model: home.Model, Lib: home.Lib, Vectors: home.Vectors, Threads: home.Threads, Parallel: home.Parallel}
+	for _, m := range p.Models {
+		if m.Context != nil {
+			o.Context = max(o.Context, *m.Context)
+		}
+	}
+	if err := llama.Check(o); err != nil {
+		return nil, err
+	}
+	return &lazy{name: name, options: o, catalog: c}, nil
+}

@@ -1,0 +1,231 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/steering"
+)
+
+// LlamaDoor is what runs GGUF models in this process. A program that was built without it answers with how to get one.
+type LlamaDoor struct {
+	Getenv func(name string) string
+	Serve  func(ctx context.Context, s LlamaServer, ready func(address, about string)) error
+	Learn  func(ctx context.Context, l Lesson) (Learned, error)
+	Effect func(ctx context.Context, t Trial) (Tried, error)
+}
+
+// LlamaModel is a model to run.
+type LlamaModel struct {
+	Model, Lib, Template              string
+	Context, Threads, Parallel, Queue int
+	Vectors                           map[string]string
+}
+
+// LlamaServer is a model to serve.
+type LlamaServer struct {
+	LlamaModel
+	Name, Listen, Key string
+	From, To          int      // layers of a request that names a vector and says no more; 0: the middle
+	Alpha             *float64 // its strength; nil: the default
+}
+
+// Lesson is a vector to learn. Both layers are 0 for all that can be learned.
+type Lesson struct {
+	LlamaModel
+	Pairs    []steering.Pair
+	From, To int
+	Tell     func(done, all int)
+}
+
+// Learned is what was learned.
+type Learned struct {
+	Vector steering.Vector
+	Layers []steering.Layer
+	About  string
+}
+
+// Trial is a vector whose effect is to be measured.
+type Trial struct {
+	LlamaModel
+	Vector        string // file
+	From, To      int    // 0: the middle
+	Alphas        []float64
+	Prompts       []string
+	Seeds, Tokens int
+	Heat, MinP    float64
+	Embedder      string // the catalogue's name
+	Tell          func(done, all int)
+}
+
+// Tried is what was measured.
+type Tried struct {
+	About    string         `json:"model"`
+	Embedder string         `json:"embedder"`
+	From     int            `json:"from"`
+	To       int            `json:"to"`
+	Rows     []steering.Row `json:"rows"`
+}
+
+// Where a model and the libraries lie, when no flag says it.
+const (
+	llamaModelEnv = "ONEIROS_LLAMA_MODEL"
+	llamaLibEnv   = "ONEIROS_LLAMA_LIB"
+)
+
+// usualLlama is where the endpoint listens; llama.cpp's own server takes 8080.
+const usualLlama = "127.0.0.1:8089"
+
+// llamaFlags are those of every command that runs a model.
+func llamaFlags(cmd *cobra.Command, m *LlamaModel) {
+	f := cmd.Flags()
+	f.StringVar(&m.Model, "model", "", "GGUF `file` of the model; else $"+llamaModelEnv)
+	f.StringVar(&m.Lib, "lib", "", "`folder` of llama.cpp's shared libraries; else $"+llamaLibEnv)
+	f.StringVar(&m.Template, "template", "", "chat template of llama.cpp by `name`, such as chatml; empty: the model's own")
+	f.IntVar(&m.Context, "context", 0, "`tokens` of prompt and answer; 0: 4096, or what the model was trained on when that is less")
+	f.IntVar(&m.Threads, "threads", 0, "`threads`; 0: one less than there are cores, at most 4. More than are free make it slower by factors")
+}
+
+// placed fills in what the environment says.
+func (app *App) placed(m *LlamaModel) error {
+	for _, p := range []struct {
+		into      *string
+		flag, env string
+		what      string
+	}{
+		{&m.Model, "--model", llamaModelEnv, "a model's GGUF file"},
+		{&m.Lib, "--lib", llamaLibEnv, "the folder of llama.cpp's shared libraries"},
+	} {
+		if *p.into == "" && app.Llama.Getenv != nil {
+			*p.into = app.Llama.Getenv(p.env)
+		}
+		if *p.into == "" {
+			return exit(Usage, "%s is not given; it names %s (or set %s); docs/steering.md says where both come from", p.flag, p.what, p.env)
+		}
+	}
+	return nil
+}
+
+func (app *App) llama() *cobra.Command {
+	var s LlamaServer
+	var vectors []string
+	var layers, key string
+	var alpha float64
+	cmd := &cobra.Command{
+		Use: "llama", Short: "Serve a GGUF model on an OpenAI-compatible endpoint, steered by request", GroupID: house,
+		Long: `Llama runs a GGUF model in this process, through llama.cpp's shared libraries, and answers the OpenAI wire until Ctrl-C:
+chat completions, streamed or whole, with min_p, seed, stop, logprobs and schemas.
+
+A request is steered by a field of ours, "steering": {"vector": "NAME", "alpha": 0.5, "layers": [6, 18]}, or by the name of
+the model: NAME+VECTOR. docs/steering.md says more.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.placed(&s.LlamaModel); err != nil {
+				return err
+			}
+			var err error
+			if s.Vectors, err = vectorFiles(vectors); err != nil {
+				return err
+			}
+			if s.From, s.To, err = layerSpan(layers); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("alpha") {
+				s.Alpha = &alpha
+			}
+			if key != "" {
+				if s.Key = strings.TrimSpace(app.Llama.Getenv(key)); s.Key == "" {
+					return exit(Usage, "--key-env names %s, which is not set", key)
+				}
+			}
+			if s.Name == "" {
+				s.Name = modelName(s.Model)
+			}
+			return app.Llama.Serve(cmd.Context(), s, func(address, about string) {
+				if app.json {
+					_ = app.answer(map[string]any{"address": address, "model": s.Name, "about": about})
+					return
+				}
+				app.note("%s answers at http://%s/v1 as %s; Ctrl-C ends it.", about, address, s.Name)
+			})
+		},
+	}
+	llamaFlags(cmd, &s.LlamaModel)
+	f := cmd.Flags()
+	f.StringVar(&s.Listen, "listen", usualLlama, "`address` to listen on; port 0 takes a free one. One that others can reach needs --key-env")
+	f.StringVar(&s.Name, "name", "", "`name` of the model on the wire; empty: its file's")
+	f.StringArrayVar(&vectors, "vector", nil, "control vector, `name=file`; may be repeated")
+	f.StringVar(&layers, "layers", "", "`layers` that a request is steered at when it does not say, such as 11 or 6-18; empty: the middle one")
+	f.Float64Var(&alpha, "alpha", 0, "`strength` of a request that does not say; without this flag 1.5")
+	f.IntVar(&s.Parallel, "parallel", 1, "`answers` made at once, each with a context of its own")
+	f.IntVar(&s.Queue, "queue", 0, "`requests` that may wait; 0: 64")
+	f.StringVar(&key, "key-env", "", "`variable` that holds the bearer token to ask for")
+	return cmd
+}
+
+// modelName is a file's name without its folder and ending, fit for the wire.
+func modelName(path string) string {
+	path = path[strings.LastIndexAny(path, `/\`)+1:]
+	path = strings.TrimSuffix(path, ".gguf")
+	return strings.ReplaceAll(path, "+", "-")
+}
+
+// vectorFiles reads name=file pairs.
+func vectorFiles(pairs []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, pair := range pairs {
+		name, file, ok := strings.Cut(pair, "=")
+		if !ok || name == "" || file == "" || strings.ContainsAny(name, "+/ ") {
+			return nil, exit(Usage, "--vector %q should be name=file, the name without blanks, + and /", pair)
+		}
+		if _, twice := out[name]; twice {
+			return nil, exit(Usage, "--vector names %q twice", name)
+		}
+		out[name] = file
+	}
+	return out, nil
+}
+
+// layerSpan reads 11 or 6-18; zeros for nothing.
+func layerSpan(text string) (from, to int, err error) {
+	if text == "" {
+		return 0, 0, nil
+	}
+	first, last, span := strings.Cut(text, "-")
+	from, err = strconv.Atoi(first)
+	if to = from; err == nil && span {
+		to, err = strconv.Atoi(last)
+	}
+	if err != nil || from < 1 || to < from {
+		return 0, 0, exit(Usage, "--layers %q should be one layer such as 11, or the first and the last such as 6-18", text)
+	}
+	return from, to, nil
+}
+
+// strengths reads numbers between commas, each once, in order.
+func strengths(text string) ([]float64, error) {
+	var out []float64
+	for _, word := range strings.Split(text, ",") {
+		alpha, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+		if err != nil || alpha != alpha || alpha < -100 || alpha > 100 {
+			return nil, exit(Usage, "--alphas %q should be numbers from -100 to 100 between commas, such as 0.5,1,1.5", text)
+		}
+		if !slices.Contains(out, alpha) {
+			out = append(out, alpha)
+		}
+	}
+	return out, nil
+}
+
+// spanWords names layers.
+func spanWords(from, to int) string {
+	if from == to {
+		return fmt.Sprintf("layer %d", from)
+	}
+	return fmt.Sprintf("layers %d-%d", from, to)
+}

@@ -1,0 +1,243 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/steering"
+)
+
+func (app *App) steering() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "steering", Short: "Make a creativity vector for a GGUF model, and measure what it does", GroupID: house,
+		Long: `Steering adds a direction to what the middle layers of a model put out while it thinks (S4, Layer 3). The direction is
+learned from pairs of answers, one that drifts and one that explains. docs/steering.md says how, and what was measured.`,
+	}
+	cmd.AddCommand(app.steeringTrain(), app.steeringCheck(), app.steeringPairs())
+	return cmd
+}
+
+func (app *App) steeringPairs() *cobra.Command {
+	return &cobra.Command{
+		Use: "pairs", Short: "Print the pairs that a vector is learned from, as a file to change", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			pairs := steering.Pairs()
+			if app.json {
+				return app.answer(pairs)
+			}
+			for _, p := range pairs {
+				fmt.Fprintf(app.Out, "? %s\n+ %s\n- %s\n\n", p.Ask, p.Creative, p.Analytical)
+			}
+			return nil
+		},
+	}
+}
+
+func (app *App) steeringTrain() *cobra.Command {
+	var l Lesson
+	var file, layers, out string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "train", Short: "Learn a creativity vector from pairs of answers", Args: cobra.NoArgs,
+		Long: `Train lets the model read both answers of each pair, and writes the mean difference of what its layers put out, made 1 long
+in each layer, as a GGUF file that llama.cpp, repeng and EasySteer read: direction.N is added to what layer N puts out.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.placed(&l.LlamaModel); err != nil {
+				return err
+			}
+			if out == "" {
+				return exit(Usage, "--out is not given; it names the file to write, such as creativity.gguf")
+			}
+			if _, err := os.Stat(out); !force && !errors.Is(err, fs.ErrNotExist) {
+				return exit(Usage, "--out %s is there already; add --force to write over it", out)
+			}
+			var err error
+			if l.From, l.To, err = layerSpan(layers); err != nil {
+				return err
+			}
+			if l.Pairs, err = pairsOf(file); err != nil {
+				return err
+			}
+			began := app.Now()
+			l.Tell = app.progress("pairs read")
+			learned, err := app.Llama.Learn(cmd.Context(), l)
+			if err != nil {
+				return err
+			}
+			raw, err := learned.Vector.Encode()
+			if err == nil {
+				err = writeWhole(out, raw)
+			}
+			if err != nil {
+				return err
+			}
+			return app.tellLearned(learned, out, len(l.Pairs), app.Now().Sub(began))
+		},
+	}
+	llamaFlags(cmd, &l.LlamaModel)
+	cmd.Flags().StringVar(&file, "pairs", "", "`file` of pairs, as oneiros steering pairs prints them; empty: our own")
+	cmd.Flags().StringVar(&layers, "layers", "", "`layers` to learn, such as 6-18; empty: all but the first and the last")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`file` to write")
+	cmd.Flags().BoolVar(&force, "force", false, "write over a file that is there")
+	return cmd
+}
+
+func pairsOf(file string) ([]steering.Pair, error) {
+	if file == "" {
+		return steering.Pairs(), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usage(fmt.Errorf("open the pairs: %w", err))
+	}
+	defer func() { _ = f.Close() }()
+	pairs, err := steering.ReadPairs(f)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--pairs %s: %w", file, err))
+	}
+	return pairs, nil
+}
+
+// writeWhole writes a file so that nobody finds half of it.
+func writeWhole(path string, raw []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".oneiros-*")
+	if err != nil {
+		return fmt.Errorf("write the vector: %w", err)
+	}
+	_, err = f.Write(raw)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the vector: %w", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+func (app *App) tellLearned(l Learned, out string, pairs int, took time.Duration) error {
+	if app.json {
+		return app.answer(map[string]any{"model": l.About, "file": out, "pairs": pairs, "width": l.Vector.Dim(), "layers": l.Layers})
+	}
+	t := table{columns: []column{{title: "LAYER", right: true}, {title: "LENGTH", right: true}, {title: "HALVES AGREE", right: true}}}
+	for _, layer := range l.Layers {
+		t.add(fmt.Sprint(layer.Layer), fmt.Sprintf("%.3f", layer.Length), fmt.Sprintf("%.2f", layer.Agree))
+	}
+	t.draw(app.Out, app.Width, app.bold)
+	fmt.Fprintln(app.Out)
+	app.say("%s, %d pairs, %s.", l.About, pairs, took.Round(time.Second))
+	app.say("Length is that of the mean difference before it was made 1 long. Halves agree is the cosine between what every other pair says and what the rest say: near 0 the pairs have nothing in common at that layer, and the vector is noise.")
+	app.say("Written to %s. What it does: oneiros steering check --vector %s", out, out)
+	return nil
+}
+
+func (app *App) steeringCheck() *cobra.Command {
+	t := Trial{}
+	var layers, alphas string
+	var prompts int
+	cmd := &cobra.Command{
+		Use: "check", Short: "Measure what a vector does to answers, on questions that no pair asks", Args: cobra.NoArgs,
+		Long: `Check lets the model answer held-out questions with and without the vector, with the same seeds, at several strengths, and
+measures the answers. On one core a model of a billion weights needs about three minutes for the defaults.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := app.placed(&t.LlamaModel); err != nil {
+				return err
+			}
+			var err error
+			if t.Alphas, err = strengths(alphas); err != nil {
+				return err
+			}
+			if t.From, t.To, err = layerSpan(layers); err != nil {
+				return err
+			}
+			all := steering.Prompts()
+			for _, c := range []struct {
+				flag      string
+				value     int
+				low, high int
+			}{{"--prompts", prompts, 1, len(all)}, {"--seeds", t.Seeds, 1, 20}, {"--tokens", t.Tokens, 8, 400}} {
+				if c.value < c.low || c.value > c.high {
+					return exit(Usage, "%s is %d; it must lie between %d and %d", c.flag, c.value, c.low, c.high)
+				}
+			}
+			if t.Vector == "" {
+				return exit(Usage, "--vector is not given; it names the vector's GGUF file, as oneiros steering train writes it")
+			}
+			t.Prompts, t.Tell = all[:prompts], app.progress("answers")
+			tried, err := app.Llama.Effect(cmd.Context(), t)
+			if err != nil {
+				return err
+			}
+			return app.tellTried(tried, t)
+		},
+	}
+	llamaFlags(cmd, &t.LlamaModel)
+	f := cmd.Flags()
+	f.StringVar(&t.Vector, "vector", "", "GGUF `file` of the vector")
+	f.StringVar(&layers, "layers", "", "`layers` to steer, such as 11 or 6-18; empty: the middle one (S4)")
+	f.StringVar(&alphas, "alphas", "0.5,1,1.5,3", "`strengths` between commas; 0 is always measured too")
+	f.IntVar(&prompts, "prompts", 6, "how many of the held-out `questions` to ask")
+	f.IntVar(&t.Seeds, "seeds", 2, "`answers` to each question at each strength")
+	f.IntVar(&t.Tokens, "tokens", 40, "`tokens` of an answer, at most")
+	f.Float64Var(&t.Heat, "temperature", .8, "`temperature` of the answers")
+	f.Float64Var(&t.MinP, "min-p", .1, "min-p of the answers")
+	f.StringVar(&t.Embedder, "embedder", "builtin/lexical", "`model` that measures distance, provider/model; the built-in one counts words")
+	return cmd
+}
+
+// readTrial says what the columns are, and what they do not show.
+var readTrial = []string{
+	"Distinct is the share of different words, and of different pairs of words. Distance is the mean cosine distance between answers to one question; moved, that from the answer without the vector to the same question with the same seed. Surface is 1 for plain speech and 0 for noise. Log-prob is what the model itself thought of its tokens; plain, what it thinks of the same answers unsteered: how far they are from anything it would have said.",
+	"So few answers show the way, not the size: ask with more --seeds before believing a difference. Distance and distinct words rise for noise too. A strength is good where they rise while surface stays near that of the first row and plain falls by little; where plain falls by more than about 2 the answers are breaking. Whether they are better ideas, no column says: read them.",
+}
+
+func (app *App) tellTried(tried Tried, t Trial) error {
+	if app.json {
+		return app.answer(tried)
+	}
+	table := table{columns: []column{
+		{title: "ALPHA", right: true},
+		{title: "WORDS", right: true, drop: 2},
+		{title: "DISTINCT-1", right: true, drop: 1},
+		{title: "DISTINCT-2", right: true},
+		{title: "DISTANCE", right: true},
+		{title: "MOVED", right: true},
+		{title: "SURFACE", right: true},
+		{title: "LOG-PROB", right: true, drop: 1},
+		{title: "PLAIN", right: true},
+	}}
+	for _, r := range tried.Rows {
+		two := func(v float64) string { return fmt.Sprintf("%.2f", v) }
+		table.add(fmt.Sprintf("%g", r.Alpha), fmt.Sprintf("%.0f", r.Words), two(r.Distinct), two(r.Pairs), two(r.Distance), two(r.Moved), two(r.Surface), two(r.LogProb), two(r.Plain))
+	}
+	table.draw(app.Out, app.Width, app.bold)
+	fmt.Fprintln(app.Out)
+	app.say("%s, %s, %d questions, %d answers to each, at most %d tokens, temperature %g, min-p %g, distance by %s.",
+		tried.About, spanWords(tried.From, tried.To), len(t.Prompts), t.Seeds, t.Tokens, t.Heat, t.MinP, tried.Embedder)
+	for _, paragraph := range readTrial {
+		fmt.Fprintln(app.Out)
+		app.say("%s", paragraph)
+	}
+	for _, r := range tried.Rows {
+		fmt.Fprintf(app.Out, "\n%5g  %s\n", r.Alpha, cut(flat(r.Example), max(0, app.Width-7)))
+	}
+	return nil
+}
+
+// progress tells on the side how much is done, on one line of a terminal; nothing elsewhere.
+func (app *App) progress(what string) func(done, all int) {
+	if !app.Terminal || app.json {
+		return func(int, int) {}
+	}
+	return func(done, all int) {
+		fmt.Fprintf(app.Err, "\r%d of %d %s", done, all, what)
+		if done == all {
+			fmt.Fprintln(app.Err)
+		}
+	}
+}
