@@ -85,9 +85,14 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 	return err
 }
 
-// measure answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
+// announces says where events are archived, and answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
 // one does without: each counts all there is.
-func (e *engine) measure(ctx context.Context) error {
+func (e *engine) announces(ctx context.Context) error {
+	if kept := e.house.told.Archive; kept.URL != "" {
+		if bucket, err := archive.Reach(kept.URL); err == nil {
+			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
+		}
+	}
 	at := e.house.told.Metrics.Listen
 	if at == "" || !e.listens {
 		return nil

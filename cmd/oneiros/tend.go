@@ -37,7 +37,7 @@ func (e *engine) hire(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := e.measure(ctx); err != nil {
+	if err := e.announces(ctx); err != nil {
 		return err
 	}
 	e.tending = make(chan struct{})

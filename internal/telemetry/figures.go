@@ -7,9 +7,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
+// Figure is one that is told of events.
+type Figure struct {
+	Name   string
+	Labels []string // beside the agent's
+	Tells  string
+}
+
 // figures are everything that is counted of events. Every label but the agent's takes one of a few known words.
 type figures struct {
 	byAgent bool
+	list    []Figure
 
 	events, started, ended, interrupted, empty           *prometheus.CounterVec
 	spent, calls, fragments, flagged, depths, barred     *prometheus.CounterVec
@@ -27,7 +35,9 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		}
 		return labels
 	}
+	var list []Figure
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		list = append(list, Figure{"oneiros_" + name + "_total", labels, help})
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oneiros_" + name + "_total", Help: help}, names(labels))
 		r.MustRegister(v)
 		if !byAgent {
@@ -36,6 +46,7 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		return v
 	}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		list = append(list, Figure{"oneiros_" + name, labels, help})
 		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_" + name, Help: help}, names(labels))
 		r.MustRegister(v)
 		return v
@@ -67,11 +78,10 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		dreaming:    gauge("dreams_under_way", "Dreams under way, of those that began or went on since this process counts."),
 		stage:       gauge("onsets_at_stage", "Onsets under way, by the Hori stage they are at.", "stage"),
 	}
-	f.wake = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "oneiros_wake_seconds", Help: "How long waking out of a dream took, by phase: receipt, stop, preserve, switch, and all of them as total.",
-		Buckets: wakeBuckets,
-	}, names([]string{"phase"}))
+	wake := Figure{"oneiros_wake_seconds", []string{"phase"}, "How long waking out of a dream took, by phase: receipt, stop, preserve, switch, and all of them as total."}
+	f.wake = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: wake.Name, Help: wake.Tells, Buckets: wakeBuckets}, names(wake.Labels))
 	r.MustRegister(f.wake)
+	f.list = append(list, wake)
 	return f
 }
 

@@ -61,6 +61,9 @@ func New(o Options) *Meter {
 	return m
 }
 
+// Figures are those that are told of events, for the handbook.
+func (m *Meter) Figures() []Figure { return m.list }
+
 // Begin lets the counting begin behind everything that was announced before. A meter that was not begun does so when it is first
 // scraped.
 func (m *Meter) Begin(ctx context.Context) error {

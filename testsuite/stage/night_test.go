@@ -50,6 +50,7 @@ func rehearse(t *testing.T, edit func(*stage.Play)) (*stage.Company, worker.Work
 	company, err := stage.Open(context.Background(), play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
+	t.Cleanup(func() { eventsHold(t, company) })
 	w, err := company.Work()
 	require.NoError(t, err)
 	return company, w

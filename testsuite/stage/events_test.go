@@ -1,0 +1,215 @@
+package stage_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// published is the schema that programs are given.
+var published = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	body, err := os.ReadFile("../../docs/events.schema.json")
+	if err != nil {
+		return nil, err
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource(event.SchemaID, document); err != nil {
+		return nil, err
+	}
+	return c.Compile(event.SchemaID)
+})
+
+// catalogue are the payload types by name.
+var catalogue = sync.OnceValue(func() map[string]reflect.Type {
+	types := map[string]reflect.Type{}
+	for _, e := range event.Catalogue() {
+		types[e.Type()] = reflect.TypeOf(e.Payload)
+	}
+	return types
+})
+
+// eventsHold requires of everything that a company announced: numbers without gaps, data of the catalogue as the published schema
+// has them and no field beyond, and not four words in a row of anything that is remembered or was dreamt (H21, W6).
+func eventsHold(t *testing.T, company *stage.Company) []event.Event {
+	t.Helper()
+	ctx := context.Background()
+	schema, err := published()
+	require.NoError(t, err)
+	agents, err := company.Store.Agents(ctx)
+	require.NoError(t, err)
+	var all []event.Event
+	for _, agent := range agents {
+		events, err := company.Store.Events(ctx, agent.ID, 0, 0)
+		require.NoError(t, err)
+		var told strings.Builder
+		for i, e := range events {
+			require.EqualValues(t, i+1, e.Seq)
+			line, err := json.Marshal(e)
+			require.NoError(t, err)
+			told.Write(append(line, '\n'))
+			document, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+			require.NoError(t, err)
+			require.NoError(t, schema.Validate(document), string(line))
+			require.Equal(t, event.Schema, e.Schema)
+			payload, known := catalogue()[e.Type]
+			require.True(t, known, "%s is not in the catalogue", e.Type)
+			strict := json.NewDecoder(bytes.NewReader(e.Data))
+			strict.DisallowUnknownFields()
+			require.NoError(t, strict.Decode(reflect.New(payload).Interface()), string(line))
+		}
+		wordless(t, company, agent.ID, told.String())
+		all = append(all, events...)
+	}
+	return all
+}
+
+// wordless requires that a text quotes nothing of an agent's memory.
+func wordless(t *testing.T, company *stage.Company, agent, told string) {
+	t.Helper()
+	items, err := company.Store.Find(context.Background(), memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived, dream.Superseded}})
+	require.NoError(t, err)
+	told = " " + plainly(told) + " "
+	for _, item := range items {
+		words := strings.Fields(plainly(item.Text()))
+		for i := range max(0, len(words)-3) {
+			phrase := strings.Join(words[i:i+4], " ")
+			require.NotContains(t, told, " "+phrase+" ", "of %s", item.Header().ID)
+		}
+	}
+}
+
+// plainly are the words of a text in small letters.
+func plainly(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+}
+
+func TestAQuotedMemoryIsFound(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, plainly(`{"reason":"The tide\n was LOW, at four."}`), "the tide n was low at four")
+}
+
+// H21, W6: whatever becomes of a night, what is announced of it is as the published schema says, and so are the archive and the
+// figures that are made of it.
+func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
+	t.Parallel()
+	broken := func(a provider.Arrival) provider.Fault {
+		if !a.Schema && a.Path == "/v1/chat/completions" {
+			return provider.CutMiddle
+		}
+		return provider.None
+	}
+	little := budget.Micros(9_000)
+	for _, night := range []struct {
+		outcome dream.Outcome
+		till    provider.Options
+		edit    func(*stage.Play)
+		wish    func(*starter.Wish)
+		void    bool // an agent without memories
+		cancel  bool
+	}{
+		{outcome: dream.Completed, till: provider.Options{Seed: 1}},
+		{outcome: dream.Empty, till: provider.Options{Seed: 3}, void: true},
+		{outcome: dream.Exhausted, till: provider.Options{Seed: 4}, wish: func(w *starter.Wish) { w.Budget = &little }},
+		{outcome: dream.Aborted, till: provider.Options{Seed: 5, Plan: broken}, edit: func(p *stage.Play) { p.Knobs.Attempts = 1 }},
+		{outcome: dream.Canceled, till: provider.Options{Seed: 6, Each: 20 * time.Millisecond}, cancel: true},
+	} {
+		t.Run(string(night.outcome), func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			p := till(t, night.till)
+			company := open(t, func(play *stage.Play) {
+				play.Provider = p.URL
+				if night.edit != nil {
+					night.edit(play)
+				}
+			})
+			agent, err := company.Hire(ctx, 0, "")
+			require.NoError(t, err)
+			if night.void {
+				agent.ID, agent.Handle = "id-void", "void"
+				require.NoError(t, company.Store.PutAgent(ctx, agent))
+			}
+			meter := telemetry.New(telemetry.Options{Log: company.Store, Version: "test", Agents: company.Store.Agents})
+			require.NoError(t, meter.Begin(ctx))
+			seed := uint64(7)
+			wish := starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+			if night.wish != nil {
+				night.wish(&wish)
+			}
+			begun, err := company.Starter.Begin(ctx, wish)
+			require.NoError(t, err)
+			if night.cancel {
+				require.Eventually(t, func() bool { return len(p.Till.Calls()) > 4 }, patience, 5*time.Millisecond)
+				require.NoError(t, company.Starter.Cancel(ctx, begun.Dream))
+			}
+			result, err := company.Result(ctx, begun.Dream)
+			require.NoError(t, err)
+			require.Equal(t, night.outcome, result.Outcome, result.Reason)
+
+			events := eventsHold(t, company)
+			last := events[len(events)-1]
+			if night.outcome == dream.Empty {
+				require.Contains(t, []string{"DreamEnded", "NothingAgain"}, last.Type)
+			} else {
+				require.Equal(t, "DreamEnded", last.Type)
+			}
+			archivedAs(t, company, agent.ID, events)
+			answer := httptest.NewRecorder()
+			meter.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			require.Contains(t, answer.Body.String(), `oneiros_dreams_total{agent="`+agent.Handle+`",outcome="`+string(night.outcome)+`"} 1`)
+			wordless(t, company, agent.ID, answer.Body.String())
+		})
+	}
+}
+
+// archivedAs requires that an archive holds exactly these events of an agent.
+func archivedAs(t *testing.T, company *stage.Company, agent string, want []event.Event) {
+	t.Helper()
+	bucket, err := archive.Open(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	a := archive.Archive{Log: company.Store, Bucket: bucket, Now: time.Now}
+	done, err := a.Once(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, len(want), done.Events)
+	names, err := bucket.Names(t.Context(), "events/"+agent+"/")
+	require.NoError(t, err)
+	var got []event.Event
+	for _, name := range names {
+		body, err := bucket.Read(t.Context(), name)
+		require.NoError(t, err)
+		for line := range bytes.Lines(body) {
+			var e event.Event
+			require.NoError(t, json.Unmarshal(line, &e))
+			got = append(got, e)
+		}
+	}
+	require.Equal(t, want, got)
+}
