@@ -11,7 +11,7 @@ import (
 // Answer returns the finished answer of a step.
 func (s *Store) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	answer, found := []byte{}, false
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		var err error
 		found, err = d.one("SELECT answer FROM answers WHERE step = ?", []any{step}, &answer)
 		return err

@@ -23,7 +23,7 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 		limit = -1
 	}
 	var events []event.Event
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		return d.each(`SELECT seq, id, schema, subsystem, dream, type, at, data FROM events
 			WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{agent, after, limit}, func(scan func(...any) error) error {
 			e := event.Event{Agent: agent}
@@ -59,7 +59,7 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 			return err
 		}
 		var l life
-		err = s.read(ctx, func(d deal) error {
+		err = s.glance(ctx, func(d deal) error {
 			l, err = d.life(agent)
 			return err
 		})

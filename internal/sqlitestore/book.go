@@ -28,7 +28,7 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 // Balance is the running sum of an account.
 func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error) {
 	var b purse.Balance
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		var err error
 		b, err = d.balance(scope)
 		return err
@@ -54,7 +54,7 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 		limit = q.Limit
 	}
 	var out []purse.Row
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		return d.each(`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended
 			FROM attempts`+w.String()+" ORDER BY key LIMIT ?", append(w.args, limit), func(scan func(...any) error) error {
 			r, err := scanRow(scan)
@@ -119,7 +119,7 @@ func (s *Store) GiveBack(ctx context.Context, dream string) error {
 // Allowance is what is taken of the agent's day.
 func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros, error) {
 	var taken budget.Micros
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		var err error
 		taken, err = d.allowance(agent, day)
 		return err

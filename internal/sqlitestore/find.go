@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -13,26 +14,13 @@ import (
 // Get returns the newest revisions in the order of ids.
 func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
 	items := make([]dream.Item, 0, len(ids))
-	err := s.read(ctx, func(d deal) error {
-		for _, id := range ids {
-			var kind string
-			var body []byte
-			var revision int
-			found, err := d.one("SELECT kind, body, revision FROM items WHERE agent = ? AND id = ?", []any{agent, id}, &kind, &body, &revision)
-			if err != nil {
-				return err
-			}
-			if !found {
-				continue
-			}
-			item, err := decode(kind, body, revision)
-			if err != nil {
-				return err
-			}
-			items = append(items, item)
-		}
-		return nil
-	})
+	list, err := json.Marshal(ids)
+	if err == nil && len(ids) > 0 {
+		err = s.glance(ctx, func(d deal) error {
+			return d.items(`SELECT kind, body, revision FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
+				ORDER BY asked.key`, []any{string(list), agent}, &items)
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("get memories of %s: %w", agent, err)
 	}
@@ -47,7 +35,7 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 	}
 	query, args := findSQL(q, sort)
 	var items []dream.Item
-	err := s.read(ctx, func(d deal) error { return d.items(query, args, &items) })
+	err := s.glance(ctx, func(d deal) error { return d.items(query, args, &items) })
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
@@ -62,7 +50,7 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	w := where{}
 	w.filter(q)
 	n := 0
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		_, err := d.one("SELECT count(*) FROM items"+w.index(q, "")+w.String(), w.args, &n)
 		return err
 	})

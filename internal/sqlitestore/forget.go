@@ -159,7 +159,7 @@ func (d deal) emptyLog(turn, after time.Duration) error {
 // Forgettings counts how often something of the agent was forgotten.
 func (s *Store) Forgettings(ctx context.Context, agent string) (int64, error) {
 	var times int64
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		l, err := d.life(agent)
 		times = l.scrubs
 		return err

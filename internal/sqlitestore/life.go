@@ -14,7 +14,7 @@ import (
 // Affect is the agent's newest.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
 	var a dream.Affect
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		var err error
 		a, err = d.affect(agent)
 		return err
@@ -98,7 +98,7 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 // Note reads a note back.
 func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
 	value := []byte{}
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		found, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, dreamID, key}, &value)
 		if err == nil && !found {
 			err = memory.ErrNotFound
@@ -114,7 +114,7 @@ func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, e
 // Notes reads back the notes under a prefix.
 func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
 	notes := map[string][]byte{}
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		return d.each("SELECT name, value FROM notes WHERE agent = ? AND dream = ? AND substr(name, 1, length(?)) = ?",
 			[]any{agent, dreamID, prefix, prefix}, func(scan func(...any) error) error {
 				var name string

@@ -63,6 +63,9 @@ type deal struct {
 }
 
 func (d deal) exec(query string, args ...any) (int64, error) {
+	if err := d.ctx.Err(); err != nil {
+		return 0, err
+	}
 	stmt, err := d.prepare(query)
 	if err != nil {
 		return 0, err
@@ -76,6 +79,9 @@ func (d deal) exec(query string, args ...any) (int64, error) {
 
 // one scans the first row of a query into dest; false when there is none.
 func (d deal) one(query string, args []any, dest ...any) (bool, error) {
+	if err := d.ctx.Err(); err != nil {
+		return false, err
+	}
 	stmt, err := d.prepare(query)
 	if err != nil {
 		return false, err
@@ -89,6 +95,9 @@ func (d deal) one(query string, args []any, dest ...any) (bool, error) {
 
 // each calls row for every row of a query. row must scan what it keeps.
 func (d deal) each(query string, args []any, row func(scan func(...any) error) error) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
 	stmt, err := d.prepare(query)
 	if err != nil {
 		return err
@@ -99,6 +108,9 @@ func (d deal) each(query string, args []any, row func(scan func(...any) error) e
 	}
 	defer rows.Close()
 	for rows.Next() {
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
 		if err := row(rows.Scan); err != nil {
 			return err
 		}
@@ -148,8 +160,27 @@ type away struct{ error }
 func (away) Is(target error) bool { return target == memory.ErrAway }
 func (a away) Unwrap() error      { return a.error }
 
+// steady is a context that ends between two statements or rows and never in the midst of one: a reader waits for nobody, and
+// the driver has two goroutines watch over every statement whose context can end.
+type steady struct{ context.Context }
+
+// Done is never.
+func (steady) Done() <-chan struct{} { return nil }
+
 // read runs do over one snapshot of the file.
 func (s *Store) read(ctx context.Context, do func(deal) error) error {
+	return s.reading(ctx, func(l *line) error {
+		return l.within(steady{ctx}, "BEGIN", func() error { return do(deal{l, steady{ctx}}) })
+	})
+}
+
+// glance runs do, which makes a single statement: that is one snapshot by itself.
+func (s *Store) glance(ctx context.Context, do func(deal) error) error {
+	return s.reading(ctx, func(l *line) error { return do(deal{l, steady{ctx}}) })
+}
+
+// reading lends a connection that reads.
+func (s *Store) reading(ctx context.Context, do func(*line) error) error {
 	l, err := s.reader(ctx)
 	if err != nil {
 		return err
@@ -159,7 +190,7 @@ func (s *Store) read(ctx context.Context, do func(deal) error) error {
 		s.gate.RLock()
 		defer s.gate.RUnlock()
 	}
-	return l.within(ctx, "BEGIN", func() error { return do(deal{l, ctx}) })
+	return do(l)
 }
 
 // within runs do between the statement begin and COMMIT, and leaves no transaction on the line, whatever happened. The

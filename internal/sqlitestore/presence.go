@@ -89,7 +89,7 @@ func (s *Store) Standing(ctx context.Context, agent string, now time.Time) (pres
 // Epoch is the agent's newest.
 func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	var epoch int64
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		_, err := d.one("SELECT epoch FROM presences WHERE agent = ?", []any{agent}, &epoch)
 		return err
 	})

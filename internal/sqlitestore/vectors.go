@@ -2,7 +2,9 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -105,24 +107,25 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 // Vectors returns kept vectors in the order of ids.
 func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
 	var out []memory.Vector
-	err := s.read(ctx, func(d deal) error {
-		for _, id := range ids {
-			var packed []byte
-			found, err := d.one("SELECT v FROM vectors WHERE agent = ? AND id = ? AND space = ?", []any{agent, id, space}, &packed)
-			if err != nil {
-				return err
-			}
-			if !found {
-				continue
-			}
-			v := make([]float32, len(packed)/4)
-			if !unpackVector(packed, v) {
-				return fmt.Errorf("vector of %s has %d bytes", id, len(packed))
-			}
-			out = append(out, memory.Vector{Item: id, Space: space, V: v})
-		}
-		return nil
-	})
+	list, err := json.Marshal(ids)
+	if err == nil && len(ids) > 0 {
+		err = s.glance(ctx, func(d deal) error {
+			return d.each(`SELECT vectors.id, v FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
+				ORDER BY asked.key`, []any{string(list), agent, space}, func(scan func(...any) error) error {
+				var id string
+				var packed sql.RawBytes
+				if err := scan(&id, &packed); err != nil {
+					return err
+				}
+				v := make([]float32, len(packed)/4)
+				if !unpackVector(packed, v) {
+					return fmt.Errorf("vector of %s has %d bytes", id, len(packed))
+				}
+				out = append(out, memory.Vector{Item: id, Space: space, V: v})
+				return nil
+			})
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("vectors of %s: %w", agent, err)
 	}
@@ -132,7 +135,7 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 // Space names the space of the agent's vectors.
 func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	var l life
-	err := s.read(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d deal) error {
 		var err error
 		l, err = d.life(agent)
 		return err

@@ -100,20 +100,19 @@ func serve(text string) error {
 	return company.Close()
 }
 
-// calls is how many paid calls the measured night makes: induction, two cycles of four partials and four verdicts,
-// capture, two replays, last look, three scenarios, their weighing, consolidation and insights.
-const calls = 27
-
+// knobs are those of a night of 27 calls to a model, whatever its agent has lived: induction, two cycles of four partials and
+// four verdicts, capture, two replays, last look while something fades, three scenarios, their weighing, consolidation and
+// insights.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
-	k.Cycles = 2
+	k.Cycles, k.Depth, k.Judging, k.RemRounds = 2, dream.DepthFixed, dream.BySingle, 0
 	return k
 }
 
-// bare does nothing, as often as a night makes calls.
-func bare(ctx workflow.Context) error {
+// bare does nothing, so many times.
+func bare(ctx workflow.Context, times int) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-	for range calls {
+	for range times {
 		if err := workflow.ExecuteActivity(ctx, "Nothing").Get(ctx, nil); err != nil {
 			return err
 		}
@@ -130,7 +129,7 @@ type theatre struct {
 	agent   dream.Agent
 }
 
-func open(b *testing.B) *theatre {
+func open(b *testing.B, k dream.Knobs) *theatre {
 	b.Helper()
 	ctx := context.Background()
 	server := temporal.Start(b)
@@ -139,7 +138,7 @@ func open(b *testing.B) *theatre {
 	b.Cleanup(till.Close)
 	play := stage.Play{
 		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
-		Provider: till.URL, Model: "script", Knobs: knobs(),
+		Provider: till.URL, Model: "script", Knobs: k,
 	}
 	company, err := stage.Open(ctx, play, server.Dial(b))
 	require.NoError(b, err)
