@@ -1,6 +1,7 @@
 package purse
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,10 +89,21 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 	if err := errors.Join(callErr, err); err != nil {
 		return paid, err
 	}
-	if kept, ok, err := p.bought(context.WithoutCancel(ctx), c.Step); err == nil && ok && kept.Attempt != paid.Attempt {
-		return kept, nil // another attempt finished first: its answer is the step's
+	return p.first(context.WithoutCancel(ctx), c.Step, paid, bill.Answer), nil
+}
+
+// first is the answer that is kept for a step: another attempt may have finished before this one, and its answer is the step's.
+func (p *Purse) first(ctx context.Context, step string, paid Paid, body []byte) Paid {
+	stored, ok, err := p.Ledger.Answer(ctx, step)
+	if err != nil || !ok || bytes.Equal(stored, body) {
+		return paid
 	}
-	return paid, nil
+	var kept Paid
+	if json.Unmarshal(stored, &kept) != nil || kept.Attempt == paid.Attempt {
+		return paid
+	}
+	kept.Reused = true
+	return kept
 }
 
 // Embed buys the vectors of a step, or returns the ones already bought. Errors as for Generate.

@@ -51,27 +51,29 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 }
 
 func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
+	sums, err := d.balances(scopes(a.Accounts))
+	if err != nil {
+		return 0, err
+	}
 	for _, account := range a.Accounts {
-		b, err := d.balance(account.Scope)
-		if err != nil {
-			return 0, err
-		}
+		b := sums[account.Scope]
 		counted := plus(b.Reserved, b.Spent)
 		if counted > account.Limit || a.Amount > account.Limit-counted {
 			return 0, &purse.OverCap{Scope: account.Scope, Limit: account.Limit, Counted: counted, Asks: a.Amount}
 		}
 	}
-	for _, scope := range scopes(a.Accounts) {
-		if _, err := d.exec(`INSERT INTO accounts (scope, reserved, spent) VALUES (?, ?, 0)
-			ON CONFLICT (scope) DO UPDATE SET reserved = reserved + excluded.reserved`, scope, int64(a.Amount)); err != nil {
-			return 0, err
-		}
+	for scope, b := range sums {
+		b.Reserved = plus(b.Reserved, a.Amount)
+		sums[scope] = b
+	}
+	if err := d.setBalances(sums); err != nil {
+		return 0, err
 	}
 	var attempt int
 	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1 FROM attempts WHERE step = ?", []any{a.Step}, &attempt); err != nil {
 		return 0, err
 	}
-	_, err := d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
+	_, err = d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day, accounts,
 		int64(a.Amount), int64(a.Amount), string(purse.Open), date(a.At))
 	return attempt, err
@@ -118,10 +120,12 @@ func (d deal) settle(h purse.Hold, b purse.Bill, tokens string) error {
 	if t.state != purse.Open && t.state != purse.Lost {
 		return nil
 	}
-	if err := d.end(t, counts(t.reserved, b), b.State, b.At); err != nil {
+	counted := counts(t.reserved, b)
+	if err := d.rebook(t, counted); err != nil {
 		return err
 	}
-	if _, err := d.exec("UPDATE attempts SET tokens = ?, finish = ? WHERE key = ?", tokens, b.Finish, t.key); err != nil {
+	if _, err := d.exec("UPDATE attempts SET counted = ?, state = ?, ended = ?, tokens = ?, finish = ? WHERE key = ?",
+		int64(counted), string(b.State), date(b.At), tokens, b.Finish, t.key); err != nil {
 		return err
 	}
 	if b.Answer == nil || t.forgotten {
@@ -153,7 +157,10 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 			return err
 		}
 		for _, t := range open {
-			if err := d.end(t, t.counted, purse.Lost, at); err != nil {
+			if err := d.rebook(t, t.counted); err != nil {
+				return err
+			}
+			if _, err := d.exec("UPDATE attempts SET state = ?, ended = ? WHERE key = ?", string(purse.Lost), date(at), t.key); err != nil {
 				return err
 			}
 			n, sum = n+1, plus(sum, t.counted)
@@ -198,28 +205,57 @@ func (d deal) attempts(where string, args ...any) ([]attempt, error) {
 	return out, err
 }
 
-// end moves an attempt from what it counted to what it counts from now on, in every account.
-func (d deal) end(t attempt, counted budget.Micros, state purse.State, at time.Time) error {
-	for _, scope := range scopes(t.accounts) {
-		reserved, spent := -t.counted, counted
-		if t.state == purse.Lost {
-			reserved, spent = 0, counted-t.counted
-		}
-		if err := d.book(scope, reserved, spent); err != nil {
-			return err
-		}
-	}
-	_, err := d.exec("UPDATE attempts SET counted = ?, state = ?, ended = ? WHERE key = ?", int64(counted), string(state), date(at), t.key)
-	return err
-}
-
-// book moves the sums of an account, which exists since the attempt was reserved.
-func (d deal) book(scope string, reserved, spent budget.Micros) error {
-	b, err := d.balance(scope)
+// rebook takes what an attempt counted out of every account, and puts in what it counts from now on. The accounts exist since
+// it was reserved.
+func (d deal) rebook(t attempt, counted budget.Micros) error {
+	sums, err := d.balances(scopes(t.accounts))
 	if err != nil {
 		return err
 	}
-	_, err = d.exec("UPDATE accounts SET reserved = ?, spent = ? WHERE scope = ?", int64(plus(b.Reserved, reserved)), int64(plus(b.Spent, spent)), scope)
+	for scope, b := range sums {
+		if t.state == purse.Lost {
+			b.Spent = plus(b.Spent, counted-t.counted)
+		} else {
+			b.Reserved, b.Spent = plus(b.Reserved, -t.counted), plus(b.Spent, counted)
+		}
+		sums[scope] = b
+	}
+	return d.setBalances(sums)
+}
+
+// balances are the sums of accounts, by scope; of one that nothing was booked under, zero.
+func (d deal) balances(scopes []string) (map[string]purse.Balance, error) {
+	sums := make(map[string]purse.Balance, len(scopes))
+	for _, scope := range scopes {
+		sums[scope] = purse.Balance{}
+	}
+	list, err := json.Marshal(scopes)
+	if err != nil {
+		return nil, err
+	}
+	err = d.each("SELECT scope, reserved, spent FROM accounts WHERE scope IN (SELECT value FROM json_each(?))", []any{string(list)},
+		func(scan func(...any) error) error {
+			var scope string
+			var b purse.Balance
+			err := scan(&scope, &b.Reserved, &b.Spent)
+			sums[scope] = b
+			return err
+		})
+	return sums, err
+}
+
+// setBalances writes the sums of accounts in one statement.
+func (d deal) setBalances(sums map[string]purse.Balance) error {
+	rows := make([][3]any, 0, len(sums))
+	for scope, b := range sums {
+		rows = append(rows, [3]any{scope, int64(b.Reserved), int64(b.Spent)})
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	_, err = d.exec(`INSERT INTO accounts (scope, reserved, spent) SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?) WHERE true
+		ON CONFLICT (scope) DO UPDATE SET reserved = excluded.reserved, spent = excluded.spent`, string(list))
 	return err
 }
 
