@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -37,7 +38,10 @@ type Options struct {
 
 	Review dream.Review // what becomes of what dreams leave behind, of agents that have no way of their own
 
-	Hooks      []activities.HookRule // who is asked at the borders of a dream (H23)
+	Hooks       []activities.HookRule   // who is asked at the borders of a dream (H23)
+	Policy      *policy.Rules           // what no dream may develop (H18); nil: policy.Default
+	AgentPolicy map[string]policy.Rules // what is added for an agent, by handle
+
 	ResumeTTL  time.Duration         // how long an interrupted dream may go on
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
 }
@@ -202,7 +206,9 @@ func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	settings := s.Options.Settings
 	settings.Auto = settings.Auto || agent.Auto
 	settings.Searchable = s.Options.Searchable
-	settings.Triggers, settings.Zone = agent.Triggers, agent.Zone
+	if agent.Triggers != nil {
+		settings.Triggers, settings.Zone = agent.Triggers, agent.Zone
+	}
 	return settings
 }
 

@@ -32,7 +32,7 @@ const (
 // Lived is what urgency is made of. Whoever counts it says nothing of weights.
 type Lived struct {
 	Episodes   int           `json:"episodes"`           // new ones since the last dream
-	Since      time.Duration `json:"since"`              // the end of the last dream
+	Since      time.Duration `json:"since_ns"`           // the end of the last dream
 	Never      bool          `json:"never,omitempty"`    // it has not dreamt yet
 	Affect     float64       `json:"affect"`             // in [0, 1]: mean distance of the newest of them from neutral, by salience
 	Volatility float64       `json:"volatility"`         // in [0, 1]: how fresh a change of regime is (H3)

@@ -3,6 +3,7 @@ package console
 import (
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -42,6 +43,15 @@ type publicSettings struct {
 	AlarmHoldMS     float64 `json:"alarm_hold_ms"`
 	ResumeAfterMS   float64 `json:"resume_after_ms"`
 	JitterMS        float64 `json:"jitter_ms"`
+
+	Eager *publicEager `json:"eager,omitempty"`
+}
+
+// publicEager are the thresholds of urgency.
+type publicEager struct {
+	circadian.Eager
+	Idle   *int64  `json:"idle,omitempty"` // never set
+	IdleMS float64 `json:"idle_ms"`
 }
 
 // publicVisit is a wake as a life remembers it.
@@ -63,10 +73,14 @@ func (l agentLife) public(h *House) publicLife {
 }
 
 func publicKnobs(s workflows.Settings) publicSettings {
-	return publicSettings{
+	p := publicSettings{
 		Settings: s, IdleTimeoutMS: millis(s.IdleTimeout), MinGapMS: millis(s.MinGap), ClientTimeoutMS: millis(s.ClientTimeout),
 		WakeLockMS: millis(s.WakeLock), AlarmHoldMS: millis(s.AlarmHold), ResumeAfterMS: millis(s.ResumeAfter), JitterMS: millis(s.Jitter),
 	}
+	if s.Eager != nil {
+		p.Eager = &publicEager{Eager: *s.Eager, IdleMS: millis(s.Eager.Idle)}
+	}
+	return p
 }
 
 func visitOf(w *workflows.Wake) *publicVisit {

@@ -23,6 +23,13 @@ type Wish struct {
 	Seed   *uint64
 }
 
+// Again is the wish to dream a night anew from one of its phases on.
+type Again struct {
+	Wish
+	Dream string
+	From  dream.Phase
+}
+
 // Estimate is the price of a dream before anything is spent.
 type Estimate struct {
 	Agent    string                `json:"agent"`
@@ -49,6 +56,8 @@ type PhaseEstimate struct {
 type Nights interface {
 	// Begin starts a dream and answers its id. ErrDreaming.
 	Begin(ctx context.Context, w Wish) (string, error)
+	// Redream begins a dream that goes on from a phase of another and answers its id. ErrDreaming, ErrNoRedream.
+	Redream(ctx context.Context, w Again) (string, error)
 	// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
 	Cancel(ctx context.Context, dreamID string) error
 	// Resume lets the agent's interrupted dream go on. ErrAwake when somebody holds the agent awake.
@@ -79,6 +88,9 @@ type Engine interface {
 // ErrDreaming is returned by Begin when the agent dreams already.
 var ErrDreaming = errors.New("already dreaming")
 
+// ErrNoRedream is returned by Redream when a dream cannot be dreamt anew from the phase.
+var ErrNoRedream = activities.ErrNoRedream
+
 // ErrAwake is returned by Begin and Resume when somebody holds the agent awake.
 var ErrAwake = errors.New("awake")
 
@@ -89,6 +101,10 @@ var ErrNobody = errors.New("no Temporal server is configured and none of ours is
 type NightDoor struct {
 	ConfirmAbove func() budget.Micros // a dearer estimate asks first
 	Estimate     func(ctx context.Context, h *House, w Wish) (Estimate, error)
+	// Rehearse tells all of a dream that can be told without dreaming it. It writes nothing.
+	Rehearse func(ctx context.Context, h *House, w Wish) (Rehearsal, error)
+	// EstimateAgain prices a dream that goes on from a phase of another.
+	EstimateAgain func(ctx context.Context, h *House, w Again) (Estimate, error)
 	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNobody.
 	Reach func(ctx context.Context, h *House) (Engine, error)
 	// Work connects likewise and runs a worker in this process.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 func (app *App) triggers() *cobra.Command {
@@ -131,6 +132,9 @@ oneiros triggers add price --rule quay-price`,
 		if err != nil {
 			return usage(err)
 		}
+		if err := ruled(cmd.Context(), h, t); err != nil {
+			return err
+		}
 		had := slices.ContainsFunc(a.Triggered(), calledBy(t.Name))
 		if had && !replace {
 			return exit(Usage, "%s has a trigger %q already; --replace puts this one in its place", a.Handle, t.Name)
@@ -139,6 +143,23 @@ oneiros triggers add price --rule quay-price`,
 		return app.putTriggers(cmd.Context(), h, a, t, "added")
 	}
 	return cmd
+}
+
+// ruled says what is wrong with the rule that a trigger waits for.
+func ruled(ctx context.Context, h *House, t dream.Trigger) error {
+	if t.Rule == "" {
+		return nil
+	}
+	feed, err := h.Feeds.Feed(ctx, t.Feed)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return exit(NotFound, "--rule is %q, and there is no feed %s; oneiros feed list names them", t.Rule, t.Feed)
+	case err != nil:
+		return fmt.Errorf("read feed %s: %w", t.Feed, err)
+	case !slices.ContainsFunc(feed.Rules, func(r dream.Rule) bool { return r.Name == t.Rule }):
+		return exit(NotFound, "--rule is %q, and feed %s has no such rule; oneiros feed show %s names them", t.Rule, t.Feed, t.Feed)
+	}
+	return nil
 }
 
 func calledBy(name string) func(dream.Trigger) bool {

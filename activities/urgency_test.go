@@ -1,0 +1,301 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+)
+
+// pays plans nothing and lets an embedder be asked.
+type pays struct {
+	unplanned
+	model, why string
+}
+
+func (p pays) Embedder(dream.Agent) (string, string) { return p.model, p.why }
+
+// resolved keeps a prediction that came out, resting on some episodes.
+func (r *rig) resolved(id, claim string, confidence float64, status string, at time.Time, episodes ...string) {
+	r.t.Helper()
+	p := &dream.Prediction{
+		Head:   dream.Head{ID: id, Agent: "a", Kind: dream.KindPrediction, At: at.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
+		Source: dream.Analytical, Claim: claim, Criterion: "seen", Horizon: at.Add(time.Hour), Confidence: confidence, Status: dream.PredictionOpen, Episodes: episodes,
+	}
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{p}})
+	require.NoError(r.t, err)
+	reckoning := Reckon(r.ports)
+	reckoning.Now = func() time.Time { return at }
+	_, err = reckoning.Resolve(context.Background(), "a", id, prediction.Verdict{Status: status, By: dream.ByPerson, At: at})
+	require.NoError(r.t, err)
+}
+
+func (r *rig) place(ctx context.Context, texts []string) ([][]float32, string, error) {
+	v, err := r.model.Embed(ctx, "p/e", texts, "")
+	return v.V, v.Space, err
+}
+
+func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	needs := Needs{Memory: r.store, Place: r.place}
+	lived, err := needs.Lived(t.Context(), "a", tonight)
+	require.NoError(t, err)
+	require.Equal(t, circadian.Lived{Never: true}, lived, "nothing at all")
+
+	r.live(12)
+	lived, err = needs.Lived(t.Context(), "a", tonight)
+	require.NoError(t, err)
+	require.Equal(t, 12, lived.Episodes)
+	require.True(t, lived.Never)
+	s := r.lie(r.order(1, tonight))
+	r.rise(s)
+	night, err := memory.One[*dream.Night](t.Context(), r.store, "a", s.Dream)
+	require.NoError(t, err)
+	require.Equal(t, 12, *night.Episodes)
+
+	_, err = r.store.Commit(t.Context(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{
+		&dream.Episode{ // lived long ago, brought now
+			Head:    dream.Head{ID: "old", Agent: "a", Kind: dream.KindEpisode, At: tonight.AddDate(-1, 0, 0), State: dream.Live, Taint: dream.FromHuman},
+			Content: "an old storm", Salience: 1,
+		},
+		&dream.Episode{
+			Head:    dream.Head{ID: "felt", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Hour), State: dream.Live, Taint: dream.FromHuman},
+			Content: "the mast broke", Salience: .5, Affect: mood.PAD{Pleasure: -.6, Arousal: .8},
+		},
+	}})
+	require.NoError(t, err)
+	later := night.Ended.Add(12 * time.Hour)
+	r.resolved("seen", "on day 3 the harbour was quiet and number 21 gull sat there", .2, dream.PredictionRight, tonight.Add(-time.Hour))
+	r.resolved("plain", "on day 3 the harbour was quiet and number 21 gull sat there", .8, dream.PredictionWrong, later.Add(-time.Hour))
+	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, later.Add(-2*time.Hour))
+	lived, err = needs.Lived(t.Context(), "a", later)
+	require.NoError(t, err)
+	require.Equal(t, 2, lived.Episodes, "whenever they were lived")
+	require.Equal(t, 12*time.Hour, lived.Since)
+	require.False(t, lived.Never)
+	require.Equal(t, 2, lived.Residuals, "the dream has seen the first")
+	require.Equal(t, 1, lived.Novel)
+	require.Positive(t, lived.Affect)
+
+	blind, err := Needs{Memory: r.store, Why: "nobody pays"}.Lived(t.Context(), "a", later)
+	require.NoError(t, err)
+	require.Zero(t, blind.Novel)
+	require.Equal(t, "nobody pays", blind.Unplaced)
+}
+
+func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(12)
+	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
+	bed := r.bed()
+	bed.Planner = pays{model: "p/e"}
+	spent := func() budget.Micros {
+		b, err := r.store.Ledger().Balance(t.Context(), "day:a/"+tonight.Format(time.DateOnly))
+		require.NoError(t, err)
+		return b.Spent
+	}
+	ask := func(urgent float64) HeedResult {
+		got, err := bed.Heed(t.Context(), HeedRequest{Agent: "a", Now: tonight, Eager: &circadian.Eager{Idle: time.Minute, Urgent: urgent, Uncertain: urgent}})
+		require.NoError(t, err)
+		require.NotNil(t, got.Urgency)
+		return got
+	}
+	calm := ask(.8)
+	require.False(t, calm.Early)
+	require.Zero(t, spent(), "no novelty could make it urgent")
+	require.NotEmpty(t, calm.Urgency.Lived.Unplaced)
+
+	keen := ask(.3)
+	require.True(t, keen.Early)
+	require.Equal(t, 1, keen.Urgency.Lived.Novel)
+	require.Positive(t, spent())
+	before := spent()
+	require.Equal(t, keen, ask(.3))
+	require.Equal(t, before, spent(), "what was placed is not bought again")
+
+	bed.Planner = pays{why: "automatic dreaming on a paid provider is switched off"}
+	require.Equal(t, "automatic dreaming on a paid provider is switched off", ask(.3).Urgency.Lived.Unplaced)
+	bed.Planner = unplanned{}
+	require.NotEmpty(t, ask(.3).Urgency.Lived.Unplaced)
+}
+
+func TestAScheduleThatCannotBeReadIsToldAndKeepsNoOther(t *testing.T) {
+	t.Parallel()
+	got := Appointments([]dream.Trigger{{Name: "a", Schedule: "25:00"}, {Name: "b", Schedule: "03:30"}}, "UTC", tonight)
+	require.Contains(t, got[0].Fault, `schedule "25:00"`)
+	require.Equal(t, time.Date(2026, 10, 20, 3, 30, 0, 0, time.UTC), got[1].At)
+	require.Contains(t, Appointments([]dream.Trigger{{Name: "b", Schedule: "03:30"}}, "Moon/Base", tonight)[0].Fault, "Moon/Base")
+}
+
+// hearer remembers the calls.
+type hearer struct {
+	calls []Fire
+	deaf  error
+}
+
+func (h *hearer) Call(_ context.Context, _ dream.Agent, f Fire) error {
+	if h.deaf != nil {
+		return h.deaf
+	}
+	h.calls = append(h.calls, f)
+	return nil
+}
+
+func (h *hearer) Alarm(context.Context, string, string) error { return nil }
+
+func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	agent, err := r.store.Agent(t.Context(), "a")
+	require.NoError(t, err)
+	agent.Auto, agent.Created = true, tonight.AddDate(0, -1, 0)
+	agent.Triggers = []dream.Trigger{
+		{Name: "full", Kind: dream.OnEpisodes, Episodes: 10},
+		{Name: "wrong", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: .5},
+	}
+	require.NoError(t, r.store.PutAgent(t.Context(), agent))
+	heard := &hearer{}
+	listener := func() *Listener {
+		return &Listener{Memory: r.store, Events: r.store, Calls: heard, Now: func() time.Time { return tonight }}
+	}
+	l := listener()
+	listen := func(l *Listener, want ...string) {
+		t.Helper()
+		heard.calls = nil
+		n, err := l.Listen(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, len(want), n)
+		for i, name := range want {
+			require.Equal(t, name, heard.calls[i].Trigger)
+		}
+	}
+	listen(l)
+	r.live(12)
+	heard.deaf = errors.New("Temporal is away")
+	_, err = l.Listen(t.Context())
+	require.ErrorContains(t, err, "Temporal is away")
+	heard.deaf = nil
+	listen(l, "full")
+	require.Equal(t, "12 new episodes since the last dream, and 10 were to be waited for", heard.calls[0].Why)
+	listen(l)
+	listen(listener(), "full") // another worker, which remembers nothing: the life hears it once by its key
+	r.resolved("small", "it rains", .7, dream.PredictionRight, tonight.Add(-2*time.Hour))
+	listen(l)
+	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
+	listen(l, "wrong")
+	require.Equal(t, "PredictionResolved with a residual of -0.70", heard.calls[0].Why)
+	listen(l)
+	listen(listener(), "full", "wrong")
+
+	r.rise(r.lie(r.order(1, tonight)))
+	listen(l)
+	listen(listener())
+	agent.Auto = false
+	require.NoError(t, r.store.PutAgent(t.Context(), agent))
+	r.live(12)
+	listen(listener())
+}
+
+func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	agent, err := r.store.Agent(t.Context(), "a")
+	require.NoError(t, err)
+	agent.Auto, agent.Created = true, tonight
+	agent.Triggers = []dream.Trigger{{Name: "alarm", Kind: dream.OnEvent, Event: "AlarmRaised"}}
+	require.NoError(t, r.store.PutAgent(t.Context(), agent))
+	w := memory.Write{Agent: "a", Cause: "test", Events: []event.Event{
+		event.New("before", "a", "", tonight.Add(-time.Hour), event.AlarmRaised{Feed: "f", Rule: "r"}),
+		event.New("alarm", "a", "", tonight.Add(time.Minute), event.AlarmRaised{Feed: "f", Rule: "r"}),
+		event.New("dreamt", "a", "dream/a/0001", tonight.Add(2*time.Minute), event.AlarmRaised{Feed: "f", Rule: "r"}),
+	}}
+	for i := range 1300 {
+		w.Events = append(w.Events, event.New(fmt.Sprintf("asleep-%d", i), "a", "", tonight.Add(time.Duration(i+3)*time.Minute), event.AgentAsleep{}))
+	}
+	_, err = r.store.Commit(t.Context(), w)
+	require.NoError(t, err)
+	heard := &hearer{}
+	l := &Listener{Memory: r.store, Events: r.store, Calls: heard, Now: time.Now}
+	n, err := l.Listen(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Equal(t, "alarm", heard.calls[0].Key)
+}
+
+func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	agent, err := r.store.Agent(t.Context(), "a")
+	require.NoError(t, err)
+	agent.Feed, agent.Triggers = "quay", []dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
+	heard := &hearer{}
+	ports := r.ports
+	ports.Feeds = r.store
+	feed := &Feed{Ports: ports, Alarms: heard}
+	for _, auto := range []bool{false, true} {
+		agent.Auto = auto
+		require.NoError(t, r.store.PutAgent(t.Context(), agent))
+		for _, rule := range []string{"storm", "calm"} {
+			_, err = feed.Sound(t.Context(), SoundRequest{Feed: "quay", Rule: rule, Quiet: true, At: tonight})
+			require.NoError(t, err)
+		}
+	}
+	require.Len(t, heard.calls, 1, "only one that dreams by itself, and only its rule")
+	require.Equal(t, "calm", heard.calls[0].Trigger)
+	heard.deaf = errors.New("Temporal is away")
+	_, err = feed.Sound(t.Context(), SoundRequest{Feed: "quay", Rule: "calm", Quiet: true, At: tonight})
+	require.ErrorContains(t, err, "Temporal is away", "the deed is done again")
+}
+
+func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(30)
+	at := tonight.Add(-time.Hour)
+	r.resolved("large", "zebra zebra zebra", .9, dream.PredictionWrong, at, "e3", "e4")
+	r.resolved("larger", "quagga quagga", .95, dream.PredictionWrong, at, "e9")
+	r.resolved("small", "okapi okapi okapi", .2, dream.PredictionWrong, at, "e5")
+	r.resolved("known", "on day 3 the harbour was quiet and number 21 gull sat there", .9, dream.PredictionWrong, at, "e6")
+	order := r.order(1, tonight)
+	plain := r.order(2, tonight)
+	curriculum := DefaultCurriculum
+	order.Curriculum = &curriculum
+	require.NoError(t, order.Validate())
+	s := r.lie(order)
+	replay := &Replay{Ports: r.ports}
+	queue := func(o Order, back bool) []string {
+		episodes, done, err := replay.queue(t.Context(), o, ReplayRequest{StepRequest: step(Sitting{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
+		require.NoError(t, err)
+		require.False(t, done.Interrupted())
+		return idsOf(episodes)
+	}
+	forward := queue(order, false)
+	require.Equal(t, []string{"e9", "e3", "e4"}, forward[:3])
+	require.Len(t, forward, order.Knobs.ReplayEpisodes)
+	require.Equal(t, forward, queue(order, false), "done twice it is the same")
+	require.Equal(t, []string{"e9", "e3", "e4"}, queue(order, true)[:3])
+	r.resolved("late", "lynx lynx lynx lynx", .99, dream.PredictionWrong, at, "e20")
+	require.Equal(t, forward, queue(order, false), "it was chosen once in the night")
+	r.rise(s)
+
+	r.lie(plain)
+	drawn, err := replay.draw(t.Context(), plain, Sitting{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward", plain.Knobs.ReplayEpisodes)
+	require.NoError(t, err)
+	require.Equal(t, idsOf(drawn), queue(plain, false), "an order of before draws by surprise alone")
+	narrow := plain
+	narrow.Curriculum = &Curriculum{Large: 2}
+	require.ErrorContains(t, narrow.Validate(), "curriculum is large 2")
+}

@@ -1,0 +1,91 @@
+package chaos_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// TestTriggersSurviveTheirWorker kills the only worker once the next call of a schedule is noted, lets that minute pass with
+// nobody there, and notices new episodes meanwhile. The worker that follows dreams once for each agent.
+func TestTriggersSurviveTheirWorker(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for a minute of the clock on a real Temporal server; make test runs it")
+	}
+	s := set(t, false, nil, func(p *stage.Play) {
+		p.Provider = "" // the built-in model: nobody pays
+		p.Settings = workflows.Settings{MinGap: 24 * time.Hour}
+	})
+	employ := func(name string, trigger dream.Trigger) dream.Agent {
+		agent, err := s.company.Hire(s.ctx, 0, name)
+		require.NoError(t, err)
+		agent.Auto, agent.Triggers = true, []dream.Trigger{trigger}
+		require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+		require.NoError(t, s.company.Starter.Live(s.ctx, agent))
+		return agent
+	}
+	life := func(a dream.Agent) workflows.Life {
+		l, err := s.company.Starter.Life(s.ctx, a.Handle)
+		require.NoError(t, err)
+		return l
+	}
+	timely := employ("timely", dream.Trigger{Name: "minutely", Kind: dream.OnSchedule, Schedule: "* * * * *"})
+	full := employ("full", dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 20})
+	var noted time.Time
+	require.Eventually(t, func() bool {
+		if made := life(timely).Triggering.Appointments; len(made) == 1 {
+			noted = made[0].At
+		}
+		return !noted.IsZero() && time.Until(noted) > 5*time.Second // not so late in the minute that it calls at once
+	}, 2*time.Minute, 50*time.Millisecond)
+	s.crew.Kill(0)
+	listener := func() *activities.Listener {
+		return &activities.Listener{Memory: s.company.Store, Events: s.company.Store, Calls: s.company.Starter, Now: time.Now}
+	}
+	first := listener()
+	for range 2 {
+		passed, err := first.Listen(s.ctx)
+		require.NoError(t, err)
+		require.LessOrEqual(t, passed, 1)
+	}
+	passed, err := listener().Listen(s.ctx) // of the next worker, which remembers nothing
+	require.NoError(t, err)
+	require.Equal(t, 1, passed)
+	require.Eventually(t, func() bool { return time.Now().After(noted.Add(time.Second)) }, 2*time.Minute, 100*time.Millisecond)
+	require.NoError(t, s.crew.Replace(0))
+	for _, c := range []struct {
+		agent   dream.Agent
+		trigger string
+	}{{timely, "minutely"}, {full, "full"}} {
+		require.Eventually(t, func() bool {
+			l, err := s.company.Starter.Life(s.ctx, c.agent.Handle)
+			return err == nil && l.Dreams == 1 && l.State == workflows.Sleeping
+		}, 2*time.Minute, 50*time.Millisecond, c.trigger)
+		l := life(c.agent)
+		require.Equal(t, c.trigger, l.Triggering.Last.Trigger)
+		require.Empty(t, l.LastReason)
+		nights := s.nights(c.agent)
+		require.Len(t, nights, 1)
+		require.NotNil(t, nights[0].Episodes)
+		require.Positive(t, *nights[0].Episodes)
+	}
+	require.Nil(t, life(full).Triggering.Pending, "told twice, it calls once")
+	last, err := first.Listen(s.ctx)
+	require.NoError(t, err)
+	require.Zero(t, last, "the dream has seen them all")
+}
+
+func (s *scene) nights(a dream.Agent) []*dream.Night {
+	s.t.Helper()
+	items, err := s.company.Store.Find(s.ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}})
+	require.NoError(s.t, err)
+	return memory.As[*dream.Night](items)
+}

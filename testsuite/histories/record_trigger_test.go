@@ -1,0 +1,57 @@
+package histories_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// called are the histories that show an agent's triggers.
+var called = []string{"agent-urgent-and-called"}
+
+// TestRecordAnAgentThatIsUrgentAndCalled records a life that looks at its urgency and its schedule, dreams early, is called by
+// new episodes within the gap, and dreams when a person asks.
+func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
+	agent := s.hire("recorded-called")
+	agent.Auto, agent.Triggers = true, []dream.Trigger{
+		dream.IdleTrigger, {Name: "new-year", Kind: dream.OnSchedule, Schedule: "0 0 1 jan *"}, {Name: "full", Kind: dream.OnEpisodes, Episodes: 1},
+	}
+	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+	s.company.Starter.Options.Settings = workflows.Settings{
+		IdleTimeout: time.Hour, MinGap: 24 * time.Hour, Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
+	}
+	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
+	until := func(is func(workflows.Life) bool) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			life, err := s.company.Starter.Life(s.ctx, agent.Handle)
+			return err == nil && is(life)
+		}, time.Minute, 20*time.Millisecond)
+	}
+	until(func(l workflows.Life) bool {
+		return l.Dreams == 1 && l.State == workflows.Sleeping && l.Triggering.Last.Kind == activities.OnUrgency
+	})
+	fire := activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: time.Now(), Key: "recorded", Why: "1 new episode"}
+	require.NoError(t, s.company.Starter.Call(s.ctx, agent, fire))
+	until(func(l workflows.Life) bool { return l.Triggering.Pending != nil })
+	require.NoError(t, s.company.Starter.Call(s.ctx, agent, activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))
+	until(func(l workflows.Life) bool { return l.Dreams == 2 && l.State == workflows.Sleeping })
+	s.save(workflows.AgentID(agent.Handle), "agent-urgent-and-called")
+}
+
+func TestAnAgentsTriggersHaveARecordedHistory(t *testing.T) {
+	t.Parallel()
+	for _, name := range called {
+		require.Contains(t, files(t), "testdata/"+name+".json.gz")
+	}
+}
