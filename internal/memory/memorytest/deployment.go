@@ -110,6 +110,7 @@ func (f *fancy) names() []memory.Record {
 		a := dream.Agent{
 			ID: agentID(n), Handle: fmt.Sprint("handle-", f.size.Agents-n), Persona: f.text(), Interests: f.some(3), Zone: "Europe/Berlin", Tier: dream.Core,
 			Feed: "feed 1", Auto: n%2 == 0, Created: f.at(), Caps: dream.Caps{},
+			Triggers: []dream.Trigger{{Name: "full", Kind: dream.OnEpisodes, Episodes: 1 + n}}[:n%2],
 		}
 		records = append(records, memory.Record{Agent: &memory.KeptAgent{ID: a.ID, Handle: a.Handle, Body: jsonOf(a)}})
 	}
