@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
 // OrderVersion is the version of Order. Fields are only added.
@@ -55,6 +56,8 @@ type Order struct {
 	Loosening map[dream.Role]dream.Loosening `json:"loosening,omitempty"` // the way of each role that dreams (Z6); none: heat and min-p
 
 	Curriculum *Curriculum `json:"curriculum,omitempty"` // what NREM replays first (E5); nil: everything by surprise alone
+
+	Policy *policy.Rules `json:"policy,omitempty"` // what it may not develop (H18); nil: nothing is barred
 
 	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why (H6); nil: the observer of before, singly, without markers and bias
 }
@@ -124,6 +127,9 @@ func (o Order) Validate() error {
 	}
 	if o.Curriculum != nil {
 		faults = append(faults, o.Curriculum.Validate())
+	}
+	if o.Policy != nil {
+		faults = append(faults, o.Policy.Validate())
 	}
 	return errors.Join(append(faults, o.Knobs.Validate())...)
 }

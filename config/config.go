@@ -27,6 +27,7 @@ type Config struct {
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`
 	Hooks     map[string]Hook     `json:"hooks"`
+	Policy    Policy              `json:"policy"`
 
 	File     string   `json:"-"` // the file that was read; empty when there was none
 	Warnings []string `json:"-"` // what was ignored, and why

@@ -41,6 +41,9 @@ func readEnv(env map[string]string) (saying, []string) {
 		if !ok {
 			key, ok = providerVariable(name)
 		}
+		if !ok {
+			key, ok = policyVariable(name)
+		}
 		switch {
 		case ok:
 			said.values[key], said.names[key] = env[name], name

@@ -108,6 +108,9 @@ func oneLine(err error) string {
 // unknownKeys names every key of a file that is no setting, each with the nearest that is.
 func unknownKeys(path string, file map[string]any) error {
 	known := map[string]bool{"providers": true, "hooks": true}
+	for _, section := range policySections {
+		known["policy."+section] = true
+	}
 	sections := map[string]bool{}
 	for _, k := range table() {
 		known[k.Key] = true

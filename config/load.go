@@ -59,6 +59,7 @@ func Load(o Options) (Config, error) {
 	c.Providers = providers
 	c.Hooks, err = readHooks(v.Get("hooks"))
 	keep(err)
+	keep(c.Policy.readPolicy(v.Get("policy")))
 	c.derive()
 	keep(c.Validate())
 	return c, errors.Join(faults...)

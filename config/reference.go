@@ -82,6 +82,7 @@ var about = map[string]string{
 	"feed":     "Where the readings come in that alarms watch.",
 	"archive":  "Where events are kept outside the store (docs/events.md).",
 	"metrics":  "Where figures are told (docs/events.md).",
+	"policy":   "What no dream may develop. It is frozen into a dream's request when it begins. docs/policy.md says how a text is held against it.",
 	"log":      "What the process says about itself.",
 	"consent":  "What may be used without asking again.",
 	"dream":    "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running. S4 is the design document of the onset.",
@@ -147,6 +148,29 @@ A model's section takes ` + "`name`, `wire`, `price`, `context` (tokens of promp
 (false: its scores mean nothing, measure with the embedder instead). A model that is neither local nor priced is refused, with the line to add.
 
 The environment reaches providers too: ` + "`ONEIROS_PROVIDERS_HOUSE_BASE_URL`" + ` is providers.house.base_url. Models are for files only.
+
+## rules of the policy
+
+Rules of your own stand in the file, each by a name of lower-case letters, digits, - and _.
+
+` + "```yaml" + `
+policy:
+  assets: "ETH, WETH, USDC"
+  leverage: 3
+  position: 0.2
+  caps:
+    gas: {most: 80, unit: gwei, words: "gas, priority fee*"}  # or unit: multiple, share, dollars; a star leaves endings open
+  forbidden:
+    no-acme: '\bacme\b'          # RE2; capitals and spellings do not matter
+    no-dares: {match: 'dare (him|her)', spare: true}  # spare: what only forbids it, or warns of it, passes
+  rules:                         # in words, judged by the observer in one call a night
+    kind: "Nothing that would shame a person by name."
+  worth: {link: 5}               # dollars that one is worth at the least, for the cap on amounts
+  agents:
+    echo: {leverage: 2}          # added for one agent; it can only make the rules stricter
+` + "```" + `
+
+The environment reaches them too: ` + "`ONEIROS_POLICY_FORBIDDEN_NO_ACME`, `ONEIROS_POLICY_RULES_KIND`, `ONEIROS_POLICY_CAPS_GAS_MOST`, `ONEIROS_POLICY_WORTH_LINK`" + `.
 
 ## hooks
 

@@ -119,6 +119,7 @@ func (c Config) Redacted() []Setting {
 		add(at+"silent", h.Silent, activities.SilentAllow)
 		add(at+"text", fmt.Sprint(h.Text), "false")
 	}
+	c.Policy.settings(add)
 	return list
 }
 

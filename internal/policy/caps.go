@@ -38,6 +38,15 @@ func said(v float64, unit Unit) string {
 	return figureText(v) + " " + string(unit)
 }
 
+// Bound is the most that a cap allows, with its unit.
+func (c Cap) Bound() string {
+	unit := c.Unit
+	if known, ok := builtInCaps[c.Name]; ok {
+		unit = known
+	}
+	return said(c.Most, unit)
+}
+
 func tooMuch(c Cap, unit Unit, q quantity) finding {
 	what := fmt.Sprintf("%s is above %s", said(q.most(), unit), said(c.Most, unit))
 	if exceeds, alone := over(q, c.Most); exceeds && !alone {

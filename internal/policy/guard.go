@@ -21,6 +21,9 @@ const (
 // whatever the agent is for.
 func Guards() []Guard { return slices.Sorted(maps.Keys(guards)) }
 
+// Says is what a guard says of a text that it bars.
+func (g Guard) Says() string { return guards[g].what }
+
 var guards = map[Guard]struct {
 	what string
 	find func(r *reading, s span) []span

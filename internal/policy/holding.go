@@ -5,6 +5,9 @@ import "strings"
 const (
 	ruleAsset  = "asset"  // an asset that is not allowed
 	ruleLength = "length" // a text that is too long to be read
+
+	// RuleUnclear flags what the observer could not judge by the sentences.
+	RuleUnclear = "unclear"
 )
 
 var (

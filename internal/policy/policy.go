@@ -23,6 +23,10 @@ type Rules struct {
 	Worth     map[string]float64 `json:"worth,omitempty"`     // dollars that one of an asset is worth at the least, by ticker; beside LeastWorth
 }
 
+// Default are the rules of a deployment that says nothing: every guard, and no opinion about assets and numbers, which only whoever
+// runs an agent can have.
+func Default() Rules { return Rules{Guards: Guards()} }
+
 // Unit is what a cap counts.
 type Unit string
 
@@ -129,7 +133,7 @@ func (r Rules) Validate() error {
 		if !ruleName.MatchString(name) {
 			fault("%s: the name %q must be lower-case letters, digits, - and _, such as no-bridges", kind, name)
 		}
-		if _, guard := guards[Guard(name)]; named[name] || guard || name == ruleAsset || name == ruleLength || builtInCaps[name] != "" && kind != "caps" {
+		if _, guard := guards[Guard(name)]; named[name] || guard || name == ruleAsset || name == ruleLength || name == RuleUnclear || builtInCaps[name] != "" && kind != "caps" {
 			fault("%s: the name %q is taken", kind, name)
 		}
 		named[name] = true

@@ -117,7 +117,10 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 	if most > 0 {
 		room = max(1, most-len(a.thought))
 	}
-	text := s.say(q, m, room)
+	text := s.scripted(q)
+	if text == "" {
+		text = s.say(q, m, room)
+	}
 	if fault == BadJSON && q.schema() != nil {
 		text = spoil(text)
 	}

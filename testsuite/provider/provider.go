@@ -42,6 +42,14 @@ type Options struct {
 	AtLeast    int           // tokens of an answer, as far as the caller allows so many: for streams that last
 	Plan       Plan          // which calls go wrong; nil for none
 	RetryAfter time.Duration // what a 429 with a delay asks for; 0 for 1 s
+
+	Say func(Asked) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up
+}
+
+// Asked is a question as whoever scripts an answer sees it.
+type Asked struct {
+	Schema string // the name of the schema that is asked for; empty for free text
+	Prompt string // all messages
 }
 
 // DefaultPrice is that of the default models: $0.15 in, $0.075 cached, $0.60 out, per million tokens.

@@ -42,6 +42,7 @@ type question struct {
 	Format      struct {
 		Type   string `json:"type"`
 		Schema struct {
+			Name   string          `json:"name"`
 			Schema json.RawMessage `json:"schema"`
 		} `json:"json_schema"`
 	} `json:"response_format"`

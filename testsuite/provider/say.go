@@ -67,6 +67,18 @@ func (s *Server) say(q question, m Model, room int) string {
 	return b.String()
 }
 
+// scripted is what a test wants said; empty when it leaves it to us.
+func (s *Server) scripted(q question) string {
+	if s.options.Say == nil {
+		return ""
+	}
+	asked := Asked{Schema: q.Format.Schema.Name}
+	for _, m := range q.Messages {
+		asked.Prompt += m.text() + "\n"
+	}
+	return s.options.Say(asked)
+}
+
 // voice speaks: with the words and the references of the prompt.
 type voice struct {
 	dice *rand.Rand
