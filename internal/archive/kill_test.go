@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// When this variable names a bucket, the test binary archives into it, again and again, until it is killed.
+// When this variable names a bucket, the test binary announces and archives into it, again and again, until it is killed.
 const (
 	archiverOf = "ONEIROS_TEST_ARCHIVER_OF"
 	storeOf    = archiverOf + "_STORE"
@@ -43,7 +43,10 @@ func archiveUntilKilled(ctx context.Context, address string) error {
 		return err
 	}
 	a := &archive.Archive{Log: s, Bucket: b, Now: time.Now}
-	for {
+	for i := 0; ; i++ {
+		if err := announce(ctx, s, "echo", fmt.Sprint("p", os.Getpid()), i, 1); err != nil {
+			return err
+		}
 		done, err := a.Once(ctx)
 		if err != nil {
 			return err
@@ -57,7 +60,7 @@ func archiveUntilKilled(ctx context.Context, address string) error {
 // archiverProcess starts one, and answers once it has written something, to be killed in the midst of the next.
 func archiverProcess(t *testing.T, address, store string) *exec.Cmd {
 	t.Helper()
-	p := exec.Command(os.Args[0], "-test.run=NONE")
+	p := exec.CommandContext(t.Context(), os.Args[0], "-test.run=NONE")
 	p.Env = append(os.Environ(), archiverOf+"="+address, storeOf+"="+store)
 	p.Stderr = os.Stderr
 	out, err := p.StdoutPipe()
@@ -70,8 +73,41 @@ func archiverProcess(t *testing.T, address, store string) *exec.Cmd {
 	return p
 }
 
-// Two archivers at once are killed with SIGKILL, over and over, while others write: each event is in the archive once.
-func TestArchiversThatAreKilledLeaveEachEventOnce(t *testing.T) {
+// writeInTurn announces once for each time that another process has, until it is over.
+func writeInTurn(over, ctx context.Context, s log) error {
+	for i := 0; over.Err() == nil; i++ {
+		if err := announce(ctx, s, "echo", "w", i, 1); err != nil {
+			return err
+		}
+		heads, err := s.Heads(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.Await(over, "echo", heads["echo"]); err != nil && over.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inTurn requires that of every writer, those that were killed too, the events came in the order it announced them, none missing.
+func inTurn(t *testing.T, s log) {
+	t.Helper()
+	events, err := s.Events(t.Context(), "echo", 0, 0)
+	require.NoError(t, err)
+	next := map[string]int{}
+	for i, e := range events {
+		require.EqualValues(t, i+1, e.Seq)
+		writer, number, _ := strings.Cut(e.ID, "-")
+		require.Equal(t, fmt.Sprint(next[writer]), number, "of %s", writer)
+		next[writer]++
+	}
+	require.Greater(t, len(next), 4, "many have written")
+}
+
+// Processes that announce and archive, two at once, are killed with SIGKILL, over and over, while another writes: the log has no
+// gap, and each event is in the archive once.
+func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts and kills processes")
@@ -88,13 +124,7 @@ func TestArchiversThatAreKilledLeaveEachEventOnce(t *testing.T) {
 			address := filepath.Join(t.TempDir(), "archive")
 			over, finish := context.WithCancel(t.Context())
 			written := make(chan error, 1)
-			go func() {
-				var err error
-				for i := 0; over.Err() == nil && err == nil; i++ {
-					err = announce(t.Context(), s, "echo", "w", i, 1)
-				}
-				written <- err
-			}()
+			go func() { written <- writeInTurn(over, t.Context(), s) }()
 			for range 4 {
 				one, other := archiverProcess(t, address, store), archiverProcess(t, address, store)
 				for _, p := range []*exec.Cmd{one, other} {
@@ -107,6 +137,7 @@ func TestArchiversThatAreKilledLeaveEachEventOnce(t *testing.T) {
 			b := opened(t, address)
 			_, err = archiver(s, b).Once(t.Context())
 			require.NoError(t, err)
+			inTurn(t, s)
 			whole(t, s, b, "echo")
 		})
 	}
