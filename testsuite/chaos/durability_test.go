@@ -35,7 +35,7 @@ func blows() []blow {
 	return []blow{
 		{dream.Onset, "induction", provider.HangMiddle},
 		{dream.Onset, "1/partial-3", provider.None},
-		{dream.Onset, "2/judge-2/embed", provider.None},
+		{dream.Onset, "2/judge-all/embed", provider.None},
 		{dream.Onset, "3/partial-1", provider.HangMiddle},
 		{dream.NREM, "forward", provider.HangMiddle},
 		{dream.NREM, "backward", provider.None},

@@ -128,12 +128,12 @@ func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
 		}
 		return provider.None
 	}})
-	r.company.Play.Provider = quoting(t, r.till.URL, "onset/1/judge-1", "nrem/backward", "integration/consolidate")
+	r.company.Play.Provider = quoting(t, r.till.URL, "onset/1/judge-all", "nrem/backward", "integration/consolidate")
 	var err error
 	r.crew, err = chaos.Muster(r.company.Play, 1)
 	require.NoError(t, err)
 	t.Cleanup(r.crew.End)
-	agent := r.remember("leaky")
+	agent := r.remember("sieve")
 	id, h := first(agent), &heard{t: t, all: map[string][]byte{}}
 
 	for i, k := range []struct {

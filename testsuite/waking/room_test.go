@@ -90,7 +90,7 @@ func furnish(t *testing.T, f furniture) *room {
 		Provider: r.till.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
 		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
 	}
-	play.Knobs.Cycles = 2
+	play.Knobs.Cycles, play.Knobs.Depth = 2, dream.DepthFixed // the moments of a second cycle come
 	if f.redis != nil {
 		play.Redis, play.Prefix = f.redis.URL, redis.Prefix(t)
 	}

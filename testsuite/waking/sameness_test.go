@@ -40,7 +40,7 @@ func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 		"in replay":              {{dream.NREM, "forward", provider.HangMiddle}},
 		"in imagination":         {{dream.REM, "branch-2", provider.HangMiddle}},
 		"in every phase": {
-			{dream.Onset, "1/judge-3", provider.HangMiddle},
+			{dream.Onset, "1/judge-all", provider.HangMiddle},
 			{dream.NREM, "backward", provider.HangMiddle},
 			{dream.REM, "weigh", provider.HangMiddle},
 			{dream.Integration, "consolidate", provider.HangMiddle},

@@ -19,7 +19,7 @@ func blows() []touch {
 		{dream.NREM, "forward", provider.HangMiddle},
 		{dream.REM, "branch-2", provider.HangMiddle},
 		{dream.Return, "surface", provider.HangMiddle},
-		{dream.Onset, "1/judge-2", provider.None},
+		{dream.Onset, "1/judge-all", provider.None},
 		{dream.REM, "weigh", provider.None},
 	}
 	if full {
