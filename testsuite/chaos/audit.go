@@ -54,6 +54,7 @@ func (e *Evidence) Audit() error {
 	faults = append(faults, e.outcomes()...)
 	faults = append(faults, e.allowances()...)
 	faults = append(faults, e.order()...)
+	faults = append(faults, e.held()...)
 	for _, why := range e.Book.Failed {
 		faults = append(faults, errors.New("the provider failed the run: "+why))
 	}

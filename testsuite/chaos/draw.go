@@ -35,6 +35,8 @@ func (p *performance) caps(lane int) dream.Caps {
 	return roomy
 }
 
+func draw[T any](dice *rand.Rand, from ...T) T { return from[dice.IntN(len(from))] }
+
 // each is how many dreams an agent has.
 func (p *performance) each() int { return (p.run.Dreams + p.run.AtOnce - 1) / p.run.AtOnce }
 
@@ -62,6 +64,10 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	w.Budget, w.Seed, w.AsOf = &amount, &seed, stage.Night.AddDate(0, 0, i/p.run.AtOnce%10)
 	k := p.company.Play.Knobs
 	k.Cycles, k.Partials = 1+dice.IntN(3), 3+dice.IntN(3)
+	k.Depth = draw(dice, dream.DepthAdaptive, dream.DepthAdaptive, dream.DepthFixed)
+	k.Judging = draw(dice, dream.JudgingAuto, dream.BySingle, dream.ByTogether)
+	k.Loosening = draw(dice, dream.Auto, dream.Auto, dream.Verbalised, dream.TwoPhase)
+	k.RemRounds = dice.IntN(4)
 	if sort := lane % sorts; sort != tightDream || dice.IntN(2) == 0 { // shares that let an onset have what it wants
 		k.Shares, k.BudgetFraction = budget.Shares{Onset: 60, NREM: 15, REM: 15, Integration: 5, Return: 5}, .65
 	}

@@ -33,6 +33,7 @@ type Evidence struct {
 	Allowances map[string]budget.Micros // by "agent/day"
 	Answers    map[string]int           // by step: the attempt whose answer is stored
 	Fragments  map[string]*dream.Fragment
+	Scenarios  []*dream.Scenario
 }
 
 // Dream is one dream as the store and the server tell it.

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
@@ -30,6 +33,12 @@ type Figures struct {
 	Equal    int // of those, settled ones that count for exactly what they cost
 	Samples  int // looks at till and ledger while the run was on
 	Fair     budget.Micros
+	Ways     map[dream.Loosening]int   // dreams, by how their generator was loosened
+	Judged   map[string]int            // dreams, by how their observer was asked
+	Asked    map[activities.Border]int // questions to the hook
+	Vetoed   int                       // onsets
+	Barred   map[string]int            // fragments, by who holds them
+	Imagined map[dream.Operation]int   // scenarios, by how REM made them
 	Wall     time.Duration
 }
 
@@ -37,6 +46,16 @@ func (p *performance) figures(e Evidence) Figures {
 	f := Figures{
 		Seed: p.run.Seed, Outcomes: map[dream.Outcome]int{}, Caps: map[string]int{}, Kills: p.crew.Killed(), Calls: len(e.Book.Calls),
 		Faults: map[provider.Fault]int{}, States: map[purse.State]int{}, Till: e.Book.Total, Samples: p.samples, Fair: p.fair,
+		Ways: map[dream.Loosening]int{}, Judged: map[string]int{}, Asked: p.guard.Asked(), Barred: map[string]int{}, Imagined: map[dream.Operation]int{},
+	}
+	for _, fragment := range e.Fragments {
+		if flag, barred := fragment.Barred(); barred {
+			by, _, _ := strings.Cut(flag.By, "/")
+			f.Barred[by]++
+		}
+	}
+	for _, s := range e.Scenarios {
+		f.Imagined[s.Operation]++
 	}
 	for _, d := range e.Dreams {
 		if HandleIs(d.Night.ID, measured) {
@@ -44,6 +63,7 @@ func (p *performance) figures(e Evidence) Figures {
 		}
 		f.Dreams++
 		f.Outcomes[d.Night.Outcome]++
+		f.look(e, d)
 		if d.Night.Outcome == dream.Exhausted {
 			f.Capped++
 			f.Caps[capOf(d.Night.Reason)]++
@@ -69,6 +89,22 @@ func (p *performance) figures(e Evidence) Figures {
 	return f
 }
 
+// look adds how a dream was dreamt.
+func (f *Figures) look(e Evidence, d Dream) {
+	if !d.Begun {
+		return
+	}
+	f.Ways[d.Order.Loosening[dream.Generator]]++
+	if d.Order.Observer != nil {
+		f.Judged[d.Order.Observer.Way]++
+	}
+	for _, skipped := range e.events(d, event.OnsetSkipped{}.EventType()) {
+		if strings.Contains(string(skipped.Data), hypnagogia.SkipVeto) {
+			f.Vetoed++
+		}
+	}
+}
+
 // HandleIs says whether a dream is one of the agent's.
 func HandleIs(dreamID, handle string) bool { return strings.HasPrefix(dreamID, "dream/"+handle+"/") }
 
@@ -87,6 +123,8 @@ func (f Figures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d dreams, %d kills, %d calls, %s\n", f.Seed, f.Dreams, f.Kills, f.Calls, f.Wall.Round(time.Second))
 	fmt.Fprintf(&b, "outcomes: %s; on a cap: %d (%.0f %%): %s\n", list(f.Outcomes), f.Capped, f.Share()*100, list(f.Caps))
+	fmt.Fprintf(&b, "loosened: %s; judged: %s; hook asked: %s, %d onsets vetoed; fragments barred: %s; scenarios: %s\n",
+		list(f.Ways), list(f.Judged), list(f.Asked), f.Vetoed, list(f.Barred), list(f.Imagined))
 	fmt.Fprintf(&b, "faults met: %s\n", list(f.Faults))
 	fmt.Fprintf(&b, "attempts: %s\n", list(f.States))
 	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Till, f.Ledger, f.Samples, f.Fair)

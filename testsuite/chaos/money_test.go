@@ -2,10 +2,14 @@ package chaos_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
@@ -31,6 +35,10 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	require.Greater(t, 2*figures.Equal, figures.Whole, "too few calls were settled at what they cost to prove anything")
 	require.Positive(t, figures.Kills)
 	require.NotEmpty(t, figures.Faults)
+	require.Subset(t, slices.Collect(maps.Keys(figures.Ways)), []dream.Loosening{dream.ByHeatMinP, dream.Verbalised, dream.TwoPhase}, "every way of loosening")
+	require.Len(t, figures.Judged, 2, "the observer is asked in both ways")
+	require.Len(t, figures.Asked, len(activities.Borders), "the hook is asked at every border")
+	require.Positive(t, figures.Barred["hook"], "fragments are held")
 }
 
 // The same run with money that is not held must turn the same audit red, or the audit proves nothing.

@@ -57,6 +57,7 @@ type performance struct {
 	till    *provider.Server
 	company *stage.Company
 	crew    *Crew
+	guard   *Guard
 	moments Moments
 	fair    budget.Micros // what a whole night without faults and caps costs
 
@@ -80,10 +81,13 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 		return Evidence{}, Figures{}, err
 	}
 	defer p.till.Close()
+	p.guard = Watch(r.Seed)
+	defer p.guard.Close()
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
 		Provider: p.till.URL, Model: "script", Knobs: knobs(),
 	}
+	p.guard.Govern(&play)
 	if r.Edit != nil {
 		r.Edit(&play)
 	}

@@ -57,6 +57,7 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: s.server.Address, Namespace: s.server.Namespace, Queue: s.server.TaskQueue,
 		Provider: s.till.URL, Model: "script", Knobs: dream.DefaultKnobs(),
 	}
+	play.Knobs.Depth = dream.DepthFixed // the moments of every cycle come
 	if edit != nil {
 		edit(&play)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
+	"github.com/seed-56a03226/oneiros/internal/governor"
 	"github.com/seed-56a03226/oneiros/internal/importer"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
@@ -40,6 +42,8 @@ type Play struct {
 	Knobs     dream.Knobs   `json:"knobs"`
 	FleetDay  budget.Micros `json:"fleet_day"`
 
+	Specs inference.Table `json:"specs,omitempty"` // of models that the provider serves beside those of the scripted one
+
 	Deeds     int                `json:"deeds"`      // paid calls at once; 0: the worker's own
 	Cache     int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
 	Deaf      bool               `json:"deaf"`       // workers do not listen to the bell
@@ -50,8 +54,25 @@ type Play struct {
 	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
 	Forgets   bool `json:"forgets"`    // as a house does; otherwise the answers of ended dreams are kept, for an audit to read
 
-	Rules []activities.HookRule // who is asked at the borders of dreams
-	Hooks activities.Hooks      `json:"-"` // those of this process
+	Rules   []activities.HookRule // who is asked at the borders of dreams
+	Webhook string                `json:"webhook"` // URL of the hook WebhookName of every process; empty: none
+	Hooks   activities.Hooks      `json:"-"`       // those of this process
+}
+
+// The hook behind Play.Webhook, and what its questions are signed with.
+const (
+	WebhookName   = "webhook"
+	WebhookSecret = "a secret of at least sixteen bytes"
+)
+
+// hooks are those that a process can ask.
+func (p Play) hooks() activities.Hooks {
+	if p.Webhook == "" {
+		return p.Hooks
+	}
+	all := activities.Hooks{WebhookName: &governor.Webhook{URL: p.Webhook, Secret: []byte(WebhookSecret)}}
+	maps.Copy(all, p.Hooks)
+	return all
 }
 
 // Company is a deployment that plays.
@@ -88,7 +109,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 	}
 	ports := activities.Ports{
 		Memory: store, Catalog: table, Now: time.Now, Presence: store, Bell: store, Feeds: store,
-		Hooks: play.Hooks,
+		Hooks: play.hooks(),
 		Purse: &purse.Purse{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
 	}
 	if play.FleetDay == 0 {
@@ -116,6 +137,7 @@ func cast(play Play) (map[string]inference.Model, inference.Table, error) {
 	for name, spec := range provider.Catalog("scripted", provider.DefaultModels()) {
 		table[name] = spec
 	}
+	maps.Copy(table, play.Specs)
 	gateway, err := openaigw.New(openaigw.Options{Name: "scripted", BaseURL: play.Provider, Catalog: table, UsageWait: 500 * time.Millisecond})
 	models["scripted"] = gateway
 	return models, table, err
