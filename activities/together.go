@@ -68,6 +68,9 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 		all = append(all, heard{f: f})
 	}
 	result, err := o.judged(ctx, r.StepRequest, all)
+	if err != nil {
+		return result, err
+	}
 	for i, h := range all {
 		sense := hypnagogia.SenseOf(h.f.Content, h.f.Verdict.Coherence, logProbs[h.f.ID])
 		result.Made[i].Sense = &sense

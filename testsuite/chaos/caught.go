@@ -123,22 +123,20 @@ func (e *Evidence) Partials() (Caught, error) {
 	return caught, errors.Join(faults...)
 }
 
-// Once checks that no step was asked for again after its answer had been stored, and that none was answered twice.
+// Once checks that no step was asked for again after its answer had been stored. Two attempts may overlap, and both be answered
+// and paid for: a worker that is frozen comes back in the midst of its call when another has been given the deed.
 func (e *Evidence) Once() error {
 	var faults []error
-	settled := map[string]int{}
+	byStep := map[string][]purse.Row{}
 	for _, row := range e.Rows {
-		stored, answered := e.Answers[row.Step]
-		if answered && stored != 0 && row.Attempt > stored {
-			faults = append(faults, fmt.Errorf("%s has the answer of attempt %d and was bought again as attempt %d", row.Step, stored, row.Attempt))
-		}
-		if row.State == purse.Settled {
-			settled[row.Step]++
-		}
+		byStep[row.Step] = append(byStep[row.Step], row)
 	}
-	for step, times := range settled {
-		if times > 1 {
-			faults = append(faults, fmt.Errorf("%s was settled %d times over", step, times))
+	for _, row := range e.Rows {
+		for _, other := range byStep[row.Step] {
+			answered := other.State == purse.Settled || e.Answers[other.Step] == other.Attempt
+			if answered && row.Attempt > other.Attempt && row.At.After(other.Ended) {
+				faults = append(faults, fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step, other.Attempt, row.Attempt))
+			}
 		}
 	}
 	return errors.Join(faults...)

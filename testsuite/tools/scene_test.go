@@ -53,7 +53,7 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	t.Cleanup(till.Close)
 	s.company, err = stage.Open(ctx, stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Provider: till.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
+		Provider: till.URL, Model: "script", Knobs: deep(), ResumeTTL: time.Hour,
 	}, server.Dial(t, edits...))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.company.Close()) })
@@ -114,4 +114,11 @@ func (s *scene) free() {
 		require.NoError(s, err)
 		return len(slots)+len(open) == 0
 	}, patience, 20*time.Millisecond, "something is still reserved")
+}
+
+// deep lets every night go as deep as it can.
+func deep() dream.Knobs {
+	k := dream.DefaultKnobs()
+	k.Depth = dream.DepthFixed
+	return k
 }
