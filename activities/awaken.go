@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -75,8 +77,11 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 // entry is a journal entry, its significance counted over the distinct lived memories it goes back to (Z1).
 func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
 	roots := map[string]bool{}
-	if err := a.roots(ctx, o.Agent, sources, 4, roots); err != nil {
+	if err := a.roots(ctx, r.Sitting, sources, 4, roots); err != nil {
 		return nil, err
+	}
+	if o.Review == dream.JournalOnly { // what lies between will be gone
+		sources = slices.Sorted(maps.Keys(roots))
 	}
 	return &dream.Journal{
 		Head:    head(o, dream.Return, dream.KindJournal, fmt.Sprintf("%d", n), sources),
@@ -85,18 +90,18 @@ func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n 
 }
 
 // roots collects the lived memories that items go back to, at most depth steps away.
-func (a *Awakening) roots(ctx context.Context, agent string, ids []string, depth int, found map[string]bool) error {
+func (a *Awakening) roots(ctx context.Context, s Sitting, ids []string, depth int, found map[string]bool) error {
 	if depth == 0 || len(ids) == 0 {
 		return nil
 	}
-	items, err := a.Memory.Get(ctx, agent, ids...)
+	items, err := a.made(ctx, s, ids...)
 	if err != nil {
 		return fmt.Errorf("follow sources: %w", err)
 	}
 	for _, item := range items {
 		if h := item.Header(); h.Dream == "" {
 			found[h.ID] = true
-		} else if err := a.roots(ctx, agent, h.Sources, depth-1, found); err != nil {
+		} else if err := a.roots(ctx, s, h.Sources, depth-1, found); err != nil {
 			return err
 		}
 	}
@@ -138,9 +143,14 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
+	asks := moodProposal(order, night.Before, after)
+	if order.Review.Holds() {
+		after = night.Before
+	}
 	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
 	night.After, night.Insights, night.Selected, night.Shown = after, r.Insights, r.Selected, r.Shown
 	return result, tell(a.write(ctx, r.Sitting, memory.Write{
+		Add:    asks,
 		Change: []dream.Item{night},
 		Affect: &dream.Affect{PAD: after, Since: order.AsOf, Cause: r.Dream},
 		Waking: &memory.Waking{Digest: r.Insights},

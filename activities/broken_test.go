@@ -134,7 +134,7 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
-	for n := 1; n <= emptyAlarm; n++ {
+	for n := 1; n <= dream.DefaultEmptyAlarm; n++ {
 		s := r.lie(r.order(n, tonight))
 		bed := r.bed()
 		fails := 2
@@ -152,7 +152,7 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 		_, err := bed.Rise(ctx, request)
 		require.NoError(t, err)
 		want := "nothing was worth keeping"
-		if n == emptyAlarm {
+		if n == dream.DefaultEmptyAlarm {
 			want += ", 3 nights in a row now"
 		}
 		require.Equal(t, want, r.nightOf(s).Reason)

@@ -22,7 +22,7 @@ func (b *Bed) counted(ctx context.Context, s Sitting, tallies []dream.Tally, mor
 		if t.State != stillRunning && t.State != brokenOff || len(kinds) == 0 {
 			continue
 		}
-		items, err := b.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: kinds})
+		items, err := b.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: kinds, States: []dream.State{dream.Live, dream.Proposed}})
 		if err != nil {
 			return fmt.Errorf("count what %s of %s has kept: %w", t.Phase, s.Dream, err)
 		}

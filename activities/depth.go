@@ -118,13 +118,18 @@ func (p Ports) aim(ctx context.Context, o Order, s Sitting) (*dream.Depth, error
 	return &f.Aim, nil
 }
 
-func (p Ports) fathom(ctx context.Context, o Order, s Sitting) ([]byte, error) {
+// sound is how deep an order's onset goes by what is known now.
+func (p Ports) sound(ctx context.Context, o Order) (Fathomed, error) {
 	cycles := o.Knobs.Cycles
 	if o.Tier == dream.Core {
 		cycles = 0
 	}
 	chance := hypnagogia.Chance * (2*hypnagogia.Dice(o.Seed, dream.Onset, 0, 0, "depth").Float64() - 1)
-	f, err := Fathom(ctx, p.Memory, o.Agent, o.AsOf, o.Depth.Prior, chance, o.Behaviour, cycles)
+	return Fathom(ctx, p.Memory, o.Agent, o.AsOf, o.Depth.Prior, chance, o.Behaviour, cycles)
+}
+
+func (p Ports) fathom(ctx context.Context, o Order, s Sitting) ([]byte, error) {
+	f, err := p.sound(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -231,10 +231,14 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 
 // write is what a deed adds to the store, fenced by its sitting.
 func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
-	w.Agent, w.Cause = s.Agent, s.Dream
-	w.Fence = s.fence()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing) // what was paid for is kept, though nobody waits
 	defer cancel()
+	w, err := p.held(ctx, s, w)
+	if err != nil {
+		return err
+	}
+	w.Agent, w.Cause = s.Agent, s.Dream
+	w.Fence = s.fence()
 	if _, err := p.Memory.Commit(ctx, w); err != nil {
 		return fmt.Errorf("write what %s made: %w", s.Dream, err)
 	}

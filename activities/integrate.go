@@ -44,7 +44,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		return StepResult{}, tell(err)
 	}
 	staged, err := g.Memory.Count(ctx, memory.Query{
-		Agent: r.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
+		Agent: r.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, States: []dream.State{dream.Live, dream.Proposed},
 	})
 	if err != nil {
 		return StepResult{}, tell(err)
@@ -88,9 +88,12 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 
 // material are the texts to consolidate, as lines, with the item behind each.
 func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (prompt.Consolidating, []string, error) {
-	items, err := p.Memory.Get(ctx, r.Agent, r.Items...)
+	items, err := p.made(ctx, r.Sitting, r.Items...)
 	if err != nil {
 		return prompt.Consolidating{}, nil, fmt.Errorf("read what the night has made: %w", err)
+	}
+	if items, err = p.mayWeave(ctx, r.Sitting, items); err != nil {
+		return prompt.Consolidating{}, nil, err
 	}
 	self, _, err := p.self(ctx, r.Sitting)
 	if err != nil {

@@ -87,9 +87,9 @@ func (n *Replay) fading(ctx context.Context, o Order, s Sitting, volatility floa
 			if len(ids) == o.Knobs.LastLookEntries || n.due(o, e, volatility).After(o.AsOf.Add(o.Knobs.HalfLife/4)) {
 				continue
 			}
-			if gisted, err := n.gisted(ctx, o.Agent, e.ID); err != nil {
+			if state, err := n.gisted(ctx, o.Agent, e.ID); err != nil {
 				return nil, err
-			} else if !gisted {
+			} else if state != dream.Live && state != dream.Proposed {
 				ids = append(ids, e.ID)
 			}
 		}
@@ -115,9 +115,13 @@ func (n *Replay) due(o Order, e *dream.Semantic, volatility float64) time.Time {
 	return forgetting.Due(e.At, e.Strength, o.Knobs.HalfLife, volatility, o.Knobs.FadeBelow)
 }
 
-func (n *Replay) gisted(ctx context.Context, agent, id string) (bool, error) {
+// gisted is the state of the gist of an entry; empty when there is none.
+func (n *Replay) gisted(ctx context.Context, agent, id string) (dream.State, error) {
 	known, err := n.Memory.Get(ctx, agent, gistID(id))
-	return err == nil && len(known) > 0 && known[0].Header().State == dream.Live, err
+	if err != nil || len(known) == 0 {
+		return "", err
+	}
+	return known[0].Header().State, nil
 }
 
 // volatility is the dispersion of the surprise of the night's episodes (H11).
@@ -180,12 +184,13 @@ func (n *Replay) archive(ctx context.Context, o Order, s Sitting, volatility flo
 		if n.due(o, e, volatility).After(o.AsOf) {
 			continue
 		}
-		gisted, err := n.gisted(ctx, o.Agent, e.ID)
+		state, err := n.gisted(ctx, o.Agent, e.ID)
 		if err != nil {
 			return err
 		}
+		gisted := state == dream.Live || state == dream.Proposed && o.Review == dream.ReviewAsk
 		seen := slices.ContainsFunc(looked, func(l *dream.Semantic) bool { return l.ID == e.ID })
-		if !gisted && !seen {
+		if !gisted && !seen || state == dream.Proposed && !seen { // the gist is not there yet, or waits for a person
 			continue
 		}
 		if e.State = dream.Archived; gisted {

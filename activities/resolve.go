@@ -63,6 +63,9 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	if err != nil {
 		return Resolved{}, err
 	}
+	if p.State == dream.Proposed {
+		return Resolved{}, fmt.Errorf("%s %w; oneiros review accepts it", p.ID, ErrProposed)
+	}
 	before := p.Status
 	changed, err := prediction.Resolve(p, v)
 	if err != nil || !changed {

@@ -75,8 +75,13 @@ func (b *Bed) forget(ctx context.Context, dreamID string) error {
 	return nil
 }
 
-// emptyAlarm is how many empty nights in a row raise the alarm: two can be chance.
-const emptyAlarm = 3
+// emptyAlarm is how many empty nights in a row raise the alarm.
+func (p Ports) emptyAlarm(ctx context.Context, s Sitting) int {
+	if o, err := p.order(ctx, s); err == nil && o.Knobs.EmptyAlarm > 0 {
+		return o.Knobs.EmptyAlarm
+	}
+	return dream.DefaultEmptyAlarm
+}
 
 // nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were refused,
 // cancelled or aborted say nothing either way.
@@ -167,7 +172,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	}
 	if alarm, err := b.nothingAgain(ctx, night); err != nil {
 		return RiseResult{}, err
-	} else if ends && alarm.Nights >= emptyAlarm { // one that had ended has said so
+	} else if ends && alarm.Nights >= b.emptyAlarm(ctx, s) { // one that had ended has said so
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
 		night.Reason = fmt.Sprintf("%s, %d nights in a row now", night.Reason, alarm.Nights)
 	}
@@ -187,6 +192,10 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
 // Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
 func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write, rows []purse.Row, told []event.Event) error {
+	w, err := b.held(ctx, s, w)
+	if err != nil {
+		return err
+	}
 	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return err

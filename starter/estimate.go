@@ -55,6 +55,11 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 	if err != nil {
 		return Estimate{}, err
 	}
+	return estimate(d), nil
+}
+
+// estimate prices a draft; a phase that is taken over from another dream costs nothing.
+func estimate(d draft) Estimate {
 	o := d.order
 	e := Estimate{Agent: o.Handle, Tier: o.Tier, Models: o.Models, Loosening: o.Loosening, Free: o.Free, Cap: o.Budget}
 	plan := budget.Split(o.Budget, o.Knobs.Shares)
@@ -62,6 +67,9 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
 	}
 	for _, phase := range dream.Phases {
+		if o.Redreams.Taken(phase) {
+			continue
+		}
 		p := PhaseEstimate{Phase: phase, Cap: caps[phase]}
 		for _, c := range plannedCalls(o, phase) {
 			spec := d.specs[c.role]
@@ -79,7 +87,7 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 		e.Worst += p.Worst
 		e.Phases = append(e.Phases, p)
 	}
-	return e, nil
+	return e
 }
 
 // judgingCall is the observer's part: a call for each partial, or one a cycle.

@@ -25,7 +25,7 @@ func (n *night) awaken(ctx workflow.Context, _ activities.LieDownResult) error {
 		p.made, p.kept = len(r.Made), len(r.Made)
 	}
 	request := activities.SettleRequest{
-		Insights: ids(n.insights), Kept: ids(n.fragments), Selected: n.gathered.Selected, Shown: n.gathered.Shown,
+		Insights: ids(n.insights), Kept: n.felt(), Selected: n.gathered.Selected, Shown: n.gathered.Shown,
 	}
 	err = n.quick(ctx, "mood returns", "Awakening.Settle", func() any {
 		request.Sitting = n.seat(ctx)

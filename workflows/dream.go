@@ -44,6 +44,7 @@ type night struct {
 	scenarios []activities.Made // kept
 	staged    []activities.Made
 	insights  []activities.Made
+	taken     int // of all these, what another dream has made
 
 	behaviour dream.Behaviour // how the agent did when memories were last gathered
 	descent   descent
@@ -92,6 +93,9 @@ func (n *night) run(ctx workflow.Context) (Result, error) {
 		return n.refused(ctx, lain)
 	}
 	n.sit(ctx, 1, lain.Epoch)
+	if err := n.takeOver(ctx); err != nil {
+		return n.rise(ctx, err)
+	}
 	for _, phase := range []func(workflow.Context, activities.LieDownResult) error{
 		n.descend, n.replay, n.imagine, n.integrate, n.awaken,
 	} {
@@ -160,7 +164,7 @@ func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, strin
 func (n *night) nothing() (dream.Outcome, string) {
 	for _, t := range n.state.Tallies {
 		switch {
-		case n.order.Tier != dream.Core || t.Phase != dream.Onset || t.State != "skipped":
+		case n.order.Tier != dream.Core || n.order.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
 		case t.Reason == hypnagogia.SkipBudget:
 			return dream.Exhausted, "too little of the budget remained for the onset, and the core tier does nothing else"
 		default:
@@ -172,7 +176,14 @@ func (n *night) nothing() (dream.Outcome, string) {
 
 // kept counts what will outlast the night.
 func (n *night) kept() int {
-	return len(n.fragments) + len(n.patterns) + len(n.gists) + len(n.scenarios) + len(n.staged)
+	kept := len(n.fragments) + len(n.scenarios) - n.taken
+	if n.order.Review != dream.JournalOnly {
+		kept += len(n.patterns) + len(n.gists) + len(n.staged)
+	}
+	if n.order.Review == dream.JournalOnly || n.order.Redreams != nil {
+		kept += len(n.insights)
+	}
+	return kept
 }
 
 // rise closes the night, whatever ended it; it is done even when the workflow was cancelled.
@@ -249,5 +260,10 @@ func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUp
 }
 
 func skipReason(o activities.Order, lain activities.LieDownResult) string {
-	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, lain.Remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
+	return SkipReason(o, lain.Remaining)
+}
+
+// SkipReason is why the onset of an order is skipped when so much remains under every cap; empty: it is not (H2).
+func SkipReason(o activities.Order, remaining budget.Micros) string {
+	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
 }

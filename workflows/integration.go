@@ -9,7 +9,7 @@ import (
 
 // integrate stages hypotheses for the playbook (H14).
 func (n *night) integrate(ctx workflow.Context, _ activities.LieDownResult) error {
-	if n.skipForCore(ctx, dream.Integration) {
+	if n.takenOver(ctx, dream.Integration) || n.skipForCore(ctx, dream.Integration) {
 		return nil
 	}
 	p, err := n.enter(ctx, dream.Integration, n.plan.Integration, activities.Mark{})
@@ -24,7 +24,7 @@ func (n *night) integrate(ctx workflow.Context, _ activities.LieDownResult) erro
 			return err
 		}
 		n.staged = r.Made
-		p.made, p.kept = len(r.Made), len(r.Made)
+		p.made, p.kept = len(r.Made), activities.Kept(r.Made)
 	}
 	return p.leave()
 }

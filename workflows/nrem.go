@@ -9,7 +9,7 @@ import (
 
 // replay is NREM: episodes forward, then backward, then a last look at what fades (H11, H12).
 func (n *night) replay(ctx workflow.Context, _ activities.LieDownResult) error {
-	if n.skipForCore(ctx, dream.NREM) {
+	if n.takenOver(ctx, dream.NREM) || n.skipForCore(ctx, dream.NREM) {
 		return nil
 	}
 	p, err := n.enter(ctx, dream.NREM, n.plan.NREM, activities.Mark{})
@@ -36,8 +36,11 @@ func (p *phase) replay(ctx workflow.Context) error {
 			return err
 		}
 		p.made += len(r.Made)
-		p.kept += len(r.Made)
+		p.kept += activities.Kept(r.Made)
 		n.patterns = append(n.patterns, r.Made...)
+	}
+	if n.order.Review == dream.JournalOnly { // a gist that nobody keeps is not paid for
+		return nil
 	}
 	r, err := p.one(ctx, ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookHeat) }})
 	p.made += len(r.Made)

@@ -21,6 +21,9 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	if n.gathered.Shown == 0 {
 		return &verdict{dream.Empty, "there were no memories to dream over"}
 	}
+	if n.takenOver(ctx, dream.Onset) {
+		return nil
+	}
 	reason := skipReason(n.order, lain)
 	if reason == "" {
 		var err error

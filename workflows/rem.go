@@ -11,7 +11,7 @@ import (
 
 // imagine is REM: a search over scenarios (H13), or, without rounds, scenarios side by side, weighed once.
 func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error {
-	if n.skipForCore(ctx, dream.REM) {
+	if n.takenOver(ctx, dream.REM) || n.skipForCore(ctx, dream.REM) {
 		return nil
 	}
 	p, err := n.enter(ctx, dream.REM, n.plan.REM, activities.Mark{})

@@ -49,7 +49,7 @@ func (d *door) app() *console.App {
 		Codec: d.codec(), Hooks: d.hooks(), Stores: d.stores(), Llama: d.llama(),
 		Night: console.NightDoor{
 			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Here: d.here, Demo: d.demo,
-			Active: d.active, Abandon: d.abandon, Waker: d.waker,
+			Active: d.active, Abandon: d.abandon, Waker: d.waker, Rehearse: d.rehearse, EstimateAgain: d.estimateAgain,
 		},
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {

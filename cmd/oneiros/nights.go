@@ -36,6 +36,19 @@ func (n nights) wish(w console.Wish) starter.Wish {
 	return starter.Wish{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, AsOf: n.asOf}
 }
 
+func (n nights) again(w console.Again) starter.Again {
+	return starter.Again{Wish: n.wish(w.Wish), Dream: w.Dream, From: w.From}
+}
+
+// Redream begins one that goes on from another.
+func (n nights) Redream(ctx context.Context, w console.Again) (string, error) {
+	begun, err := n.starter.Redream(ctx, n.again(w))
+	if errors.Is(err, starter.ErrUnreachable) {
+		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
+	}
+	return begun.Dream, asOwn(err)
+}
+
 // Begin starts a dream.
 func (n nights) Begin(ctx context.Context, w console.Wish) (string, error) {
 	begun, err := n.starter.Begin(ctx, n.wish(w))
@@ -139,13 +152,47 @@ func (d *door) estimate(ctx context.Context, h *console.House, w console.Wish) (
 		return console.Estimate{}, err
 	}
 	e, err := own.starter().Estimate(ctx, nights{}.wish(w))
+	return priced(e), err
+}
+
+// estimateAgain prices a dream that goes on from another.
+func (d *door) estimateAgain(ctx context.Context, h *console.House, w console.Again) (console.Estimate, error) {
+	own, err := d.behind(h)
+	if err != nil {
+		return console.Estimate{}, err
+	}
+	e, err := own.starter().EstimateRedream(ctx, nights{}.again(w))
+	return priced(e), err
+}
+
+// rehearse tells a dream without dreaming it.
+func (d *door) rehearse(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
+	own, err := d.behind(h)
+	if err != nil {
+		return console.Rehearsal{}, err
+	}
+	r, err := own.starter().Rehearse(ctx, nights{}.wish(w))
+	if err != nil {
+		return console.Rehearsal{}, err
+	}
+	told := console.Rehearsal{
+		Estimate: priced(r.Estimate), Seed: r.Seed, Gather: r.Gather, Depth: r.Depth, Skipped: r.Skipped, Hooks: r.Hooks, Review: r.Review,
+		Against: r.Against, Loosening: string(r.Loosening.Way), Why: r.Loosening.Why, Caps: []console.Cap{}, Policy: r.Policy,
+	}
+	for _, c := range r.Caps {
+		told.Caps = append(told.Caps, console.Cap(c))
+	}
+	return told, nil
+}
+
+func priced(e starter.Estimate) console.Estimate {
 	told := console.Estimate{
 		Agent: e.Agent, Tier: e.Tier, Models: e.Models, Free: e.Free, Calls: e.Calls, Expected: e.Expected, Worst: e.Worst, Cap: e.Cap,
 	}
 	for _, p := range e.Phases {
 		told.Phases = append(told.Phases, console.PhaseEstimate(p))
 	}
-	return told, err
+	return told
 }
 
 var _ console.Nights = nights{}

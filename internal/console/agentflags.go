@@ -18,7 +18,7 @@ type agentFlags struct {
 	handle, persona, zone, tier, feed string
 	interests, models                 []string
 	dream, day, month                 string
-	vitality                          string
+	vitality, review                  string
 	auto                              bool
 }
 
@@ -35,6 +35,8 @@ func (app *App) addAgentFlags(cmd *cobra.Command) *agentFlags {
 	fs.StringVar(&f.month, "cap-month", "", "hard cap of a month, in `dollars`")
 	fs.StringVar(&f.feed, "feed", "", "`name` of the feed whose alarms wake it; empty: none")
 	fs.StringVar(&f.vitality, "vitality", "", "its vitality, a `share` from 0 to 1, whatever it has spent; caps: what is left under its caps")
+	fs.StringVar(&f.review, "review", "", "what becomes of what its dreams leave behind: auto, review or journal-only; empty: as agent.review says")
+	app.completes(cmd, "review", fixed(dream.Reviews))
 	fs.BoolVar(&f.auto, "auto", false, "dream by itself when idle")
 	app.completes(cmd, "feed", app.feedNames)
 	app.completes(cmd, "vitality", fixed([]string{"caps"}))
@@ -64,6 +66,7 @@ func (f *agentFlags) apply(cmd *cobra.Command, a *dream.Agent) error {
 	set("feed", func() error { return f.applyFeed(a) })
 	set("vitality", func() error { return f.applyVitality(a) })
 	set("tier", func() error { a.Tier = dream.Tier(f.tier); return nil })
+	set("review", func() error { return f.applyReview(a) })
 	set("auto", func() error { a.Auto = f.auto; return nil })
 	set("interest", func() error { a.Interests = nonBlank(f.interests); return nil })
 	cap("cap-dream", &a.Caps.Dream, f.dream)
@@ -92,6 +95,14 @@ func (f *agentFlags) applyVitality(a *dream.Agent) error {
 		return fmt.Errorf("%q must be a number from 0 to 1, or caps", f.vitality)
 	}
 	a.Vitality = &v
+	return nil
+}
+
+// applyReview sets what becomes of what its dreams leave behind; a blank one leaves it to the configuration.
+func (f *agentFlags) applyReview(a *dream.Agent) error {
+	if a.Review = dream.Review(strings.TrimSpace(f.review)); !a.Review.Valid() {
+		return fmt.Errorf("%q must be one of %v", f.review, dream.Reviews)
+	}
 	return nil
 }
 

@@ -162,7 +162,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 	pairs := []string{
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
-		"left", life.left(), "vitality", life.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed,
+		"left", life.left(), "vitality", life.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed, "review", string(l.Review),
 		"life", life.state(), "held by", strings.Join(holders(life.Standing.Leases, app.Now(), l.Zone), ", "), "wake lock", life.lock(app.Now(), l.Zone),
 		"interrupted", life.interrupted(app.Now(), l.Zone), "next dream", life.next(app.Now(), l.Zone), "urgency", urgencyTold(life.Next), "triggers", triggersTold(life.Next, l.Agent, app.Now()),
 		"alarms", life.alarms(),

@@ -134,6 +134,7 @@ Try it without any configuration:  oneiros dream --demo`,
 		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(), app.journal(), app.dreams(),
 		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(), app.depth(),
 	)
+	root.AddCommand(app.review(), app.health())
 	app.addNights(root)
 	root.AddCommand(app.codec(), app.hooks())
 	root.AddCommand(app.store())

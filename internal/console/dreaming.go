@@ -17,6 +17,7 @@ import (
 type dreamFlags struct {
 	theme, tier, budget, seed, dir string
 	estimate, watch, demo, yes     bool
+	dry                            bool
 }
 
 func (app *App) dream() *cobra.Command {
@@ -40,6 +41,7 @@ Exit codes: 0 completed, 4 refused by a cap, for want of consent, by whoever hol
 	fs.StringVar(&f.budget, "budget", "", "hard cap of this dream in `dollars`, at most the agent's own")
 	fs.StringVar(&f.seed, "seed", "", "a `number`: same seed, memory and model, same dream")
 	fs.BoolVar(&f.estimate, "estimate", false, "say what it may cost and stop")
+	fs.BoolVar(&f.dry, "dry-run", false, "tell what it would gather, ask and cost, and stop; nothing is written and no model is asked")
 	fs.BoolVarP(&f.watch, "watch", "w", false, "follow it to its report")
 	fs.BoolVar(&f.demo, "demo", false, "dream over a sample life with the built-in model; needs no configuration")
 	fs.StringVar(&f.dir, "demo-dir", "", "where the demo lives; demo in data_dir when absent (`folder`)")
@@ -49,6 +51,9 @@ Exit codes: 0 completed, 4 refused by a cap, for want of consent, by whoever hol
 		w, err := f.wish()
 		if err != nil {
 			return err
+		}
+		if f.dry && (f.demo || f.watch || f.estimate) {
+			return exit(Usage, "--dry-run begins nothing; leave out --demo, --watch and --estimate")
 		}
 		if f.demo {
 			return app.demo(cmd, f, w)
@@ -60,6 +65,9 @@ Exit codes: 0 completed, 4 refused by a cap, for want of consent, by whoever hol
 		w.Agent = a.Handle
 		if err := affordable(a, w); err != nil {
 			return err
+		}
+		if f.dry {
+			return app.rehearse(cmd.Context(), h, a, w)
 		}
 		if done, err := app.consent(cmd.Context(), h, w, f); done || err != nil {
 			return err
@@ -110,6 +118,11 @@ func (app *App) consent(ctx context.Context, h *House, w Wish, f *dreamFlags) (d
 	if err != nil {
 		return false, err
 	}
+	return app.agree(ctx, h, w, e, f)
+}
+
+// agree shows a price and asks where that is wanted.
+func (app *App) agree(ctx context.Context, h *House, w Wish, e Estimate, f *dreamFlags) (done bool, err error) {
 	if f.estimate {
 		if a, err := findAgent(ctx, h, w.Agent); err == nil {
 			app.announce(h, a)

@@ -33,7 +33,7 @@ func (app *App) dreams() *cobra.Command {
 		},
 		row:    app.nightRow,
 		public: func(item dream.Item) any { return app.public(item.(*dream.Night)) },
-	}), app.dreamsShow(), app.dreamsResume(), app.dreamsCancel())
+	}), app.dreamsShow(), app.dreamsResume(), app.dreamsCancel(), app.dreamsRedream())
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 	r := screen.NightReport{Agent: a.Handle, Night: *night}
 	items, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: night.ID, Order: memory.Oldest,
-		States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+		States: dream.States,
 	})
 	if err != nil {
 		return r, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/purse"
@@ -22,9 +23,10 @@ const (
 	Failure     = 1 // something went wrong
 	Usage       = 2 // the command line or the configuration is wrong
 	NotFound    = 3 // no such agent, item or dream
-	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake, a dream under way or a verdict that stands forbids it
+	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands or the review forbids it
 	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
+	Unwell      = 7 // oneiros health found something wrong
 )
 
 // exitCodes is a topic of the help.
@@ -35,9 +37,10 @@ func exitCodes() *cobra.Command {
   1  something went wrong
   2  the command line or the configuration is wrong
   3  there is no such agent, memory or dream
-  4  a cap, a missing consent, somebody who holds the agent awake, a dream under way or a verdict that stands forbids it
+  4  a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands or the review forbids it
   5  Temporal, a provider or the store does not answer
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
+  7  oneiros health found something wrong
 
 With --json an error is one JSON object on standard error: {"code": 3, "error": "..."}.`}
 }
@@ -74,9 +77,9 @@ func Code(err error) int {
 		return OK
 	case errors.As(err, &own):
 		return own.Code
-	case errors.Is(err, memory.ErrNotFound):
+	case errors.Is(err, memory.ErrNotFound), errors.Is(err, activities.ErrNotWaiting):
 		return NotFound
-	case errors.Is(err, ErrAwake), errors.Is(err, ErrDreaming):
+	case errors.Is(err, ErrAwake), errors.Is(err, ErrDreaming), refusedByReview(err):
 		return Refused
 	case errors.Is(err, ErrNobody), errors.Is(err, memory.ErrAway):
 		return Unreachable

@@ -75,7 +75,7 @@ func explained(ctx context.Context, h *House, a dream.Agent, f *dream.Fragment) 
 	}
 	made, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: f.Dream, Kinds: []dream.Kind{dream.KindScenario, dream.KindPrediction}, Order: memory.Oldest,
-		States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+		States: dream.States,
 	})
 	if err != nil {
 		return e, err
@@ -223,7 +223,10 @@ func fatePairs(e explanation, a dream.Agent) []string {
 	pairs := []string{"status", f.Status}
 	for _, flag := range f.Flags {
 		text := flag.By + ": " + flag.Reason
-		if flag.Bars {
+		switch {
+		case !flag.Lifted.IsZero():
+			text += "; lifted by a person at " + when(flag.Lifted, a.Zone)
+		case flag.Bars:
 			text += "; it may never be developed"
 		}
 		pairs = append(pairs, "flag", text)

@@ -32,14 +32,14 @@ func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
 		fs.StringSliceVarP(&f.kinds, "kind", "k", nil, "only these `kinds`, such as episode,gist")
 		app.completes(cmd, "kind", fixed(dream.Kinds))
 	}
-	fs.StringSliceVar(&f.states, "state", nil, "live (the default), superseded or archived")
+	fs.StringSliceVar(&f.states, "state", nil, "live (the default), superseded, archived or proposed")
 	fs.StringSliceVar(&f.statuses, "status", nil, "only these `statuses`")
 	fs.StringVar(&f.dream, "dream", "", "only what this `dream` made")
 	fs.StringVar(&f.since, "since", "", "not before this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
 	fs.StringVar(&f.until, "until", "", "before this `time`")
 	fs.IntVarP(&f.limit, "limit", "n", 20, "at most this many; 0 for all")
 	app.completes(cmd, "status", fixed(statusesOf(nil)))
-	app.completes(cmd, "state", fixed([]dream.State{dream.Live, dream.Superseded, dream.Archived}))
+	app.completes(cmd, "state", fixed(dream.States))
 }
 
 // query turns the flags into a question to the store, in the agent's own zone.
@@ -57,7 +57,7 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 			return q, exit(Usage, "--status %s is unknown; statuses are %s", s, strings.Join(known, ", "))
 		}
 	}
-	states := []dream.State{dream.Live, dream.Superseded, dream.Archived}
+	states := dream.States
 	for _, s := range f.states {
 		if !oneOf(s, states) {
 			return q, exit(Usage, "--state %s is unknown; states are %v", s, states)

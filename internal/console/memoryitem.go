@@ -76,7 +76,7 @@ func oneItem(ctx context.Context, h *House, a dream.Agent, id string, kinds []dr
 	if len(part) < 4 {
 		return nil, nil
 	}
-	all, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: kinds, States: []dream.State{dream.Live, dream.Superseded, dream.Archived}})
+	all, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: kinds, States: dream.States})
 	var match dream.Item
 	for _, item := range all {
 		if full := item.Header().ID; strings.HasPrefix(full, part) || strings.HasPrefix(full, whole(part, a)) || strings.HasSuffix(full, part) {

@@ -36,6 +36,7 @@ type sleeper struct {
 	stopped  int
 	settled  []dream.Agent
 	calls    []activities.Fire
+	again    console.Again
 }
 
 func (s *sleeper) Nights() console.Nights { return s }
@@ -85,6 +86,11 @@ func (s *sleeper) Settle(_ context.Context, a dream.Agent) error {
 func (s *sleeper) Call(_ context.Context, _ dream.Agent, f activities.Fire) error {
 	s.calls = append(s.calls, f)
 	return nil
+}
+
+func (s *sleeper) Redream(_ context.Context, w console.Again) (string, error) {
+	s.again = w
+	return "dream/echo/0042", s.refuse
 }
 
 func (s *sleeper) Resume(_ context.Context, _, id string) error {

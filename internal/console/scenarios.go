@@ -129,7 +129,7 @@ func (app *App) searchOf(cmd *cobra.Command, name string) (*House, dream.Agent, 
 func searched(ctx context.Context, h *House, a dream.Agent, id string) ([]*dream.Scenario, error) {
 	items, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: id, Kinds: []dream.Kind{dream.KindScenario}, Order: memory.Oldest,
-		States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+		States: dream.States,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the scenarios of %s: %w", id, err)

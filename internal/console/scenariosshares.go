@@ -94,7 +94,7 @@ func fragmentsOf(ctx context.Context, h *House, a dream.Agent) ([]hypnagogia.Fra
 		}
 		made, err := h.Store.Find(ctx, memory.Query{
 			Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario},
-			States: []dream.State{dream.Live, dream.Superseded, dream.Archived},
+			States: dream.States,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read what %s made: %w", n.ID, err)

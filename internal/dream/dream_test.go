@@ -24,6 +24,7 @@ var nouns = map[dream.Kind]dream.Item{
 	dream.KindScenario: new(dream.Scenario), dream.KindHypothesis: new(dream.Hypothesis), dream.KindGist: new(dream.Gist),
 	dream.KindPlaybook: new(dream.Playbook), dream.KindPrediction: new(dream.Prediction), dream.KindJournal: new(dream.Journal),
 	dream.KindNight: new(dream.Night), dream.KindMarker: new(dream.Marker),
+	dream.KindProposal: new(dream.Proposal),
 }
 
 // fill sets every field to something that is not zero, so that one that JSON loses or confuses is found.
@@ -199,7 +200,7 @@ func TestListsAreWholeAndWithoutRepeats(t *testing.T) {
 	kinds, roles := slices.Clone(dream.Kinds), slices.Clone(dream.Roles)
 	slices.Sort(kinds)
 	slices.Sort(roles)
-	require.Len(t, slices.Compact(kinds), 11)
+	require.Len(t, slices.Compact(kinds), 12)
 	require.Len(t, slices.Compact(roles), 6)
 	require.NoError(t, mood.PAD{}.Validate())
 }

@@ -126,12 +126,14 @@ type Flag struct {
 	By     string `json:"by"` // "policy/<rule>" or "hook/<name>"
 	Reason string `json:"reason"`
 	Bars   bool   `json:"bars"` // it may never be developed; false: it is only to be looked at
+
+	Lifted time.Time `json:"lifted,omitzero"` // since a person has lifted it, it bars no longer
 }
 
 // Barred says whether a fragment may never be developed, and who says so.
 func (f *Fragment) Barred() (Flag, bool) {
 	for _, flag := range f.Flags {
-		if flag.Bars {
+		if flag.Bars && flag.Lifted.IsZero() {
 			return flag, true
 		}
 	}
@@ -176,7 +178,9 @@ type Scenario struct {
 	Seeds     []string  `json:"seeds,omitempty"`   // fragments it develops, those of its parents included
 	Worth     *Worth    `json:"worth,omitempty"`   // the parts of its score; nil: nobody weighed it
 	Said      string    `json:"said,omitempty"`    // by the judge
-	Ended     string    `json:"ended,omitempty"`   // of the last one that a search made: why the search went no further
+
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
+	Ended string `json:"ended,omitempty"` // of the last one that a search made: why the search went no further
 }
 
 // Operation is how a search made a scenario: from nothing but fragment and memory, from one scenario, or from two.
@@ -222,6 +226,7 @@ const (
 	HypothesisStaged   = "staged"
 	HypothesisPromoted = "promoted"
 	HypothesisRefuted  = "refuted"
+	HypothesisBarred   = "barred" // by the policy: it was never staged (H18)
 )
 
 // Hypothesis is a claim staged for the playbook: starts at .2-.3, promoted at .7, refuted below .1 (H14).
@@ -234,6 +239,8 @@ type Hypothesis struct {
 
 	Confirmed    []string `json:"confirmed,omitempty"`    // the predictions it rests on that came true
 	Contradicted []string `json:"contradicted,omitempty"` // and those that did not
+
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
 }
 
 // Marks of a hypothesis.
@@ -246,6 +253,7 @@ func (h *Hypothesis) Text() string { return h.Claim }
 type Gist struct {
 	Head
 	Content string `json:"content"`
+	Flags   []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
 }
 
 // Marks of a gist.
@@ -297,6 +305,8 @@ type Prediction struct {
 	ResolvedBy string     `json:"resolved_by,omitempty"`
 	Evidence   string     `json:"evidence,omitempty"` // what was seen, in the words of whoever resolved it
 	Watch      *Watch     `json:"watch,omitempty"`
+
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is void and archived
 }
 
 // Watch is a rule over a feed that resolves a prediction when it fires before the horizon; the horizon passing without it
@@ -336,6 +346,8 @@ type Journal struct {
 	Interrupted  bool          `json:"interrupted"`
 	Topics       []string      `json:"topics,omitempty"`
 	Wake         *WakeTimes    `json:"wake,omitempty"` // how the wake that made this entry went; nil when the dream ended by itself
+
+	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; then it is archived
 }
 
 // WakeTimes are the four phases of one wake (W2), each measured by the clocks of the processes that did it.
@@ -383,6 +395,8 @@ func Decode(kind Kind, body []byte) (Item, error) {
 		item = new(Night)
 	case KindMarker:
 		item = new(Marker)
+	case KindProposal:
+		item = new(Proposal)
 	default:
 		return nil, fmt.Errorf("unknown kind of memory %q", kind)
 	}

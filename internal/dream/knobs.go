@@ -69,7 +69,12 @@ type Knobs struct {
 	IdleToken   time.Duration `json:"idle_token"`   // longest silence between two tokens
 	Attempts    int           `json:"attempts"`     // per paid step, the first included
 	DreamWall   time.Duration `json:"dream_wall"`   // wall of one dream
+	// Honesty.
+	EmptyAlarm int `json:"empty_alarm,omitempty"` // so many empty nights in a row raise the alarm; 0 is DefaultEmptyAlarm
 }
+
+// DefaultEmptyAlarm is how many empty nights in a row raise the alarm: two can be chance.
+const DefaultEmptyAlarm = 3
 
 // DefaultKnobs are S4's figures where it gives one; the others carry their reason in the configuration reference.
 func DefaultKnobs() Knobs {
@@ -83,7 +88,7 @@ func DefaultKnobs() Knobs {
 		AnswerTokens: 600, ReasoningTokens: 2000, MaxStaged: 10, MoodShift: .3,
 		HalfLife: 30 * 24 * time.Hour, FadeBelow: .2,
 		Shares: budget.DefaultShares, CallTimeout: 3 * time.Minute, IdleToken: 60 * time.Second, Attempts: 3,
-		DreamWall: 2 * time.Hour,
+		DreamWall: 2 * time.Hour, EmptyAlarm: DefaultEmptyAlarm,
 	}
 }
 
@@ -142,6 +147,7 @@ func (k Knobs) Validate() error {
 	in("call_timeout (seconds)", k.CallTimeout.Seconds(), 1, 3600)
 	in("idle_token (seconds)", k.IdleToken.Seconds(), 1, 3600)
 	in("attempts", float64(k.Attempts), 1, 10)
+	in("empty_alarm", float64(k.EmptyAlarm), 0, 50)
 	in("dream_wall (minutes)", k.DreamWall.Minutes(), 1, 24*60)
 	if !slices.Contains([]string{"", JudgingAuto, BySingle, ByTogether}, k.Judging) {
 		faults = append(faults, fmt.Errorf("judging is %q; it must be %s, %s or %s", k.Judging, JudgingAuto, BySingle, ByTogether))

@@ -78,12 +78,13 @@ const (
 	KindJournal    Kind = "journal"
 	KindNight      Kind = "night"
 	KindMarker     Kind = "marker"
+	KindProposal   Kind = "proposal"
 )
 
 // Kinds in a fixed order: what is lived first, what is made after.
 var Kinds = []Kind{
 	KindEpisode, KindSemantic, KindFragment, KindScenario, KindHypothesis,
-	KindGist, KindPlaybook, KindPrediction, KindJournal, KindNight, KindMarker,
+	KindGist, KindPlaybook, KindPrediction, KindJournal, KindNight, KindMarker, KindProposal,
 }
 
 // State is whether an item still counts. Nothing is deleted, only archived (decision 14).
@@ -94,6 +95,7 @@ const (
 	Live       State = "live"
 	Superseded State = "superseded" // a newer item took its place
 	Archived   State = "archived"   // faded, undone or refuted; still readable
+	Proposed   State = "proposed"   // a dream would have it count; a person has yet to say so
 )
 
 // Role names a use of a model; each role may name a model of its own.

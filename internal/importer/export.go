@@ -33,7 +33,7 @@ func Export(ctx context.Context, store memory.Store, agent dream.Agent, w io.Wri
 	for _, kind := range kinds {
 		q := memory.Query{Agent: agent.ID, Kinds: []dream.Kind{kind}, Order: memory.Oldest}
 		if opts.Archived {
-			q.States = []dream.State{dream.Live, dream.Superseded, dream.Archived}
+			q.States = dream.States
 		}
 		err := pages(ctx, store, q, func(item dream.Item) error {
 			n++

@@ -42,6 +42,7 @@ func oneOfEach(agent string) []dream.Item {
 		&dream.Journal{Head: head("jo_1", dream.KindJournal, dream.Live), Content: "j", Significance: .6, Affect: pad, Duration: 3 * time.Second, Interrupted: true, Topics: []string{"t"}},
 		&dream.Night{Head: head("dream/x/0001", dream.KindNight, dream.Live), Workflow: "w", Run: "r", Tier: dream.Core, Seed: 1<<63 + 7, AsOf: at, Outcome: dream.Completed, Ended: resolved, Budget: budget.Dollar / 3, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Spent: 17, Started: at, Ended: resolved}}},
 		&dream.Marker{Head: head("ma_1", dream.KindMarker, dream.Live), Affect: pad, Strength: .6, Valence: dream.CameOutBadly, Count: 2},
+		&dream.Proposal{Head: head("po_1", dream.KindProposal, dream.Proposed), Does: dream.ProposeArchive, Of: "se_1", Was: 2, Newer: "gi_1"},
 	}
 }
 
@@ -104,8 +105,8 @@ func TestAnExportLeavesTheArchiveOutUnlessAsked(t *testing.T) {
 	require.NoError(t, err)
 	_, live := export(t, s, a, false)
 	_, everything := export(t, s, a, true)
-	require.Equal(t, 10, live)
-	require.Equal(t, 12, everything)
+	require.Equal(t, 11, live)
+	require.Equal(t, 14, everything)
 }
 
 func TestAnExportPagesThroughAMomentFullerThanAPage(t *testing.T) {

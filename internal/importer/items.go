@@ -15,7 +15,7 @@ import (
 var prefixes = map[dream.Kind]string{
 	dream.KindSemantic: "se_", dream.KindFragment: "fr_", dream.KindScenario: "sc_", dream.KindHypothesis: "hy_", dream.KindGist: "gi_",
 	dream.KindPlaybook: "pb_", dream.KindPrediction: "pr_", dream.KindJournal: "jo_", dream.KindNight: "dr_",
-	dream.KindMarker: "ma_",
+	dream.KindMarker: "ma_", dream.KindProposal: "po_",
 }
 
 // itemLine reads anything but an episode, as Export writes it. By hand, at and the text are enough.

@@ -166,9 +166,9 @@ func checkHead(h *dream.Head) error {
 		return fmt.Errorf("taint is %q; it must be human, agent, tool, web or dream", clip(string(h.Taint), 60))
 	}
 	switch h.State {
-	case "", dream.Live, dream.Superseded, dream.Archived:
+	case "", dream.Live, dream.Superseded, dream.Archived, dream.Proposed:
 	default:
-		return fmt.Errorf("state is %q; it must be live, superseded or archived", clip(string(h.State), 60))
+		return fmt.Errorf("state is %q; it must be live, superseded, archived or proposed", clip(string(h.State), 60))
 	}
 	if h.At.Before(earliest) {
 		return fmt.Errorf("at is %s, which is before %s", h.At.UTC().Format(time.RFC3339), earliest.Format(time.DateOnly))

@@ -13,7 +13,7 @@ import (
 // is that person's own, and the record of a night is no text of it. Forget takes the ids out of what stays, so that whoever
 // wants these gone asks first.
 func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream.Item, error) {
-	items, err := s.Find(ctx, Query{Agent: agent, States: []dream.State{dream.Live, dream.Superseded, dream.Archived}, Order: Oldest})
+	items, err := s.Find(ctx, Query{Agent: agent, States: dream.States, Order: Oldest})
 	if err != nil {
 		return nil, fmt.Errorf("find what was made from memories of %s: %w", agent, err)
 	}

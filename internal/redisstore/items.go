@@ -88,10 +88,10 @@ func checkItem(agent string, item dream.Item) error {
 		return fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
 	}
 	switch h.State {
-	case dream.Live, dream.Superseded, dream.Archived:
+	case dream.Live, dream.Superseded, dream.Archived, dream.Proposed:
 		return nil
 	}
-	return fmt.Errorf("%s has state %q; states are live, superseded and archived", h.ID, h.State)
+	return fmt.Errorf("%s has state %q; states are live, superseded, archived and proposed", h.ID, h.State)
 }
 
 // encodeItem makes the row of a revision that cause makes now.

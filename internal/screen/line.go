@@ -26,9 +26,11 @@ func Line(e event.Event, st Style) string {
 
 func tell(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
+	case "ReviewAsked", "ReviewDecided":
+		return tellReview(e)
 	case "DreamStarted":
 		return read(e, func(p event.DreamStarted) (string, ink, string) {
-			return "dream", bold, fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed)
+			return "dream", bold, fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) + anew(string(p.From), p.Redreams)
 		})
 	case "OnsetStarted":
 		return read(e, func(p event.OnsetStarted) (string, ink, string) {

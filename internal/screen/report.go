@@ -72,6 +72,16 @@ func headline(p *page, r NightReport) {
 		add("theme “%s”", theme)
 	}
 	add("seed %d", n.Seed)
+	if r := n.Redreams; r != nil {
+		add("dreamt anew from %s on; what came before is that of %s", phaseName(r.From), Clean(r.Dream))
+	}
+	switch n.Review {
+	case dream.ReviewAsk:
+		add("what it made waits for a review")
+	case dream.JournalOnly:
+		add("only its journal was kept")
+	case dream.ReviewAuto:
+	}
 	if !n.At.IsZero() {
 		add("%s", p.st.clock(n.At, "2 Jan 2006, 15:04"))
 	}

@@ -61,9 +61,9 @@ func encode(agent string, item dream.Item) (row, error) {
 		return row{}, fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
 	}
 	switch h.State {
-	case dream.Live, dream.Superseded, dream.Archived:
+	case dream.Live, dream.Superseded, dream.Archived, dream.Proposed:
 	default:
-		return row{}, fmt.Errorf("%s has state %q; states are live, superseded and archived", h.ID, h.State)
+		return row{}, fmt.Errorf("%s has state %q; states are live, superseded, archived and proposed", h.ID, h.State)
 	}
 	body, err := json.Marshal(item)
 	if err != nil {

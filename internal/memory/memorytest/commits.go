@@ -62,6 +62,7 @@ func oneOfEach() []dream.Item {
 			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 3, Started: dawn, Ended: dawn}},
 		},
 		&dream.Marker{Head: full(dream.KindMarker), Affect: pad, Strength: .7, Valence: dream.CameOutBadly, Count: 3},
+		&dream.Proposal{Head: full(dream.KindProposal), Does: dream.ProposeMood, Of: "s", Was: 3, Newer: "g", From: &pad, To: &pad, Decided: "accepted"},
 	}
 }
 

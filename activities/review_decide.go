@@ -1,0 +1,305 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Reviewing is a person's part in what dreams leave behind. It holds no fence: what it writes is written awake, under the name of
+// the dream, so that undoing the dream takes it back.
+type Reviewing struct {
+	Memory    memory.Store
+	Now       func() time.Time
+	MaxStaged int // hypotheses staged at once (H14)
+}
+
+// The refusals of a decision, none of which writes anything.
+var (
+	ErrNotWaiting = errors.New("does not wait for a review")
+	ErrGoesOn     = errors.New("still goes on")
+	ErrPolicy     = errors.New("is barred by the policy, which no review lifts")
+	ErrChanged    = errors.New("has changed since")
+	ErrFull       = errors.New("too many hypotheses are staged")
+)
+
+// ErrProposed says that a thing waits for a review and does not count yet.
+var ErrProposed = errors.New("waits for a review")
+
+// Waiting is everything of an agent that waits, oldest first: what dreams proposed, then fragments that are held.
+func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, error) {
+	waiting, err := k.Memory.Find(ctx, memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Order: memory.Oldest})
+	if err != nil {
+		return nil, fmt.Errorf("read what waits for a review: %w", err)
+	}
+	slices.SortStableFunc(waiting, func(a, b dream.Item) int { return strings.Compare(a.Header().Dream, b.Header().Dream) })
+	fragments, err := k.Memory.Find(ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.Oldest,
+		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read which fragments are held: %w", err)
+	}
+	for _, f := range memory.As[*dream.Fragment](fragments) {
+		if Waits(f) {
+			waiting = append(waiting, f)
+		}
+	}
+	return waiting, nil
+}
+
+// Waits says whether an item waits for a person.
+func Waits(item dream.Item) bool {
+	if f, ok := item.(*dream.Fragment); ok {
+		_, barred := f.Barred()
+		return barred && f.State == dream.Live && f.Status != dream.FragmentDiscarded
+	}
+	return item.Header().State == dream.Proposed
+}
+
+// ByPolicy is the rule of the policy that bars a fragment; no review lifts it.
+func ByPolicy(item dream.Item) (dream.Flag, bool) {
+	if f, ok := item.(*dream.Fragment); ok {
+		for _, flag := range f.Flags {
+			if flag.Bars && strings.HasPrefix(flag.By, "policy/") {
+				return flag, true
+			}
+		}
+	}
+	return dream.Flag{}, false
+}
+
+// Decision is what a person decided about things of one dream.
+type Decision struct {
+	Dream    string   `json:"dream"`
+	Items    []string `json:"items"`
+	Accepted bool     `json:"accepted"`
+}
+
+// Decide accepts or rejects items of one dream, all or none of them.
+func (k Reviewing) Decide(ctx context.Context, agent, dreamID string, ids []string, accept bool) (Decision, error) {
+	done := Decision{Dream: dreamID, Items: ids, Accepted: accept}
+	err := again(func() error { return k.decide(ctx, agent, done) })
+	return done, err
+}
+
+// deciding is one decision being written.
+type deciding struct {
+	Reviewing
+	agent string
+	now   time.Time
+	known map[string]dream.Item // what is decided, by id
+	w     memory.Write
+	Decision
+}
+
+func (k Reviewing) decide(ctx context.Context, agent string, done Decision) error {
+	night, err := memory.One[*dream.Night](ctx, k.Memory, agent, done.Dream)
+	if err != nil {
+		return err
+	}
+	if night.Unsettled() {
+		return fmt.Errorf("dream %s %w; what it made can be reviewed when it is over", night.ID, ErrGoesOn)
+	}
+	items, err := k.Memory.Get(ctx, agent, done.Items...)
+	if err != nil {
+		return err
+	}
+	d := &deciding{Reviewing: k, agent: agent, now: k.Now().UTC(), known: map[string]dream.Item{}, Decision: done}
+	for _, item := range items {
+		d.known[item.Header().ID] = item
+	}
+	for _, id := range done.Items {
+		item, ok := d.known[id]
+		switch {
+		case !ok:
+			return fmt.Errorf("%s: %w", id, memory.ErrNotFound)
+		case !Waits(item) || item.Header().Dream != done.Dream:
+			return fmt.Errorf("%s %w", id, ErrNotWaiting)
+		}
+	}
+	for _, item := range items {
+		if err := d.one(ctx, item); err != nil {
+			return err
+		}
+	}
+	if err := d.room(ctx); err != nil {
+		return err
+	}
+	first := items[0].Header()
+	told := event.ReviewDecided{Items: done.Items, Accepted: done.Accepted, By: dream.ByPerson}
+	d.tell(fmt.Sprintf("review/%s/%d", first.ID, first.Revision), told)
+	d.w.Agent, d.w.Cause = agent, done.Dream
+	if _, err := k.Memory.Commit(ctx, d.w); err != nil {
+		return fmt.Errorf("write what was decided about %s: %w", done.Dream, err)
+	}
+	return nil
+}
+
+func (d *deciding) tell(deed string, p event.Payload) {
+	d.w.Events = append(d.w.Events, event.New(deed+"/"+p.EventType(), d.agent, d.Dream, d.now, p))
+}
+
+func (d *deciding) one(ctx context.Context, item dream.Item) error {
+	h := item.Header()
+	d.w.Change = append(d.w.Change, item)
+	if f, ok := item.(*dream.Fragment); ok {
+		return d.fragment(f)
+	}
+	if h.State = dream.Live; !d.Accepted {
+		h.State = dream.Archived
+	}
+	switch i := item.(type) {
+	case *dream.Proposal:
+		h.State, i.Decided = dream.Archived, verdictOf(d.Accepted)
+		if d.Accepted {
+			return d.propose(ctx, i)
+		}
+	case *dream.Journal:
+		if d.Accepted && i.Phase == dream.Return && i.Significance >= journal.Threshold {
+			if d.w.Waking == nil {
+				d.w.Waking = &memory.Waking{}
+			}
+			d.w.Waking.Digest = append(d.w.Waking.Digest, h.ID)
+		}
+	case *dream.Hypothesis:
+		if d.Accepted {
+			d.tell(strings.TrimPrefix(h.ID, d.Dream+"/"), event.HypothesisStaged{Hypothesis: h.ID, Confidence: i.Confidence})
+			return nil
+		}
+		return d.demote(ctx, i)
+	}
+	return nil
+}
+
+func verdictOf(accepted bool) string {
+	if accepted {
+		return "accepted"
+	}
+	return "rejected"
+}
+
+// fragment lifts the holds of hooks, or sets the fragment aside.
+func (d *deciding) fragment(f *dream.Fragment) error {
+	if !d.Accepted {
+		f.Status, f.Reason = dream.FragmentDiscarded, "rejected at review"
+		d.tell("review/"+f.ID, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
+		return nil
+	}
+	if flag, barred := ByPolicy(f); barred {
+		return fmt.Errorf("%s %w (%s: %s)", f.ID, ErrPolicy, flag.By, flag.Reason)
+	}
+	f.Flags = slices.Clone(f.Flags)
+	for i := range f.Flags {
+		if f.Flags[i].Bars && f.Flags[i].Lifted.IsZero() {
+			f.Flags[i].Lifted = d.now
+		}
+	}
+	return nil
+}
+
+// propose does what a proposal asks for.
+func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
+	if p.Does == dream.ProposeMood {
+		if p.From == nil || p.To == nil {
+			return nil
+		}
+		affect, err := d.Memory.Affect(ctx, d.agent)
+		if err != nil {
+			return fmt.Errorf("ask how the agent feels: %w", err)
+		}
+		d.w.Affect = &dream.Affect{PAD: shifted(affect.PAD, *p.From, *p.To), Since: d.now, Cause: d.Dream}
+		return nil
+	}
+	e, err := memory.One[*dream.Semantic](ctx, d.Memory, d.agent, p.Of)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil // forgotten meanwhile: there is nothing to let go of
+	}
+	if err != nil {
+		return err
+	}
+	if e.State != dream.Live {
+		return nil // it is archived already
+	}
+	if e.Revision != p.Was {
+		return fmt.Errorf("%s would be archived by %s, and %w; reject that, a later dream looks at it again", p.Of, p.ID, ErrChanged)
+	}
+	if e.State = dream.Archived; p.Newer != "" {
+		stands, err := d.stands(ctx, p.Newer)
+		if err != nil {
+			return err
+		}
+		if stands {
+			e.NewerID = p.Newer
+		}
+	}
+	d.w.Change = append(d.w.Change, e)
+	return nil
+}
+
+// stands says whether an item counts, or will when this is written.
+func (d *deciding) stands(ctx context.Context, id string) (bool, error) {
+	if _, decided := d.known[id]; decided {
+		return d.Accepted, nil
+	}
+	items, err := d.Memory.Get(ctx, d.agent, id)
+	return err == nil && len(items) > 0 && items[0].Header().State == dream.Live, err
+}
+
+// shifted moves a mood by as much as another was to be moved.
+func shifted(now, from, to mood.PAD) mood.PAD {
+	add := func(a, b, c float64) float64 { return min(1, max(-1, a+c-b)) }
+	return mood.PAD{
+		Pleasure: add(now.Pleasure, from.Pleasure, to.Pleasure), Arousal: add(now.Arousal, from.Arousal, to.Arousal),
+		Dominance: add(now.Dominance, from.Dominance, to.Dominance),
+	}
+}
+
+// demote takes back from fragments that a hypothesis was made of them.
+func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
+	items, err := d.Memory.Find(ctx, memory.Query{
+		Agent: d.agent, Dream: d.Dream, Kinds: []dream.Kind{dream.KindFragment}, Statuses: []string{dream.FragmentPromoted},
+	})
+	if err != nil {
+		return fmt.Errorf("read what %s was made of: %w", h.ID, err)
+	}
+	for _, f := range memory.As[*dream.Fragment](items) {
+		if f.Hypothesis != h.ID {
+			continue
+		}
+		if f.Status, f.Hypothesis = dream.FragmentSelected, ""; f.Scenario != "" {
+			f.Status = dream.FragmentDeveloped
+		}
+		d.w.Change = append(d.w.Change, f)
+	}
+	return nil
+}
+
+// room refuses more staged hypotheses than there may be at once (H14).
+func (d *deciding) room(ctx context.Context) error {
+	accepted := 0
+	for _, item := range d.known {
+		if _, ok := item.(*dream.Hypothesis); ok && d.Accepted {
+			accepted++
+		}
+	}
+	if accepted == 0 || d.MaxStaged <= 0 {
+		return nil
+	}
+	staged, err := d.Memory.Count(ctx, memory.Query{
+		Agent: d.agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
+	})
+	if err == nil && staged+accepted > d.MaxStaged {
+		err = fmt.Errorf("%w: %d are, %d more would be accepted, and %d may be", ErrFull, staged, accepted, d.MaxStaged)
+	}
+	return err
+}

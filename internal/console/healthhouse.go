@@ -1,0 +1,221 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// visitWithin bounds how long Temporal is asked for, in all.
+const visitWithin = 10 * time.Second
+
+// feedSilence is how long a feed may say nothing before somebody should look: a day holds every daily feed.
+const feedSilence = 24 * time.Hour
+
+// examination is a house that is looked at, with the way to Temporal where there is one.
+type examination struct {
+	app    *App
+	house  *House
+	now    time.Time
+	engine Engine
+	why    error // there is none
+}
+
+func (app *App) visit(ctx context.Context, h *House) *examination {
+	e := &examination{app: app, house: h, now: app.Now(), why: ErrNobody}
+	if app.Night.Reach == nil {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(ctx, visitWithin)
+	defer cancel()
+	engine, err := app.Night.Reach(ctx, h)
+	if err == nil {
+		e.engine, e.why = engine, nil
+		return e
+	}
+	if engine != nil {
+		_ = engine.Stop()
+	}
+	e.why = err
+	return e
+}
+
+func (e *examination) leave() {
+	if e.engine != nil {
+		_ = e.engine.Stop()
+	}
+}
+
+// away says why Temporal was not asked; empty when it was.
+func (e *examination) away() string {
+	switch {
+	case e.why == nil:
+		return ""
+	case errors.Is(e.why, ErrNobody):
+		return "no Temporal server is configured and no oneiros up is running"
+	}
+	return "Temporal does not answer: " + e.why.Error()
+}
+
+func (e *examination) temporal(agents []dream.Agent) healthLine {
+	l := healthLine{Name: "temporal", State: Fine, Found: "it answers"}
+	if e.why == nil {
+		for _, p := range e.engine.Places() {
+			l.Found = "it answers, " + p.Where
+			break
+		}
+		return l
+	}
+	l.Found, l.Advice = notLookedAt+e.away(), "oneiros up starts one; what follows is told from the store."
+	if !errors.Is(e.why, ErrNobody) {
+		l.State, l.Found, l.Advice = Wrong, e.away(), "oneiros doctor says what to do about it."
+	} else if slices.ContainsFunc(agents, func(a dream.Agent) bool { return a.Auto }) {
+		l.State = Look // somebody is to dream by itself, and nobody is there to begin it
+	}
+	return l
+}
+
+// worker asks the lives of agents, which only a worker answers.
+func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLine {
+	l := healthLine{Name: "worker", State: Fine}
+	if e.why != nil {
+		l.Found = notLookedAt + e.away()
+		return l
+	}
+	for _, a := range agents {
+		_, err := e.app.askLife(ctx, e.house, a)
+		switch {
+		case err == nil:
+			l.Found = "it answers for " + a.Handle
+			return l
+		case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNobody):
+		default:
+			l.State, l.Found, l.Advice = Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, lifeWithin), "oneiros worker, or oneiros up, runs one."
+			return l
+		}
+	}
+	l.Found = notLookedAt + "no agent has a life on Temporal yet that could be asked"
+	return l
+}
+
+// reservations looks for money that is set aside for dreams which nobody dreams.
+func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([]healthLine, error) {
+	open, err := e.house.Ledger.OpenDreams(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the open reservations: %w", err)
+	}
+	l := healthLine{Name: "reservations", State: Fine, Found: "none is open"}
+	var orphans []string
+	var sum budget.Micros
+	going := 0
+	for _, id := range open {
+		runs, told, err := e.goesOn(ctx, agents, id)
+		if err != nil {
+			return nil, err
+		}
+		if runs || !told {
+			going++
+			continue
+		}
+		rows, err := e.house.Ledger.Rows(ctx, purse.Query{Dream: id, States: []purse.State{purse.Open}})
+		if err != nil {
+			return nil, fmt.Errorf("read the open reservations of %s: %w", id, err)
+		}
+		for _, r := range rows {
+			sum += r.Reserved
+		}
+		orphans = append(orphans, id)
+	}
+	if going > 0 {
+		l.Found = "open only for " + plural(going, "dream that goes on", "dreams that go on")
+		if e.why != nil {
+			l.Found += " by its record; whether a workflow carries it was " + notLookedAt + e.away()
+		}
+	}
+	if len(orphans) > 0 {
+		l.State, l.Found = Wrong, fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum, plural(len(orphans), "dream", "dreams"), strings.Join(orphans, ", "))
+		l.Advice = "A worker books it as spent within a minute (oneiros up); if one runs, oneiros dreams cancel DREAM closes the dream."
+	}
+	return []healthLine{l}, nil
+}
+
+// goesOn says whether a dream is being dreamt, by Temporal where that answers, else by its record; told is false when it belongs
+// to an agent that is not looked at.
+func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id string) (runs, told bool, err error) {
+	for _, a := range agents {
+		if !strings.HasPrefix(id, dreamsOf(a)) {
+			continue
+		}
+		if e.engine != nil {
+			if runs, err := e.engine.Nights().Running(ctx, id); err == nil {
+				return runs, true, nil
+			}
+		}
+		night, err := memory.One[*dream.Night](ctx, e.house.Store, a.ID, id)
+		if errors.Is(err, memory.ErrNotFound) {
+			return false, true, nil
+		}
+		return err == nil && night.Unsettled(), true, err
+	}
+	return false, false, nil
+}
+
+// feeds looks at those that an agent follows.
+func (e *examination) feeds(ctx context.Context, agents []dream.Agent) []healthLine {
+	var names []string
+	for _, a := range agents {
+		if a.Feed != "" && !slices.Contains(names, a.Feed) {
+			names = append(names, a.Feed)
+		}
+	}
+	if len(names) == 0 {
+		return []healthLine{{Name: "feeds", State: Fine, Found: "nobody follows one"}}
+	}
+	var lines []healthLine
+	for _, name := range names {
+		lines = append(lines, e.feed(ctx, name))
+	}
+	return lines
+}
+
+func (e *examination) feed(ctx context.Context, name string) healthLine {
+	l := healthLine{Name: "feed " + name, State: Fine}
+	_, err := e.house.Feeds.Feed(ctx, name)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		l.State, l.Found, l.Advice = Wrong, "it is followed, and there is no such feed", "oneiros feed add "+name+" adds it."
+		return l
+	case err != nil:
+		l.State, l.Found = Wrong, "it cannot be read: "+err.Error()
+		return l
+	case e.engine == nil:
+		l.Found = notLookedAt + e.away()
+		return l
+	}
+	ctx, cancel := context.WithTimeout(ctx, lifeWithin)
+	defer cancel()
+	s, err := e.engine.Feeds().State(ctx, name)
+	switch {
+	case err != nil:
+		l.State, l.Found, l.Advice = Look, "its probe does not answer", "oneiros feed show "+name+" asks again; a worker must run."
+	case s.InARow > 0:
+		l.State, l.Found = Wrong, fmt.Sprintf("it failed %s in a row: %s", plural(s.InARow, "time", "times"), s.Failure)
+		l.Advice = "See that its address answers; oneiros feed show " + name + " tells more."
+	case s.Heard.IsZero():
+		l.State, l.Found, l.Advice = Look, "it has never said anything", "Push a reading, or see that its address says what its rules name."
+	case e.now.Sub(s.Heard) > feedSilence:
+		l.State, l.Found = Look, "silent since "+e.app.stamp(s.Heard)
+		l.Advice = "See that whoever pushes still does; its rules cannot fire while it says nothing."
+	default:
+		l.Found = "it said something at " + e.app.stamp(s.Heard)
+	}
+	return l
+}

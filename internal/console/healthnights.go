@@ -1,0 +1,244 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// nightsLooked is how many nights are looked at: a month of one a night, as the rolling metrics have it (E1).
+const nightsLooked = 30
+
+// failedAlarm is how many failed nights in a row are wrong: one is a provider's bad hour.
+const failedAlarm = 2
+
+// overdueBy is how long after it was due a night may begin before somebody should look: an hour covers the jitter and the try
+// after a refused one.
+const overdueBy = time.Hour
+
+// nightsOf are the newest, newest first, those that were undone too.
+func (e *examination) nightsOf(ctx context.Context, a dream.Agent) ([]*dream.Night, error) {
+	items, err := e.house.Store.Find(ctx, memory.Query{
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Limit: nightsLooked,
+	})
+	return memory.As[*dream.Night](items), err
+}
+
+// planned holds the nights that were due against those that were dreamt.
+func (e *examination) planned(ctx context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "nights", State: Fine}
+	week, stuck := 0, []string{}
+	for _, n := range nights {
+		if e.now.Sub(n.At) < 7*24*time.Hour {
+			week++
+		}
+		if n.Outcome == dream.Dreaming {
+			runs, _, err := e.goesOn(ctx, []dream.Agent{a}, n.ID)
+			if err != nil {
+				return l, err
+			}
+			if !runs {
+				stuck = append(stuck, n.ID)
+			}
+		}
+	}
+	if len(stuck) > 0 {
+		l.State, l.Found = Wrong, fmt.Sprintf("recorded as still dreaming, and nobody dreams it: %s", strings.Join(stuck, ", "))
+		l.Advice = "A worker closes it within five minutes (oneiros up)."
+		return l, nil
+	}
+	l.Found = plural(week, "night", "nights") + " within a week"
+	life, err := e.app.lifeOf(ctx, e.house, a)
+	if err != nil {
+		return l, err
+	}
+	auto := a.Auto || e.house.Settings.Auto
+	switch since := e.dueSince(a, life, nights); {
+	case !auto:
+		l.Found += "; none is planned, since dreaming by itself is off"
+	case !since.IsZero():
+		l.State, l.Found = Look, fmt.Sprintf("%s; one was due at %s and nobody dreamt it", l.Found, when(since, a.Zone))
+		if len(life.Next.Against) > 0 {
+			l.Found += ": " + strings.Join(life.Next.Against, "; ")
+		}
+		l.Advice = "oneiros agents show " + a.Handle + " says what stands against it; oneiros up runs what begins it."
+	case life.Next.At != nil:
+		l.Found += "; the next not before " + when(*life.Next.At, a.Zone)
+	case len(life.Next.Against) > 0:
+		l.Found += "; " + strings.Join(life.Next.Against, "; ")
+	}
+	return l, nil
+}
+
+// dueSince is when a night was due that nobody dreamt; zero when none was, or within the hours that are closed to it.
+func (e *examination) dueSince(a dream.Agent, life agentLife, nights []*dream.Night) time.Time {
+	s := e.house.Settings
+	if life.Life != nil {
+		s = life.Life.Settings
+	}
+	if life.State != "sleeping" || life.Next.At == nil || life.Next.At.After(e.now) {
+		return time.Time{}
+	}
+	due := a.Created
+	if life.Standing.Seen.After(due) {
+		due = life.Standing.Seen
+	}
+	due = due.Add(s.IdleTimeout)
+	for _, n := range nights {
+		if after := n.Ended.Add(s.MinGap); after.After(due) {
+			due = after
+		}
+	}
+	if due = due.Add(s.Jitter); e.now.Sub(due) < overdueBy {
+		return time.Time{}
+	}
+	return due
+}
+
+// outcomes counts empty and failed nights in a row (Z7).
+func (e *examination) outcomes(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "outcomes", State: Fine}
+	empty, failed := 0, 0
+	var kinds []dream.Outcome
+	count := map[dream.Outcome]int{}
+	emptyOver, failedOver := false, false
+	for _, n := range nights {
+		if n.State != dream.Live || n.Unsettled() {
+			continue
+		}
+		if count[n.Outcome]++; count[n.Outcome] == 1 {
+			kinds = append(kinds, n.Outcome)
+		}
+		switch n.Outcome {
+		case dream.Empty:
+			failedOver = true
+			if !emptyOver {
+				empty++
+			}
+		case dream.Aborted: // says nothing of what a night that runs would keep
+			if !failedOver {
+				failed++
+			}
+		case dream.Completed, dream.Exhausted, dream.Interrupted:
+			emptyOver, failedOver = true, true
+		case dream.Canceled, dream.Dreaming:
+		}
+	}
+	parts := make([]string, len(kinds))
+	for i, k := range kinds {
+		parts[i] = fmt.Sprintf("%d %s", count[k], k)
+	}
+	l.Found = "no night is over yet"
+	if len(parts) > 0 {
+		l.Found = strings.Join(parts, ", ")
+	}
+	alarm := e.house.Knobs.EmptyAlarm
+	if alarm == 0 {
+		alarm = dream.DefaultEmptyAlarm
+	}
+	switch {
+	case failed >= failedAlarm:
+		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(nights, dream.Aborted))
+		l.Advice = "oneiros dreams show last -a " + a.Handle + " says which call failed; oneiros doctor looks at the providers."
+	case empty >= alarm:
+		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm, lastReason(nights, dream.Empty))
+		l.Advice = "See what fragments were dropped for (oneiros fragments list -a " + a.Handle + " --status discarded), and whether there is anything new to dream about."
+	case empty > 0:
+		l.State, l.Found = Look, fmt.Sprintf("%s; the last %d kept nothing", l.Found, empty)
+		l.Advice = fmt.Sprintf("At %d in a row this is wrong (dream.empty_alarm).", alarm)
+	case failed > 0:
+		l.State, l.Found = Look, fmt.Sprintf("%s; the last failed: %s", l.Found, lastReason(nights, dream.Aborted))
+		l.Advice = "oneiros dreams show last -a " + a.Handle + " says which call failed."
+	}
+	return l, nil
+}
+
+func lastReason(nights []*dream.Night, outcome dream.Outcome) string {
+	for _, n := range nights {
+		if n.Outcome == outcome && n.State == dream.Live {
+			return orDash(flat(n.Reason))
+		}
+	}
+	return "-"
+}
+
+// kept says when a night last kept something.
+func (e *examination) kept(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "kept", State: Fine, Found: "it has not dreamt yet"}
+	since := 0
+	for _, n := range nights {
+		if n.State != dream.Live || n.Unsettled() {
+			continue
+		}
+		kept := 0
+		for _, t := range n.Phases {
+			if t.Phase != dream.Return {
+				kept += t.Kept
+			}
+		}
+		if kept > 0 {
+			l.Found = fmt.Sprintf("%s by %s, %s", plural(kept, "thing", "things"), n.ID, when(n.Ended, a.Zone))
+			if since > 0 {
+				l.Found += fmt.Sprintf("; nothing in the %s since", plural(since, "night", "nights"))
+			}
+			return l, nil
+		}
+		since++
+	}
+	if since > 0 {
+		l.State, l.Found = Look, fmt.Sprintf("nothing in the last %s", plural(since, "night", "nights"))
+		l.Advice = "oneiros dreams list -a " + a.Handle + " says how each ended."
+	}
+	return l, nil
+}
+
+// overdue looks for predictions whose time is up and that nobody resolved.
+func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Night) (healthLine, error) {
+	const swept = 5 * time.Minute // a worker resolves what is due once a minute
+	l := healthLine{Name: "predictions", State: Fine}
+	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionOpen}}
+	open, err := e.house.Store.Count(ctx, q)
+	if err != nil {
+		return l, err
+	}
+	q.DueBefore = e.now.Add(-swept)
+	late, err := e.house.Store.Count(ctx, q)
+	l.Found = fmt.Sprintf("%d open, none overdue", open)
+	if late > 0 {
+		l.State, l.Found = Look, fmt.Sprintf("%d open, %d of them past their time", open, late)
+		l.Advice = "Resolve what you know (oneiros predictions list -a " + a.Handle + "); a worker makes the rest void."
+	}
+	return l, err
+}
+
+// reviews counts what waits for a person.
+func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "review", State: Fine, Found: "nothing waits"}
+	items, err := e.app.reviewing(e.house).Waiting(ctx, a.ID)
+	if err != nil || len(items) == 0 {
+		return l, err
+	}
+	held, oldest := 0, items[0].Header().At
+	for _, item := range items {
+		if _, ok := item.(*dream.Fragment); ok {
+			held++
+		}
+		if at := item.Header().At; at.Before(oldest) {
+			oldest = at
+		}
+	}
+	var parts []string
+	if n := len(items) - held; n > 0 {
+		parts = append(parts, plural(n, "thing", "things")+" to be accepted or rejected")
+	}
+	if held > 0 {
+		parts = append(parts, plural(held, "held fragment", "held fragments"))
+	}
+	l.State, l.Found = Look, fmt.Sprintf("%s, the oldest since %s", strings.Join(parts, ", "), day(oldest, a.Zone))
+	l.Advice = "oneiros review list -a " + a.Handle
+	return l, nil
+}

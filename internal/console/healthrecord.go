@@ -1,0 +1,176 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by number, as
+// their records count it. Nothing is told that is not there (Z7).
+func (e *examination) recorded(ctx context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "record", State: Fine, Found: "no night to hold against the store"}
+	if len(nights) == 0 {
+		return l, nil
+	}
+	told, err := e.told(ctx, a, nights)
+	if err != nil {
+		return l, err
+	}
+	missing, err := e.missing(ctx, a, told)
+	if err != nil {
+		return l, err
+	}
+	short, err := e.short(ctx, a, nights)
+	if err != nil {
+		return l, err
+	}
+	l.Found = fmt.Sprintf("all %s that %s told of lie in the store", plural(len(told), "thing", "things"), plural(len(nights), "night", "nights"))
+	if len(missing)+len(short) == 0 {
+		return l, nil
+	}
+	var parts []string
+	if len(missing) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of the %d things that nights told of are not in the store: %s", len(missing), len(told), some(missing)))
+	}
+	parts = append(parts, short...)
+	l.Found = strings.Join(parts, "; ")
+	forgotten, err := e.house.Store.Forgettings(ctx, a.ID)
+	if forgotten > 0 {
+		l.State = Look
+		l.Advice = fmt.Sprintf("Something of %s was forgotten for good %s since, which takes away what dreams made of it too, where that was asked.", a.Handle, plural(int(forgotten), "time", "times"))
+		return l, err
+	}
+	l.State, l.Advice = Wrong, "Nothing was ever forgotten here, so this must not happen; restore the store from a copy, and please report it."
+	return l, err
+}
+
+func some(ids []string) string {
+	const most = 3
+	if len(ids) <= most {
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
+}
+
+// naming are the events that tell of a thing, and the field that names it.
+var naming = map[string]string{
+	event.FragmentCaptured{}.EventType(): "fragment_id", event.FragmentDiscarded{}.EventType(): "fragment_id", event.PatternFound{}.EventType(): "prediction_id",
+	event.GistExtracted{}.EventType(): "gist_id", event.ScenarioImagined{}.EventType(): "scenario_id", event.HypothesisStaged{}.EventType(): "hypothesis_id",
+	event.ReviewAsked{}.EventType(): "item_id", event.DreamInterrupted{}.EventType(): "journal",
+}
+
+// told are the ids that nights have told of, in their events and in their records.
+func (e *examination) told(ctx context.Context, a dream.Agent, nights []*dream.Night) ([]string, error) {
+	first := nights[len(nights)-1].At
+	mine, seen := map[string]bool{}, map[string]bool{}
+	var ids []string
+	add := func(id string) {
+		if id != "" && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	for _, n := range nights {
+		mine[n.ID] = true
+		for _, id := range n.Insights {
+			add(id)
+		}
+	}
+	err := backwards(ctx, e.house.Events, a.ID, func(v event.Event) (bool, error) {
+		if field := naming[v.Type]; field != "" && mine[v.Dream] {
+			var data map[string]any
+			if json.Unmarshal(v.Data, &data) == nil {
+				id, _ := data[field].(string)
+				add(id)
+			}
+		}
+		return !v.At.Before(first.Add(-overdueBy)), nil
+	})
+	return ids, err
+}
+
+// missing are those that the store does not have.
+func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) ([]string, error) {
+	var gone []string
+	for page := range slices.Chunk(ids, 500) {
+		items, err := e.house.Store.Get(ctx, a.ID, page...)
+		if err != nil {
+			return nil, err
+		}
+		there := map[string]bool{}
+		for _, item := range items {
+			there[item.Header().ID] = true
+		}
+		for _, id := range page {
+			if !there[id] {
+				gone = append(gone, id)
+			}
+		}
+	}
+	return gone, nil
+}
+
+// short are the nights whose record counts more kept than the store has. Gists are named by what they were taken from, and belong
+// to the first dream that took them: they are not counted.
+func (e *examination) short(ctx context.Context, a dream.Agent, nights []*dream.Night) ([]string, error) {
+	counted := map[dream.Phase]dream.Kind{dream.Onset: dream.KindFragment, dream.REM: dream.KindScenario, dream.Integration: dream.KindHypothesis}
+	var short []string
+	for _, n := range nights {
+		for _, t := range n.Phases {
+			kind, ok := counted[t.Phase]
+			if !ok || t.Kept == 0 {
+				continue
+			}
+			there, err := e.house.Store.Count(ctx, memory.Query{Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{kind}, States: dream.States})
+			if err != nil {
+				return nil, err
+			}
+			if there < t.Kept {
+				short = append(short, fmt.Sprintf("%s says that its %s kept %d, and the store has %d", n.ID, t.Phase, t.Kept, there))
+			}
+		}
+	}
+	return short, nil
+}
+
+// spent holds the money that nights reported against the ledger.
+func (e *examination) spent(ctx context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "money", State: Fine, Found: "no night to hold against the ledger"}
+	var reported budget.Micros
+	var differ []string
+	over := 0
+	for _, n := range nights {
+		if n.Unsettled() {
+			continue
+		}
+		rows, err := e.house.Ledger.Rows(ctx, purse.Query{Dream: n.ID})
+		if err != nil {
+			return l, fmt.Errorf("read the ledger of %s: %w", n.ID, err)
+		}
+		var booked budget.Micros
+		for _, r := range rows {
+			booked += r.Counted
+		}
+		over++
+		if reported += n.Spent; booked != n.Spent {
+			differ = append(differ, fmt.Sprintf("%s reports %s and the ledger has %s", n.ID, n.Spent, booked))
+		}
+	}
+	if over > 0 {
+		l.Found = fmt.Sprintf("%s reported by %s, as the ledger has it", reported, plural(over, "night", "nights"))
+	}
+	if len(differ) > 0 {
+		l.State, l.Found = Wrong, some(differ)
+		l.Advice = "The ledger counts; oneiros spend tells it. Please report this."
+	}
+	return l, nil
+}

@@ -1,0 +1,187 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Again is the wish to dream a night anew from one of its phases on. Zero fields take what that night had.
+type Again struct {
+	Wish
+	Dream string
+	From  dream.Phase
+}
+
+// Redream begins a dream that takes over what the earlier phases of another have made, by name, and dreams the others anew, paid
+// anew. That dream and its items stay as they are. activities.ErrNoRedream when there is nothing to go on with.
+func (s *Starter) Redream(ctx context.Context, w Again) (workflows.Begun, error) {
+	d, err := s.redraft(ctx, w)
+	if err != nil {
+		return workflows.Begun{}, err
+	}
+	return s.begin(ctx, d)
+}
+
+// EstimateRedream prices it: only the phases that are dreamt anew cost.
+func (s *Starter) EstimateRedream(ctx context.Context, w Again) (Estimate, error) {
+	d, err := s.redraft(ctx, w)
+	if err != nil {
+		return Estimate{}, err
+	}
+	return estimate(d), nil
+}
+
+func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
+	if !slices.Contains(dream.Redreamt, w.From) {
+		return draft{}, fmt.Errorf("from %q must be one of %v: an onset anew is another dream", w.From, dream.Redreamt)
+	}
+	agent, err := s.Memory.Agent(ctx, w.Agent)
+	if err != nil {
+		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
+	}
+	night, err := memory.One[*dream.Night](ctx, s.Memory, agent.ID, w.Dream)
+	if err != nil {
+		return draft{}, err
+	}
+	if w.Tier == "" {
+		w.Tier = night.Tier
+	}
+	if w.Theme == "" {
+		w.Theme = night.Theme
+	}
+	if w.Tier == dream.Core && w.From != dream.Return {
+		return draft{}, fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; wish for the hardened tier", w.Dream, w.From, activities.ErrNoRedream)
+	}
+	from := dream.Redream{Dream: w.Dream, From: w.From}
+	taken, err := activities.Taken(ctx, s.Memory, agent.ID, from)
+	if err != nil {
+		return draft{}, err
+	}
+	if activities.Sorted(taken).Empty() {
+		return draft{}, fmt.Errorf("%s kept nothing before its %s to go on with: it %w from there; begin a dream instead", w.Dream, w.From, activities.ErrNoRedream)
+	}
+	d, err := s.draft(ctx, w.Wish)
+	if err != nil {
+		return draft{}, err
+	}
+	d.order.Redreams, d.order.Depth, d.order.Hooks = &from, nil, slices.DeleteFunc(slices.Clone(d.order.Hooks), onlyOnset)
+	return d, nil
+}
+
+// onlyOnset says whether a hook has nothing to say of a dream without an onset.
+func onlyOnset(r activities.HookRule) bool { return !slices.Contains(r.At, activities.AtExit) }
+
+// CapLeft is a cap of a dream and what is left under it.
+type CapLeft struct {
+	Scope string        `json:"scope"`
+	Limit budget.Micros `json:"limit_micros"`
+	Left  budget.Micros `json:"left_micros"`
+}
+
+// Rehearsal is a dream that is not dreamt: what it would gather, how deep it would go, who would be asked and what it would cost.
+type Rehearsal struct {
+	Estimate  Estimate              `json:"estimate"`
+	Seed      uint64                `json:"seed"`
+	Gather    activities.Gathering  `json:"gather"`
+	Depth     *activities.Fathomed  `json:"depth,omitempty"` // nil: always to the peak
+	Skipped   string                `json:"onset_skipped,omitempty"`
+	Hooks     []activities.HookRule `json:"hooks"`
+	Review    dream.Review          `json:"review"`
+	Caps      []CapLeft             `json:"caps"`
+	Against   []string              `json:"against"` // what would refuse it now
+	Knobs     dream.Knobs           `json:"-"`
+	Loosening hypnagogia.Loosened   `json:"loosening"` // of the generator
+	Policy    []string              `json:"policy"`    // the rules that a fragment is held against
+}
+
+// Rehearse tells everything of a dream that can be told without dreaming it. It writes nothing and asks no model.
+func (s *Starter) Rehearse(ctx context.Context, w Wish) (Rehearsal, error) {
+	d, err := s.draft(ctx, w)
+	if err != nil {
+		return Rehearsal{}, err
+	}
+	o := d.order
+	r := Rehearsal{
+		Estimate: estimate(d), Seed: o.Seed, Hooks: o.Hooks, Review: o.Review, Knobs: o.Knobs, Against: []string{}, Policy: policyOf(o),
+		Loosening: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]),
+	}
+	if r.Review == "" {
+		r.Review = dream.ReviewAuto
+	}
+	if r.Gather, err = activities.WouldGather(ctx, s.Memory, s.Catalog, o); err != nil {
+		return r, err
+	}
+	if o.Depth != nil {
+		f, err := activities.WouldFathom(ctx, s.Memory, o)
+		if err != nil {
+			return r, err
+		}
+		r.Depth = &f
+	}
+	if err := s.means(ctx, d, &r); err != nil {
+		return r, err
+	}
+	return r, s.obstacles(ctx, d, &r)
+}
+
+// means is what is left under every cap.
+func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
+	least := d.order.Budget
+	r.Caps = []CapLeft{{Scope: "dream", Limit: d.order.Budget, Left: d.order.Budget}}
+	if s.Ledger != nil {
+		for _, account := range activities.DayAccounts(d.agent, d.order.Day, s.Options.FleetDay) {
+			b, err := s.Ledger.Balance(ctx, account.Scope)
+			if err != nil {
+				return fmt.Errorf("read account %s: %w", account.Scope, err)
+			}
+			c := CapLeft{Scope: account.Scope, Limit: account.Limit, Left: max(0, account.Limit-b.Reserved-b.Spent)}
+			if account.Limit == budget.Unlimited {
+				c.Left = budget.Unlimited
+			}
+			r.Caps, least = append(r.Caps, c), min(least, c.Left)
+		}
+	}
+	r.Skipped = workflows.SkipReason(d.order, least)
+	if !d.order.Free && least <= 0 {
+		r.Against = append(r.Against, "nothing is left under one of its caps")
+	}
+	return nil
+}
+
+// obstacles are what would refuse it now, as far as the store knows.
+func (s *Starter) obstacles(ctx context.Context, d draft, r *Rehearsal) error {
+	slots, err := s.Memory.Slots(ctx)
+	if err != nil {
+		return err
+	}
+	if held, ok := slots[d.agent.ID]; ok {
+		r.Against = append(r.Against, fmt.Sprintf("%s is dreaming %s", d.agent.Handle, held.Dream))
+	}
+	if s.Presence != nil {
+		standing, err := s.Presence.Standing(ctx, d.agent.ID, s.Now())
+		if err != nil {
+			return fmt.Errorf("ask who is connected to %s: %w", d.agent.Handle, err)
+		}
+		if standing.Awake(s.Now()) {
+			r.Against = append(r.Against, d.agent.Handle+" is held awake")
+		}
+	}
+	if r.Gather.Shown == 0 {
+		r.Against = append(r.Against, "there are no memories to dream over: it would be empty")
+	}
+	if err := activities.WouldMeasure(ctx, s.Memory, s.Catalog, d.order); errors.Is(err, memory.ErrSpace) {
+		r.Against = append(r.Against, err.Error())
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

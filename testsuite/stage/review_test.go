@@ -1,0 +1,268 @@
+package stage_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// reviewed dreams one night of an agent that is reviewed in a way.
+func reviewed(t *testing.T, ctx context.Context, way dream.Review) (*stage.Company, dream.Agent, workflows.Result, *provider.Server) {
+	t.Helper()
+	p := till(t, provider.Options{Seed: 1})
+	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
+	agent, err := company.Hire(ctx, 1, "")
+	require.NoError(t, err)
+	agent.Review = way
+	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	faded(t, ctx, company, agent)
+	seed := uint64(7)
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	return company, agent, result, p
+}
+
+// faded gives an agent an entry that is to be let go of tonight.
+func faded(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent) {
+	t.Helper()
+	at := stage.Night.AddDate(-1, 0, 0)
+	_, err := company.Store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
+		Head:    dream.Head{ID: "old", Agent: agent.ID, Kind: dream.KindSemantic, At: at, State: dream.Live, Taint: dream.FromHuman},
+		Content: "The harbour master raises the flag before the wind turns to the north.", Strength: .3, Due: at.AddDate(0, 1, 0),
+	}}})
+	require.NoError(t, err)
+}
+
+// everything is all that a dream has made, as JSON by id.
+func everything(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent, dreamID string) map[string]string {
+	t.Helper()
+	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, States: dream.States})
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, item := range items {
+		body, err := json.Marshal(item)
+		require.NoError(t, err)
+		all[item.Header().ID] = string(body)
+	}
+	return all
+}
+
+func kindsIn(t *testing.T, ctx context.Context, company *stage.Company, q memory.Query) map[dream.Kind]int {
+	t.Helper()
+	items, err := company.Store.Find(ctx, q)
+	require.NoError(t, err)
+	kinds := map[dream.Kind]int{}
+	for _, item := range items {
+		kinds[item.Header().Kind]++
+	}
+	return kinds
+}
+
+// Z7, Z8: of a reviewed night nothing counts until a person accepts it; accepted it is as if nobody had been asked; undoing the
+// dream takes all of it back.
+func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	company, agent, result, _ := reviewed(t, ctx, dream.ReviewAsk)
+	live := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream})
+	for kind := range live {
+		require.False(t, kind.Outlives(), "%s is live", kind)
+	}
+	waiting := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}})
+	for _, kind := range []dream.Kind{dream.KindGist, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal, dream.KindProposal} {
+		require.Positive(t, waiting[kind], "%s: %v", kind, waiting)
+	}
+	before, err := company.Store.Affect(ctx, agent.ID)
+	require.NoError(t, err)
+	require.NotEqual(t, result.Dream, before.Cause, "the mood stays")
+	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	require.NoError(t, err)
+	require.Equal(t, dream.Live, old.State)
+	standing, err := company.Store.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: "desk", Cause: presence.Knock, Now: time.Now(), For: time.Second})
+	require.NoError(t, err)
+	require.Empty(t, standing.Digest, "a client is told nothing")
+
+	reviewing := activities.Reviewing{Memory: company.Store, Now: time.Now, MaxStaged: 10}
+	items, err := reviewing.Waiting(ctx, agent.ID)
+	require.NoError(t, err)
+	var ids []string
+	for _, item := range items {
+		ids = append(ids, item.Header().ID)
+	}
+	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, append(slices.Clone(ids), "nobody"), true)
+	require.ErrorIs(t, err, memory.ErrNotFound)
+	require.Equal(t, waiting, kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, States: []dream.State{dream.Proposed}}), "all or nothing")
+	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, ids, true)
+	require.NoError(t, err)
+	live = kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream})
+	require.Equal(t, waiting[dream.KindHypothesis], live[dream.KindHypothesis])
+	require.Equal(t, waiting[dream.KindGist], live[dream.KindGist])
+	require.Equal(t, waiting[dream.KindPrediction], live[dream.KindPrediction])
+	after, err := company.Store.Affect(ctx, agent.ID)
+	require.NoError(t, err)
+	require.Equal(t, result.Dream, after.Cause)
+	old, err = memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	require.NoError(t, err)
+	require.Equal(t, dream.Archived, old.State)
+	require.Equal(t, "gist/old", old.NewerID)
+	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, ids[:1], true)
+	require.ErrorIs(t, err, activities.ErrNotWaiting)
+
+	undone, err := company.Store.Undo(ctx, agent.ID, result.Dream)
+	require.NoError(t, err)
+	require.Empty(t, undone.Kept)
+	require.Empty(t, kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream}))
+	old, err = memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	require.NoError(t, err)
+	require.Equal(t, dream.Live, old.State)
+	again, err := company.Store.Affect(ctx, agent.ID)
+	require.NoError(t, err)
+	require.Equal(t, before.PAD, again.PAD)
+}
+
+// A night that writes only its journal leaves its record and nothing else, and says so.
+func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	company, agent, result, _ := reviewed(t, ctx, dream.JournalOnly)
+	made := kindsIn(t, ctx, company, memory.Query{Agent: agent.ID, Dream: result.Dream, States: dream.States})
+	require.Positive(t, made[dream.KindJournal])
+	require.Positive(t, made[dream.KindFragment])
+	for kind, n := range made {
+		require.True(t, kind == dream.KindJournal || !kind.Outlives(), "%d of %s", n, kind)
+	}
+	require.Zero(t, made[dream.KindProposal])
+	affect, err := company.Store.Affect(ctx, agent.ID)
+	require.NoError(t, err)
+	require.NotEqual(t, result.Dream, affect.Cause)
+	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
+	require.NoError(t, err)
+	require.Equal(t, dream.Live, old.State)
+	journal, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: result.Dream, Kinds: []dream.Kind{dream.KindJournal}})
+	require.NoError(t, err)
+	for _, j := range journal {
+		sources, err := company.Store.Get(ctx, agent.ID, j.Header().Sources...)
+		require.NoError(t, err)
+		require.Len(t, sources, len(j.Header().Sources), "what it rests on is there")
+	}
+	notes, err := company.Store.Notes(ctx, agent.ID, result.Dream, "")
+	require.NoError(t, err)
+	require.Empty(t, notes, "its drafts are gone")
+	for _, tally := range result.Tallies {
+		if tally.Phase == dream.NREM || tally.Phase == dream.Integration {
+			require.Zero(t, tally.Kept, "%s", tally.Phase)
+		}
+	}
+}
+
+// A night dreamt anew from a phase takes over what came before by name, pays for the rest anew, and leaves the other as it was.
+func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	company, agent, first, p := reviewed(t, ctx, dream.ReviewAuto)
+	before := everything(t, ctx, company, agent, first.Dream)
+	for _, from := range dream.Redreamt {
+		calls := len(p.Till.Calls())
+		seed := uint64(11)
+		begun, err := company.Starter.Redream(ctx, starter.Again{
+			Wish: starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}, Dream: first.Dream, From: from,
+		})
+		require.NoError(t, err, from)
+		result, err := company.Result(ctx, begun.Dream)
+		require.NoError(t, err)
+		require.Contains(t, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
+		require.Greater(t, len(p.Till.Calls()), calls, "it is paid anew")
+		night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+		require.NoError(t, err)
+		require.Equal(t, &dream.Redream{Dream: first.Dream, From: from}, night.Redreams)
+		require.Nil(t, night.Depth, "its onset was not dreamt: nothing is learned from it")
+		for _, tally := range night.Phases {
+			taken := night.Redreams.Taken(tally.Phase)
+			require.Equal(t, taken, tally.State == "skipped" && tally.Reason == "taken over from "+first.Dream, "%s of %s", tally.Phase, from)
+			require.False(t, taken && tally.Calls > 0)
+		}
+		now := everything(t, ctx, company, agent, first.Dream)
+		for id, body := range before {
+			require.Equal(t, body, now[id], "%s, after a dream anew from %s", id, from)
+		}
+	}
+	again, err := company.Starter.Redream(ctx, starter.Again{Wish: starter.Wish{Agent: agent.Handle, AsOf: stage.Night}, Dream: "dream/" + agent.Handle + "/0002", From: dream.REM})
+	require.NoError(t, err, "what it took over itself is found where it was made")
+	result, err := company.Result(ctx, again.Dream)
+	require.NoError(t, err)
+	require.NotEqual(t, dream.Aborted, result.Outcome, result.Reason)
+
+	_, err = company.Store.Undo(ctx, agent.ID, first.Dream)
+	require.NoError(t, err)
+	_, err = company.Starter.Redream(ctx, starter.Again{Wish: starter.Wish{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
+	require.ErrorIs(t, err, activities.ErrNoRedream)
+	require.ErrorContains(t, err, "was undone")
+}
+
+// A rehearsal writes nothing anywhere, and asks no model.
+func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	p := till(t, provider.Options{Seed: 1})
+	company := open(t, func(play *stage.Play) {
+		play.Provider = p.URL
+		play.Rules = []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: time.Second, Silent: activities.SilentAllow}}
+	})
+	agent, err := company.Hire(ctx, 1, "")
+	require.NoError(t, err)
+	calls := len(p.Till.Calls())
+	before := keeps(t, ctx, company)
+	r, err := company.Starter.Rehearse(ctx, starter.Wish{Agent: agent.Handle, AsOf: stage.Night})
+	require.NoError(t, err)
+	require.Equal(t, before, keeps(t, ctx, company))
+	require.Len(t, p.Till.Calls(), calls)
+	require.Positive(t, r.Gather.Shown)
+	require.NotNil(t, r.Depth)
+	require.Positive(t, r.Estimate.Calls)
+	require.Len(t, r.Hooks, 1)
+	require.Empty(t, r.Against)
+
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &r.Seed, AsOf: stage.Night})
+	require.NoError(t, err)
+	result, err := company.Result(ctx, begun.Dream)
+	require.NoError(t, err)
+	night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+	require.NoError(t, err)
+	require.Equal(t, r.Gather.Pieces, night.Selected, "it gathered what was rehearsed")
+	require.Equal(t, r.Gather.Shown, night.Shown)
+	require.Equal(t, r.Depth.Aim.Stage, night.Depth.Stage)
+	require.LessOrEqual(t, result.Spent, r.Estimate.Worst)
+}
+
+// keeps is everything that the store keeps.
+func keeps(t *testing.T, ctx context.Context, company *stage.Company) []string {
+	t.Helper()
+	var all []string
+	for record, err := range company.Store.(memory.Movable).Export(ctx) {
+		require.NoError(t, err)
+		body, err := json.Marshal(record)
+		require.NoError(t, err)
+		all = append(all, string(body))
+	}
+	return all
+}

@@ -1,0 +1,44 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// takeOver takes over what the earlier phases of another dream have made, for one that goes on from there.
+func (n *night) takeOver(ctx workflow.Context) error {
+	from := n.order.Redreams
+	if from == nil {
+		return nil
+	}
+	var t activities.TakeOverResult
+	err := n.quick(ctx, "take over "+from.Dream, "Bed.TakeOver", func() any { return activities.TakeOverRequest{Sitting: n.seat(ctx)} }, &t)
+	if err != nil {
+		return err
+	}
+	n.fragments, n.selected, n.patterns, n.scenarios, n.staged = t.Fragments, t.Selected, t.Patterns, t.Scenarios, t.Staged
+	n.taken = len(n.fragments) + len(n.patterns) + len(n.scenarios) + len(n.staged)
+	if n.order.Review == dream.JournalOnly {
+		n.taken = len(n.fragments) + len(n.scenarios)
+	}
+	return nil
+}
+
+// takenOver records a phase that is taken over and not dreamt.
+func (n *night) takenOver(ctx workflow.Context, name dream.Phase) bool {
+	if !n.order.Redreams.Taken(name) {
+		return false
+	}
+	n.skip(ctx, name, "taken over from "+n.order.Redreams.Dream)
+	return true
+}
+
+// felt are the fragments whose tones move the mood: the dream's own. Those that were taken over have moved it already.
+func (n *night) felt() []string {
+	if n.order.Redreams != nil {
+		return nil
+	}
+	return ids(n.fragments)
+}
