@@ -35,6 +35,7 @@ func (d *door) checks(context.Context) []console.Check {
 	}
 	var names []string
 	if _, err := d.config(); err == nil {
+		_ = d.lend(d.told) // the program that can run models looks at them better; when there is none, that is what is found
 		for name := range d.told.Providers {
 			names = append(names, name)
 		}

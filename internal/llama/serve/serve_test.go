@@ -100,7 +100,7 @@ func TestAStrangersClientIsAnswered(t *testing.T) {
 	p := &parrot{words: []string{"Good", " morning", "."}}
 	client, _ := stage(t, p, Options{})
 	r := hello("small")
-	r.Temperature, r.TopP, r.Seed, r.Stop, r.MaxTokens, r.LogProbs, r.TopLogProbs = .7, .9, new(int), []string{"x"}, 9, true, 2
+	r.Temperature, r.TopP, r.Seed, r.Stop, r.MaxCompletionTokens, r.LogProbs, r.TopLogProbs = .7, .9, new(int), []string{"x"}, 9, true, 2
 	a, err := client.CreateChatCompletion(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, "Good morning.", a.Choices[0].Message.Content)
@@ -114,7 +114,7 @@ func TestAStrangersClientIsAnswered(t *testing.T) {
 	require.Equal(t, 9, asked.MaxTokens)
 	require.Equal(t, "temperature=0.7 top_p=0.9 seed=0", strings.ReplaceAll(asked.Sampling.String(), "0.699999988079071", "0.7"))
 
-	r.MaxTokens = 2
+	r.MaxCompletionTokens = 2
 	a, err = client.CreateChatCompletion(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, openai.FinishReasonLength, a.Choices[0].FinishReason)
@@ -256,7 +256,7 @@ func TestPartsOfAContentAndUnknownFieldsAreTaken(t *testing.T) {
 	t.Parallel()
 	p := &parrot{words: []string{"Hm"}}
 	_, web := stage(t, p, Options{})
-	status, told := post(t, web, `{"model":"small","store":false,"max_completion_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
+	status, told := post(t, web, `{"model":"small","store":false,"max_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
 		`{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]}],`+
 		`"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"string"}}}}`)
 	require.Equal(t, http.StatusOK, status, "%v", told)
