@@ -167,7 +167,12 @@ func (o *Onset) window(order Order) int {
 }
 
 // choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's now.
+// They are kept at hand and must not be changed.
 func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
+	var known []dream.Item
+	if p.shelf.read(o.Dream, func(v *volume) { known = v.chosen }); known != nil {
+		return known, nil
+	}
 	k, until := o.Knobs, o.AsOf.Add(1)
 	episodes := []dream.Kind{dream.KindEpisode}
 	queries := []memory.Query{
@@ -176,7 +181,7 @@ func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
 		{Agent: o.Agent, Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: k.Decaying, Until: until},
 	}
 	var chosen []dream.Item
-	seen := map[string]bool{}
+	met := map[string]dream.Item{}
 	for _, q := range queries {
 		if q.Limit == 0 {
 			continue
@@ -186,13 +191,23 @@ func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
 			return nil, fmt.Errorf("choose memories (%s): %w", q.Order, err)
 		}
 		for _, item := range items {
-			if id := item.Header().ID; !seen[id] {
-				seen[id] = true
+			if id := item.Header().ID; met[id] == nil {
+				met[id] = item
 				chosen = append(chosen, item)
 			}
 		}
 	}
+	p.shelf.put(o.Dream, func(v *volume) { v.chosen, v.met = chosen, met })
 	return chosen, nil
+}
+
+// again reads memories that a dream has chosen, from the store where they are not at hand. They must not be changed.
+func (p Ports) again(ctx context.Context, s Sitting, ids []string) ([]dream.Item, error) {
+	var known []dream.Item
+	if p.shelf.read(s.Dream, func(v *volume) { known = v.those(ids) }); known != nil {
+		return known, nil
+	}
+	return p.Memory.Get(ctx, s.Agent, ids...)
 }
 
 func (o *Onset) bare(ctx context.Context, order Order, pieces []hypnagogia.Piece) (int, error) {
@@ -229,7 +244,7 @@ func (o *Onset) remember(ctx context.Context, s Sitting, cycle int) ([]prompt.Li
 			ids = append(ids, piece.Item)
 		}
 	}
-	items, err := o.Memory.Get(ctx, s.Agent, ids...)
+	items, err := o.again(ctx, s, ids)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the memories of cycle %d: %w", cycle, err)
 	}

@@ -27,7 +27,7 @@ func (p Ports) pool(ctx context.Context, o Order, s Sitting) ([]*dream.Episode, 
 	if err != nil {
 		return nil, err
 	}
-	items, err := p.Memory.Get(ctx, o.Agent, ids...)
+	items, err := p.again(ctx, s, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read the episodes of the night: %w", err)
 	}

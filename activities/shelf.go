@@ -28,6 +28,8 @@ type volume struct {
 	theme    string
 	rules    *[]prompt.Line
 	episodes []*dream.Episode
+	chosen   []dream.Item          // what an onset chooses from
+	met      map[string]dream.Item // the same, by id
 	shown    map[int]*remembered
 	watch    *watching
 	markers  []hypnagogia.Placed // of watch; read when it was
@@ -38,6 +40,17 @@ type volume struct {
 type remembered struct {
 	lines  []prompt.Line
 	behind []string
+}
+
+// those are items that the volume has at hand; nil unless it has all of them.
+func (v *volume) those(ids []string) []dream.Item {
+	items := make([]dream.Item, len(ids))
+	for i, id := range ids {
+		if items[i] = v.met[id]; items[i] == nil {
+			return nil
+		}
+	}
+	return items
 }
 
 func newShelf() *shelf { return &shelf{dreams: map[string]*volume{}} }

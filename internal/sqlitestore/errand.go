@@ -13,7 +13,8 @@ import (
 // enough that the first of them are not kept waiting by the last.
 const together = 128
 
-// errand is an urgent step: a visit, a departure, the last words of a sitting that was woken.
+// errand is a step that shares a transaction with others: an urgent one, such as a visit, a departure or the last words of a
+// sitting that was woken; or a reservation or settlement, many of which come at once.
 type errand struct {
 	do    func(deal) error
 	state atomic.Int32 // waiting, begun or withdrawn
@@ -27,7 +28,7 @@ const (
 	withdrawn
 )
 
-// errands are the urgent steps that wait for the writing connection. One goroutine runs while there are any, and takes
+// errands are the steps that wait for the writing connection, the urgent ones and those of the ledger apart. One goroutine runs while there are any, and takes
 // all that have come, in order, into one durable transaction.
 type errands struct {
 	mu      sync.Mutex
@@ -39,11 +40,21 @@ type errands struct {
 // hurry is write for a step that must not queue behind ordinary ones. Simultaneous steps share a transaction; one that
 // fails undoes nothing of the others. The wait ends with ctx; a step that has begun runs to its end.
 func (s *Store) hurry(ctx context.Context, do func(deal) error) error {
+	return s.join(ctx, &s.errands, true, do)
+}
+
+// bookkeep is write for a step of the ledger: simultaneous ones share a transaction, and so one wait for the disk. Each is durable
+// when it returns, and one that is refused undoes nothing of the others.
+func (s *Store) bookkeep(ctx context.Context, do func(deal) error) error {
+	return s.join(ctx, &s.tills, false, do)
+}
+
+func (s *Store) join(ctx context.Context, q *errands, urgent bool, do func(deal) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	e := &errand{do: do, done: make(chan struct{})}
-	if !s.errands.add(e, s.closed, s.serve) {
+	if !q.add(e, s.closed, func() { s.serve(q, urgent) }) {
 		return ErrClosed
 	}
 	select {
@@ -103,17 +114,17 @@ func (q *errands) rest() bool {
 }
 
 // serve runs until no errand waits.
-func (s *Store) serve() {
-	for !s.errands.rest() {
+func (s *Store) serve(q *errands, urgent bool) {
+	for !q.rest() {
 		var batch []*errand
-		err := s.writing(context.Background(), true, func(l *line) error {
+		err := s.writing(context.Background(), urgent, func(l *line) error {
 			return l.within(context.Background(), "BEGIN IMMEDIATE", func() error {
-				batch = s.errands.begin(together)
+				batch = q.begin(together)
 				return deal{l, context.Background()}.all(batch)
 			})
 		})
 		if batch == nil && err != nil { // no transaction began
-			batch = s.errands.begin(math.MaxInt)
+			batch = q.begin(math.MaxInt)
 		}
 		for _, e := range batch {
 			if err != nil {
@@ -125,11 +136,17 @@ func (s *Store) serve() {
 }
 
 // shut closes the store to errands and waits until those that came before are done or refused.
-func (q *errands) shut(closed chan struct{}) {
-	q.mu.Lock()
+func shut(closed chan struct{}, queues ...*errands) {
+	for _, q := range queues {
+		q.mu.Lock()
+	}
 	close(closed)
-	q.mu.Unlock()
-	q.served.Wait()
+	for _, q := range queues {
+		q.mu.Unlock()
+	}
+	for _, q := range queues {
+		q.served.Wait()
+	}
 }
 
 // all does every errand of a batch, each behind a savepoint of its own when there are several. The error ends the whole

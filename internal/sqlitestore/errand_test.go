@@ -3,14 +3,19 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
 func TestTheUrgentGoFirstButNotForEver(t *testing.T) {
@@ -77,7 +82,7 @@ func errandOn(t *testing.T) (s *Store, letGo func()) {
 func (s *Store) send(t *testing.T, do func(deal) error) *errand {
 	t.Helper()
 	e := &errand{do: do, done: make(chan struct{})}
-	require.True(t, s.errands.add(e, s.closed, s.serve))
+	require.True(t, s.errands.add(e, s.closed, func() { s.serve(&s.errands, true) }))
 	return e
 }
 
@@ -185,4 +190,36 @@ func TestAKnockWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	require.EqualValues(t, 1, a.Epoch)
 	_, err = s.TakeSlot(t.Context(), "a", memory.Slot{Fence: memory.Fence{Dream: "d"}, Since: visit.Now}, memory.Fence{})
 	require.ErrorIs(t, err, memory.ErrAwake)
+}
+
+func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
+	t.Parallel()
+	s, letGo := errandOn(t)
+	var all sync.WaitGroup
+	var held, refused atomic.Int64
+	for i := range 2 * together {
+		all.Go(func() {
+			_, err := s.Reserve(t.Context(), purse.Ask{
+				Step: fmt.Sprintf("step-%d", i), Agent: "a", Dream: "d", Amount: 3,
+				Accounts: []budget.Account{{Scope: "roomy", Limit: 1000}, {Scope: "tight", Limit: 100}},
+			})
+			if over, ok := purse.AsOverCap(err); ok && over.Scope == "tight" {
+				refused.Add(1)
+			} else if err == nil {
+				held.Add(1)
+			}
+		})
+	}
+	letGo()
+	all.Wait()
+	require.EqualValues(t, 33, held.Load())
+	require.EqualValues(t, 2*together-33, refused.Load())
+	for _, scope := range []string{"roomy", "tight"} {
+		b, err := s.Ledger().Balance(t.Context(), scope)
+		require.NoError(t, err)
+		require.Equal(t, purse.Balance{Reserved: 99}, b)
+	}
+	rows, err := s.Rows(t.Context(), purse.Query{Dream: "d"})
+	require.NoError(t, err)
+	require.Len(t, rows, 33, "what was refused left nothing behind")
 }

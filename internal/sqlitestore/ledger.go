@@ -24,7 +24,8 @@ func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	hold := purse.Hold{Step: a.Step, Amount: a.Amount}
 	accounts, err := checkAsk(a)
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.bookkeep(ctx, func(d deal) error {
+			var err error
 			hold.Attempt, err = d.reserve(a, string(accounts))
 			return err
 		})
@@ -83,7 +84,7 @@ func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
 func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	tokens, err := checkBill(b)
 	if err == nil {
-		write := s.write
+		write := s.bookkeep
 		if b.State == purse.Partial { // of a call that was cut: somebody waits for the sitting to be booked
 			write = s.hurry
 		}

@@ -38,7 +38,8 @@ type Store struct {
 	writeDB *sql.DB
 	readDB  *sql.DB
 	writer  lane
-	errands errands
+	errands errands // urgent
+	tills   errands // of the ledger
 	readers chan *line
 	lines   int          // reading connections
 	written bool         // the writing connection was made
@@ -137,7 +138,7 @@ func (s *Store) open(ctx context.Context) error {
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
-		s.errands.shut(s.closed)
+		shut(s.closed, &s.errands, &s.tills)
 		err = errors.Join(s.tower.close(), s.fold.close())
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)
