@@ -1,0 +1,45 @@
+package histories_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// TestRecordNightsByJudging records a night whose observer judges a cycle in one call, and one that judges each thought alone.
+func TestRecordNightsByJudging(t *testing.T) {
+	t.Parallel()
+	for way, name := range map[string]string{dream.ByTogether: "dream-judged-together", dream.BySingle: "dream-judged-singly"} {
+		s := newScene(t, provider.Options{Seed: 41}, func(p *stage.Play) { p.Knobs.Judging = way }).work()
+		s.night(name, s.wish(s.hire("recorded-"+way)), dream.Completed)
+	}
+}
+
+// TestRecordABatchThatIsWoken records one that is woken while a cycle is judged together, and goes on with it.
+func TestRecordABatchThatIsWoken(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 42, Each: 4 * time.Millisecond}, func(p *stage.Play) {
+		resting(p)
+		p.Knobs.Judging = dream.ByTogether
+	}).work()
+	agent := s.hire("recorded-judged-woken")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		for _, call := range s.till.Till.Calls() {
+			if call.Open && call.Completion > 5 && strings.HasPrefix(call.Key, begun.Dream+"/onset/1/judge-all#") {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond)
+	require.Equal(t, begun.Dream, s.knock(agent).Dream)
+	s.goesOn(agent)
+	s.ends(begun.Dream, dream.Completed, "dream-woken-while-it-was-judged-and-resumed")
+}
