@@ -15,21 +15,27 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Border is a place of a dream at which hooks are asked (H23).
-type Border string
+// What crosses between a dream and its hooks is made of words.
+type (
+	Border      = dream.Border      // where hooks are asked
+	HookEntry   = dream.HookEntry   // what they see before the onset
+	HookCapture = dream.HookCapture // what they see of the fragments of a cycle
+	Captured    = dream.Captured    // one of them
+	Concern     = dream.Concern     // what holds one
+	HookExit    = dream.HookExit    // what they see when the dream is over
+)
 
-// The borders: before the onset, after each Dali cycle and the induction, when the dream is over.
+// The borders.
 const (
-	AtEntry   Border = "entry"
-	AtCapture Border = "capture"
-	AtExit    Border = "exit"
+	AtEntry   = dream.AtEntry
+	AtCapture = dream.AtCapture
+	AtExit    = dream.AtExit
 )
 
 // Borders in the order that a dream comes to them.
-var Borders = []Border{AtEntry, AtCapture, AtExit}
+var Borders = dream.Borders
 
 // What stands for the answer of a hook that gives none in time: an onset runs or is vetoed, fragments pass or are held.
 const (
@@ -86,66 +92,6 @@ type Hook interface {
 	Exit(ctx context.Context, x HookExit) error
 }
 
-// HookEntry is what a hook sees before the onset: budget, depth table and affect.
-type HookEntry struct {
-	Agent     string                               `json:"agent"`
-	Dream     string                               `json:"dream"`
-	Tier      dream.Tier                           `json:"tier"`
-	AsOf      time.Time                            `json:"as_of"`
-	Budget    budget.Micros                        `json:"budget_micros"`
-	Onset     budget.Micros                        `json:"onset_budget_micros"`
-	Remaining budget.Micros                        `json:"remaining_micros"` // of the day
-	Behaviour dream.Behaviour                      `json:"behaviour"`        // empty: nothing bounds it
-	Depths    map[dream.Behaviour]hypnagogia.Bound `json:"depth_table"`
-	Cycles    int                                  `json:"cycles"`
-	Affect    mood.PAD                             `json:"affect"`
-	Bias      mood.Bias                            `json:"bias"`
-	Memories  int                                  `json:"memories"` // pieces shown
-}
-
-// HookCapture is what a hook sees of the fragments that were kept since it was last asked.
-type HookCapture struct {
-	Agent     string     `json:"agent"`
-	Dream     string     `json:"dream"`
-	Cycle     int        `json:"cycle"` // 0: the induction
-	Fragments []Captured `json:"fragments"`
-}
-
-// Captured is one fragment.
-type Captured struct {
-	ID         string      `json:"id"`
-	Text       string      `json:"text,omitempty"` // where the hook's rule says so
-	Stage      dream.Stage `json:"stage"`
-	Novelty    float64     `json:"novelty"`
-	Composite  float64     `json:"composite"`
-	Confidence float64     `json:"confidence"`
-	Sources    []string    `json:"sources,omitempty"`
-	Taint      dream.Taint `json:"taint"`
-	Model      string      `json:"model"`
-}
-
-// Concern holds one fragment for review.
-type Concern struct {
-	Fragment string `json:"fragment"`
-	Reason   string `json:"reason"`
-}
-
-// HookExit is what a hook sees when a dream is over.
-type HookExit struct {
-	Agent      string        `json:"agent"`
-	Dream      string        `json:"dream"`
-	Outcome    dream.Outcome `json:"outcome"`
-	Reason     string        `json:"reason,omitempty"`
-	Budget     budget.Micros `json:"budget_micros"`
-	Spent      budget.Micros `json:"spent_micros"`
-	Fragments  int           `json:"fragments"` // captured, the held ones included
-	Held       int           `json:"held"`      // by hooks and the policy
-	Scenarios  int           `json:"scenarios"` // kept
-	Hypotheses int           `json:"hypotheses"`
-	Sittings   int           `json:"sittings"`
-	Phases     []dream.Tally `json:"phases"`
-}
-
 // Hooks are the hooks that this process can ask, by name.
 type Hooks map[string]Hook
 
@@ -190,10 +136,11 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 	return result, tell(f.write(ctx, r.Sitting, memory.Write{Events: f.silences(r.Sitting, AtEntry, "entry", answers)}))
 }
 
-func depthTable() map[dream.Behaviour]hypnagogia.Bound {
-	table := map[dream.Behaviour]hypnagogia.Bound{}
+func depthTable() map[dream.Behaviour]dream.DepthBound {
+	table := map[dream.Behaviour]dream.DepthBound{}
 	for _, b := range dream.Behaviours {
-		table[b] = hypnagogia.Bounds(b)
+		row := hypnagogia.Bounds(b)
+		table[b] = dream.DepthBound{CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset, Allowed: row.Allowed}
 	}
 	return table
 }

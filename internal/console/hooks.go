@@ -136,7 +136,8 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 	const never = "dream/nobody/0000"
 	switch at {
 	case activities.AtEntry:
-		depths := map[dream.Behaviour]hypnagogia.Bound{dream.Stable: hypnagogia.Bounds(dream.Stable)}
+		row := hypnagogia.Bounds(dream.Stable)
+		depths := map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesLeast: row.CyclesLeast, CyclesMost: row.CyclesMost, Wall: row.Onset, Allowed: row.Allowed}}
 		tried.Veto, err = hook.Entry(ctx, activities.HookEntry{Agent: "nobody", Dream: never, Tier: dream.Hardened, AsOf: now.UTC(), Depths: depths, Cycles: 3})
 	case activities.AtCapture:
 		fragment := activities.Captured{ID: never + "/onset/1.1", Stage: dream.Peak, Novelty: .5, Composite: .4, Confidence: .15, Taint: dream.FromDream, Model: "none"}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Headers of a question. The signature is HMAC-SHA256 over "<timestamp>.<body>" under the hook's secret, in hexadecimal after
@@ -35,7 +35,7 @@ const (
 // Tolerance is how old or how far ahead a question may be for Verify: a captured one cannot be sent again later.
 const Tolerance = 5 * time.Minute
 
-// Webhook is a hook behind an address.
+// Webhook is a hook behind an address; it fits activities.Hook.
 type Webhook struct {
 	URL    string
 	Secret []byte
@@ -43,36 +43,34 @@ type Webhook struct {
 	Now    func() time.Time
 }
 
-var _ activities.Hook = (*Webhook)(nil)
-
 // direct follows no redirect: a question is for the address that was configured, and for no other.
 var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // Entry answers the receiver's "veto".
-func (w *Webhook) Entry(ctx context.Context, e activities.HookEntry) (string, error) {
+func (w *Webhook) Entry(ctx context.Context, e dream.HookEntry) (string, error) {
 	var said struct {
 		Veto string `json:"veto"`
 	}
-	err := w.ask(ctx, activities.AtEntry, e, &said)
+	err := w.ask(ctx, dream.AtEntry, e, &said)
 	return said.Veto, err
 }
 
 // Capture answers the receiver's "concerns".
-func (w *Webhook) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
+func (w *Webhook) Capture(ctx context.Context, c dream.HookCapture) ([]dream.Concern, error) {
 	var said struct {
-		Concerns []activities.Concern `json:"concerns"`
+		Concerns []dream.Concern `json:"concerns"`
 	}
-	err := w.ask(ctx, activities.AtCapture, c, &said)
+	err := w.ask(ctx, dream.AtCapture, c, &said)
 	return said.Concerns, err
 }
 
 // Exit tells the receiver.
-func (w *Webhook) Exit(ctx context.Context, x activities.HookExit) error {
-	return w.ask(ctx, activities.AtExit, x, &struct{}{})
+func (w *Webhook) Exit(ctx context.Context, x dream.HookExit) error {
+	return w.ask(ctx, dream.AtExit, x, &struct{}{})
 }
 
 // ask sends one question and reads the answer: a JSON object, or nothing, which means no objection.
-func (w *Webhook) ask(ctx context.Context, at activities.Border, question, answer any) error {
+func (w *Webhook) ask(ctx context.Context, at dream.Border, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("write the question: %w", err)

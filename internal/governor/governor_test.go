@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/governor"
 )
 
@@ -36,15 +36,15 @@ func TestAQuestionIsSignedAndAnswered(t *testing.T) {
 		verdict, border = governor.Verify(secret, r.Header, body, time.Now()), r.Header.Get(governor.BorderHeader)
 		_, _ = io.WriteString(w, `{"veto":"not tonight","concerns":[{"fragment":"f1","reason":"odd"}],"more":1}`)
 	})
-	veto, err := hook.Entry(context.Background(), activities.HookEntry{Dream: "dream/echo/0001"})
+	veto, err := hook.Entry(context.Background(), dream.HookEntry{Dream: "dream/echo/0001"})
 	require.NoError(t, err)
 	require.NoError(t, verdict)
 	require.Equal(t, "entry", border)
 	require.Equal(t, "not tonight", veto)
-	concerns, err := hook.Capture(context.Background(), activities.HookCapture{})
+	concerns, err := hook.Capture(context.Background(), dream.HookCapture{})
 	require.NoError(t, err)
-	require.Equal(t, []activities.Concern{{Fragment: "f1", Reason: "odd"}}, concerns)
-	require.NoError(t, hook.Exit(context.Background(), activities.HookExit{}))
+	require.Equal(t, []dream.Concern{{Fragment: "f1", Reason: "odd"}}, concerns)
+	require.NoError(t, hook.Exit(context.Background(), dream.HookExit{}))
 	require.Equal(t, "exit", border)
 }
 
@@ -68,7 +68,7 @@ func TestAnAnswerThatIsNoneIsAFaultWithoutTheAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hook := receiver(t, func(w http.ResponseWriter, _ *http.Request, _ []byte) { c.answer(w) })
-			_, err := hook.Entry(context.Background(), activities.HookEntry{})
+			_, err := hook.Entry(context.Background(), dream.HookEntry{})
 			if c.says == "" {
 				require.NoError(t, err)
 				return
@@ -78,7 +78,7 @@ func TestAnAnswerThatIsNoneIsAFaultWithoutTheAddress(t *testing.T) {
 		})
 	}
 	gone := &governor.Webhook{URL: "http://127.0.0.1:1/?token=hush", Secret: secret}
-	_, err := gone.Entry(context.Background(), activities.HookEntry{})
+	_, err := gone.Entry(context.Background(), dream.HookEntry{})
 	require.EqualError(t, err, "nobody answers there")
 }
 
@@ -89,7 +89,7 @@ func TestAQuestionOfAnotherSecretTimeOrBodyIsNotBelieved(t *testing.T) {
 	hook := receiver(t, func(_ http.ResponseWriter, r *http.Request, b []byte) { header, body = r.Header.Clone(), b })
 	now := time.Unix(1_800_000_000, 0)
 	hook.Now = func() time.Time { return now }
-	require.NoError(t, hook.Exit(context.Background(), activities.HookExit{Dream: "d"}))
+	require.NoError(t, hook.Exit(context.Background(), dream.HookExit{Dream: "d"}))
 	require.NoError(t, governor.Verify(secret, header, body, now.Add(governor.Tolerance)))
 	require.ErrorContains(t, governor.Verify([]byte("another"), header, body, now), "does not fit")
 	require.ErrorContains(t, governor.Verify(secret, header, append(body, ' '), now), "does not fit")

@@ -1,0 +1,89 @@
+package dream
+
+import (
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Border is a place of a dream at which hooks are asked (H23).
+type Border string
+
+// The borders: before the onset, after each Dali cycle and the induction, when the dream is over.
+const (
+	AtEntry   Border = "entry"
+	AtCapture Border = "capture"
+	AtExit    Border = "exit"
+)
+
+// Borders in the order that a dream comes to them.
+var Borders = []Border{AtEntry, AtCapture, AtExit}
+
+// HookEntry is what a hook sees before the onset: budget, depth table and affect.
+type HookEntry struct {
+	Agent     string                   `json:"agent"`
+	Dream     string                   `json:"dream"`
+	Tier      Tier                     `json:"tier"`
+	AsOf      time.Time                `json:"as_of"`
+	Budget    budget.Micros            `json:"budget_micros"`
+	Onset     budget.Micros            `json:"onset_budget_micros"`
+	Remaining budget.Micros            `json:"remaining_micros"` // of the day
+	Behaviour Behaviour                `json:"behaviour"`        // empty: nothing bounds it
+	Depths    map[Behaviour]DepthBound `json:"depth_table"`
+	Cycles    int                      `json:"cycles"`
+	Affect    mood.PAD                 `json:"affect"`
+	Bias      mood.Bias                `json:"bias"`
+	Memories  int                      `json:"memories"` // pieces shown
+}
+
+// HookCapture is what a hook sees of the fragments that were kept since it was last asked.
+type HookCapture struct {
+	Agent     string     `json:"agent"`
+	Dream     string     `json:"dream"`
+	Cycle     int        `json:"cycle"` // 0: the induction
+	Fragments []Captured `json:"fragments"`
+}
+
+// Captured is one fragment.
+type Captured struct {
+	ID         string   `json:"id"`
+	Text       string   `json:"text,omitempty"` // where the hook's rule says so
+	Stage      Stage    `json:"stage"`
+	Novelty    float64  `json:"novelty"`
+	Composite  float64  `json:"composite"`
+	Confidence float64  `json:"confidence"`
+	Sources    []string `json:"sources,omitempty"`
+	Taint      Taint    `json:"taint"`
+	Model      string   `json:"model"`
+}
+
+// Concern holds one fragment for review.
+type Concern struct {
+	Fragment string `json:"fragment"`
+	Reason   string `json:"reason"`
+}
+
+// HookExit is what a hook sees when a dream is over.
+type HookExit struct {
+	Agent      string        `json:"agent"`
+	Dream      string        `json:"dream"`
+	Outcome    Outcome       `json:"outcome"`
+	Reason     string        `json:"reason,omitempty"`
+	Budget     budget.Micros `json:"budget_micros"`
+	Spent      budget.Micros `json:"spent_micros"`
+	Fragments  int           `json:"fragments"` // captured, the held ones included
+	Held       int           `json:"held"`      // by hooks and the policy
+	Scenarios  int           `json:"scenarios"` // kept
+	Hypotheses int           `json:"hypotheses"`
+	Sittings   int           `json:"sittings"`
+	Phases     []Tally       `json:"phases"`
+}
+
+// DepthBound is a row of the depth table: how many Dali cycles an onset may have, and how long it may last.
+type DepthBound struct {
+	CyclesLeast int           `json:"cycles_least"`
+	CyclesMost  int           `json:"cycles_most"`
+	Wall        time.Duration `json:"wall"`
+	Allowed     bool          `json:"allowed"`
+}
