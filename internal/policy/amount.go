@@ -44,6 +44,8 @@ func (r *reading) amount(c Cap, s span, worth map[string]float64) []finding {
 // moving are deeds that take an amount out of a pool, or put it there.
 var moving = lexicon(`buy* | sell* | swap* | send* | move* | put* | trade* | bridge | wire* | place* | deposit* | add* | withdraw* | invest* | bid* | lend* | transfer* | spend* | sink* | pour* | order | orders`)
 
+var observing = lexicon(`is | are | has | have | worth | costs | cost | flows | flow | trades | moves | burns | price* | cap | each day | a day | an hour | daily | leaves | enters | arrives`)
+
 var boundlessSize = lexicon(`unlimited order* | order* without limit | unlimited size | no size limit | any size order | trade of any size | order of any size | orders of any size | whatever size`)
 
 // untold says whether a number alone is an amount that is traded: buy 250,000 of ETH.
@@ -53,6 +55,9 @@ func (r *reading) untold(q quantity, s span) bool {
 	}
 	verb := deeds.has(r.in, max(s.from, q.from-2), q.from) || tickets.has(r.in, max(s.from, q.from-2), q.from) || bare[r.in[q.from-1].text]
 	if verb && q.to < s.to && oneOf(r.in[q.to], "of", "into", "to", "in", "worth", "for", "on") && hasAsset(r.in, q.to, min(s.to, q.to+5)) {
+		return true
+	}
+	if having.at(r.in, q.from-1) > 0 && (q.to == s.to || r.in[q.to].sort == mark) { // swap 60k
 		return true
 	}
 	price := oneOf(r.in[q.from-1], "for", "with", "of") && (q.to == s.to || r.in[q.to].sort == mark || oneOf(r.in[q.to], "in", "at", "before", "on", "and", "now", "tonight"))
@@ -79,8 +84,11 @@ func (r *reading) traded(q quantity, s span) bool {
 		return false
 	}
 	direct := q.to < s.to && (oneOf(r.in[q.to], "into", "in", "on", "of", "worth", "for", "at", "to") && (hasAsset(r.in, q.to, min(s.to, q.to+6)) || venues.has(r.in, q.to, min(s.to, q.to+6))))
+	if crypto := hasAsset(r.in, s.from, s.to); crypto && q.unit == Dollars && !past.has(r.in, s.from, s.to) && !pools.has(r.in, from, to) && !observing.has(r.in, s.from, s.to) {
+		return true // so much money in a sentence about coins, and nothing that says whose
+	}
 	if q.asset != "" && !past.has(r.in, from, to) && !pools.has(r.in, from, to) {
 		return true // a heap of coins, and nothing that says whose
 	}
-	return deeds.has(r.in, from, to) || tickets.has(r.in, from, to) || direct && !pools.has(r.in, from, to)
+	return deeds.has(r.in, from, to) || tickets.has(r.in, from, to) || direct && !pools.has(r.in, from, q.from)
 }

@@ -42,8 +42,8 @@ RENBTC
 SOL solana solanas
 JITOSOL
 PEPE pepecoin
-DOGE dogecoin dogecoins
-SHIB shibainu
+DOGE dogecoin dogecoins dogecoin doges
+SHIB shibainu shiba shib
 FLOKI
 BONK
 WIF dogwifhat

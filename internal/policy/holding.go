@@ -62,6 +62,9 @@ func (r *reading) foreign(allowed map[string]bool, s span, i int) (took int, wha
 		}
 		return n, a.ticker + " is not among the assets allowed", false
 	}
+	if r.unnamed(s, i, allowed) {
+		return 1, "a token that is not named cannot be among the assets allowed", false
+	}
 	if n := kinds.at(r.in, i); n > 0 {
 		return n, "it is of a kind that is not among the assets allowed", false
 	}
@@ -131,7 +134,7 @@ func (r *reading) held(s span, i, n int) bool {
 	for from > s.from && !subords[r.in[from-1].text] && !oneOf(r.in[from-1], ":", "(") {
 		from--
 	}
-	for to < s.to && !subords[r.in[to].text] && !oneOf(r.in[to], ":", "(") {
+	for to < s.to && !subords[r.in[to].text] && !oneOf(r.in[to], "(") {
 		to++
 	}
 	if from > s.from && subords[r.in[from-1].text] && !oneOf(r.in[from-1], "that", "which", "as") { // its clause ends with its comma
@@ -166,3 +169,23 @@ func (r *reading) wanted(s span, from, to int) bool {
 	}
 	return false
 }
+
+// unnamed says whether a token or coin stands where an asset is bought, and nothing says which of those allowed it is.
+func (r *reading) unnamed(s span, i int, allowed map[string]bool) bool {
+	if !oneOf(r.in[i], "token", "coin") || i < s.from+2 || i+1 < s.to && oneOf(r.in[i+1], "at", "called", "named") && i+2 < s.to && r.in[i+2].sort == address {
+		return false
+	}
+	for at := max(s.from, i-6); at < min(s.to, i+6); at++ {
+		if a, n := assetAt(r.in, at); n > 0 && allowed[a.ticker] {
+			return false
+		}
+	}
+	which := r.in[i-1]
+	if which.sort != word || whose[which.text] {
+		return false
+	}
+	return having.has(r.in, max(s.from, i-5), i) && (oneOf(which, "a", "the", "this", "that", "another", "new", "some", "any") || oneOf(r.in[i-2], "a", "the", "this", "that", "another", "some", "any", "its"))
+}
+
+// whose are words before a token that make it no asset to be bought.
+var whose = set(`access api session login auth security brass copper golden gold silver old lucky bus subway chocolate no each every first last one stable gas reward lp stream text output`)

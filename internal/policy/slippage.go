@@ -3,7 +3,7 @@ package policy
 var (
 	slipping   = lexicon(`slippage | slippages | price impact | slip tolerance | max slip | maxslip | price tolerance | fill tolerance | price deviation | execution tolerance | deslizamiento | glissement | schlupf | slippagetoleranz | scivolamento | проскальзывани* | 滑点 | スリッページ`)
 	slips      = lexicon(`slip | slips | slipping | give up | concede | overpay | overpaying | pay up | chase the price | tolerance`)
-	unbounded  = lexicon(`as high as | as far as | as it likes | as it wants | as it pleases | as wide as | any amount | run free | run wild | off the leash | unlimited | infinite | any | no limit | without limit | without a limit | limitless | boundless | uncapped | whatever | no matter | regardless of | ignore | ignoring | forget | forget about | disregard | max | maximum | all the | as much | however much | endless | no cap | without a cap | disable | turn off | switch off | remove | skip | drop | never mind | dont care | do not care | irrelevant | wide open | unbegrenzt* | egal | illimit* | ilimitad* | auto`)
+	unbounded  = lexicon(`doesnt matter | does not matter | dont matter | is nothing | who cares | be damned | means nothing | no object | take all of it | limit off | limits off | cap off | check off | checks off | guard off | protection off | as high as | as far as | as it likes | as it wants | as it pleases | as wide as | any amount | run free | run wild | off the leash | unlimited | infinite | any | no limit | without limit | without a limit | limitless | boundless | uncapped | whatever | no matter | regardless of | ignore | ignoring | forget | forget about | disregard | max | maximum | all the | as much | however much | endless | no cap | without a cap | disable | turn off | switch off | remove | skip | drop | never mind | dont care | do not care | irrelevant | wide open | unbegrenzt* | egal | illimit* | ilimitad* | auto`)
 	minimumOut = lexicon(`amountoutmin* | minout | min out | minimum out | min output | minimum output | minimum received | min received | min return | minimum return`)
 	protection = lexicon(`slippage protection | slippage limit* | slippage check* | slippage guard* | slippage cap | slippage control* | slippage warning*`)
 	market     = lexicon(`order* | fill* | trade* | swap* | price | exit | entry | buy | sell | execution | quote`)
@@ -50,6 +50,9 @@ func (r *reading) slippage(c Cap, s span) []finding {
 		return found
 	}
 	if i, m := protection.in(r.in, s.from, s.to); i >= 0 {
+		if i+m < s.to && oneOf(r.in[i+m], "off", "disabled", "removed", "gone") {
+			return []finding{boundless(c, Share, i, i+m+1)}
+		}
 		if u, _ := disarming.in(r.in, s.from, i); u >= 0 {
 			return []finding{boundless(c, Share, u, i+m)}
 		}
@@ -77,7 +80,7 @@ func (r *reading) otherShare(q quantity, s span) bool {
 	if q.to < s.to && oneOf(r.in[q.to], "of") {
 		return !slipping.has(r.in, q.to, min(s.to, q.to+4)) && !oneOf(r.in[min(s.to-1, q.to+1)], "slip", "slack", "price", "room", "the") || wholes.has(r.in, q.to, min(s.to, q.to+5))
 	}
-	return q.rate && !slipping.has(r.in, max(s.from, q.from-3), q.from)
+	return q.rate && !slipping.has(r.in, max(s.from, q.from-3), q.from) && !slips.has(r.in, max(s.from, q.from-3), q.from)
 }
 
 // tolerated says whether a bare number is that of the tolerance beside it.

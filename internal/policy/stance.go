@@ -74,12 +74,12 @@ var (
 		advis* against | decid* against | vot* against | argu* against | warn* against | warn* of | warn* about | guard* against | protect* against |
 		nie | niemals | nicht | kein | keine | keinen | keiner | keinem | ohne | vermeid* | jamais | sans | eviter | evite* | nunca | jamas | sin | evitar | mai | senza | nao | никогда | не | нельзя | без`)
 	// uncancelled by what follows, a negator says the opposite of what it seems to.
-	cancels = lexicon(`mind | hesitat* | forget* | fail* | miss | misses | missing | worry | fear* | afraid | shy | only | just | merely | wait* | sleep* | lose | loses | losing | doubt* | harm | problem |
-		danger | reason | shame | sin | crime | rule | law | matter | wonder | better | need | too | enough | less | fewer | later | stop* | blink* | ask* | delay* | regret* | limit* | cap | thinking | warning | looking | look | tell* |
-		permission | one | care | be afraid | be shy | be scared | be timid | be late | be fooled | let anyone | let the | refus* | avoid* | reject* | resist* | say | anything but | nothing | than | let go`)
+	cancels = lexicon(`mind | hesitat* | forget* | fail* | miss | misses | missing | worry | fear* | afraid | shy | only | just | merely | wait* | lose | loses | losing | doubt* | harm | problem |
+		danger | reason | shame | sin | crime | rule | law | matter | wonder | better | need | too | enough | less | fewer | later | stop* | blinking | asking | delay* | regret* | limit* | cap | thinking | warning | looking | telling |
+		permission | one | care | be afraid | be shy | be scared | be timid | be late | be fooled | let anyone | let the | refus* | avoid* | reject* | resist* | anything but | nothing | than | let go`)
 	rather     = lexicon(`rather | sooner`)
 	refusals   = lexicon(`refuse | reject | decline | no | never | walk away | say no | not for us | not us | leave it | forget it | nein | no thanks`)
-	guardVerbs = lexicon(`revoke | revokes | revoking | undo | withdraw | shrink | reduce | lower | list | inspect | review | find | hunt for | search for | explain | describe | ask about | ask why | ask who | watch | watches | watching | count | counts | counting | note | notes | noting | log | logs | logging | measure* | measuring | track | tracks | tracking | record | records | recording | chart | flag | flags | flagging |
+	guardVerbs = lexicon(`ask before | ask first | pause before | think before | wait before | stop before | call before | check before | ask twice | revoke | revokes | revoking | undo | withdraw | shrink | reduce | lower | list | inspect | review | find | hunt for | search for | explain | describe | ask about | ask why | ask who | watch | watches | watching | count | counts | counting | note | notes | noting | log | logs | logging | measure* | measuring | track | tracks | tracking | record | records | recording | chart | flag | flags | flagging |
 		warn | warns | warning | alert | alerts | report | reports | reject | rejects | refuse | refuses | cancel | cancels | abort | aborts | block | blocks | blocking | halt | halts | veto | vetoes | monitor | monitors |
 		study | studies | observe* | compare* | remember | recall | question | audit* | investigate* | detect* | learn from | look at | look for | looks for | listen for | ring | rings | raise an alarm | raise the alarm | sound the alarm |
 		escalate | quarantine | trim | shed | fear | dread | distrust | doubt | mourn | pity | laugh at | stand back from | walk away from | step back from | sit out | skip | ignore those | catch | catches | spot | spots | stop anyone | stop whoever | stops anyone | protect us from`)
@@ -92,9 +92,9 @@ var (
 	despite   = lexicon(`but | yet | still | anyway | regardless | however | nevertheless | so we | do the same | do likewise | let us | lets | so should we | like them | copy them | follow them | why not | so do we | we should | we could | we might | our turn | join them | me too | as we should | and so will we | to be first`)
 	own       = lexicon(`we | us | our | ours | ourselves | i | me | my | mine | treasury | portfolio | lets | wir | uns | unser* | ich | mein* | nous | notre | nos | nosotros | nuestr* | мы | нас | наш*`)
 	plans     = lexicon(`should | shall | must | ought | lets | let us | let me | what if | why not | how about | what about | imagine | suppose | would | could | might | can | will | may | want* to | plan* to | going to | need* to | time to | try | dare | wir sollten | lass uns | was wenn | et si | y si | e se`)
-	others    = lexicon(`others | other traders | other people | other agents | traders | trader | someone | somebody | some people | people | they | them | their | users | hackers | hacker | attacker | attackers | thief | thieves | scammer | scammers | phisher* | victim | victims | neighbour* | neighbor* |
+	others    = lexicon(`police | exploiters | exploiter | regulators | the dev | developers | liquidations | a liquidation | liquidation waves | margin calls elsewhere | others | other traders | other people | other agents | traders | trader | someone | somebody | some people | people | they | their | users | hackers | hacker | attacker | attackers | thief | thieves | scammer | scammers | phisher* | victim | victims | neighbour* | neighbor* |
 		rival | rivals | a fund | the fund that | funds that | a desk | strangers | a stranger | the exploit | the hack | an exploit | a hack | he | she | his | her | exchange that | protocol that | a bank | the bank | a friend of | gamblers | gambler | everyone who | those who | whoever | anyone who | the man who | the woman who | the town | a village | degens | the crowd | a competitor | competitors | the team that | a team | a dao | that dao | speculators | the old keeper | his uncle | her uncle`)
-	past       = lexicon(`was | were | had | lost | went | took | sent | sold | bought | gave | paid | held | kept | ran | fell | rose | drew | got | made | came | broke | blew | said | told | saw | found | knew | thought | left | wrote | stood | began | became | cost others | cost them | cost him | cost her | cost a | did | grew | sank | swept | spent | stole | woke | slept | proved | bled | fled | led | lent | hid | drank | sang | rang | spoke | wore`)
+	past       = lexicon(`followed | chased | traced | vanished | arrived | disappeared | walked | crossed | watched | turned out | happened | noticed | learned | learnt | heard | opened | closed | collapsed | failed | slipped | waited | liquidated | was | were | had | lost | went | took | sent | sold | bought | gave | paid | held | kept | ran | fell | rose | drew | got | made | came | broke | blew | said | told | saw | found | knew | thought | left | wrote | stood | began | became | cost others | cost them | cost him | cost her | cost a | did | grew | sank | swept | spent | stole | woke | slept | proved | bled | fled | led | lent | hid | drank | sang | rang | spoke | wore`)
 	adjectives = set(`unlimited wrapped staked borrowed leveraged levered geared unaudited audited need speed seed feed red hundred bed shed exceed proceed embed indeed succeed unbounded uncapped restricted unrestricted weighted wicked sacred naked limited collateralized collateralised concentrated bleed need weed breed allowed listed unlisted combined trusted untrusted supposed hooded blessed`)
 	inquiring  = lexicon(`do | does | did | is | are | was | were | has | have | how many | how much | how often | how far | how long | who | whose | which | when did | why do | why does | why did | what did | what do they | where did`)
 	iffy       = lexicon(`if | when | whenever | once | should | in case | wherever | where | the moment | as soon as | each time | every time | wenn | falls | si | quand | cuando`)
@@ -110,7 +110,7 @@ func (r *reading) spared(s span, from, to int, permits bool) bool {
 	if !permits && r.prohibited(s, from) {
 		return true
 	}
-	return r.watched(s, from) || r.conditional(s, from, to) || r.condemned(s, from, to) || r.reported(s, from, to) || r.inquired(s, from)
+	return r.watched(s, from) || r.disowned(s, from) || r.conditional(s, from, to) || r.condemned(s, from, to) || r.reported(s, from, to) || r.inquired(s, from)
 }
 
 // prohibited looks to the left for a word that forbids what follows.
@@ -157,7 +157,7 @@ func (r *reading) watched(s span, from int) bool {
 		if n == 0 || i+n > from || !r.begins(s, i) || i+n < len(r.in) && oneOf(r.in[i+n], "order", "orders", "on", "me", "us", "losses") {
 			continue
 		}
-		return !r.acts(i+n, from) || others.has(r.in, i+n, from)
+		return n > 1 || !r.acts(i+n, from) || others.has(r.in, i+n, from)
 	}
 	return false
 }
@@ -219,6 +219,30 @@ func (r *reading) condemned(s span, from, to int) bool {
 	return true
 }
 
+// disowned says whether the clause behind a semicolon says that we leave it alone: the exchange lists 100x perps; we do not touch them.
+func (r *reading) disowned(s span, from int) bool {
+	if r.in[s.to-1].text != ";" || r.planned(s, from) || own.has(r.in, s.from, s.to) {
+		return false
+	}
+	end := s.to
+	for end < len(r.in) && !oneOf(r.in[end], ".", ";", "!", "?") {
+		end++
+	}
+	next := span{s.to, end}
+	at := -1
+	for i := next.from; i < min(next.to, next.from+5); i++ {
+		if n := negators.at(r.in, i); n > 0 && !r.canceled(next, i, i+n) {
+			at = i
+		}
+	}
+	if oneOf(r.in[min(next.from, len(r.in)-1)], "leave") {
+		at = next.from
+	}
+	return at >= 0 && !despite.has(r.in, next.from, next.to) && it.has(r.in, at, next.to)
+}
+
+var it = lexicon(`it | them | that | those | this | one | any of it | any of them | there | list`)
+
 // markAfter is the next sign within a few tokens; the end when there is none.
 func (r *reading) markAfter(at int, s span) int {
 	for i := at; i < min(s.to, at+6); i++ {
@@ -273,7 +297,7 @@ func (r *reading) reported(s span, from, to int) bool {
 		return true
 	}
 	for i := s.from; i < end; i++ {
-		if past.at(r.in, i) > 0 || pastly(r.in[i]) && i > s.from {
+		if past.at(r.in, i) > 0 {
 			return true
 		}
 	}

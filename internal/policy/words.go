@@ -126,6 +126,11 @@ func watch() map[string]bool {
 	approve approval approvals allowance allowances infinite setapprovalforall permit router sign
 	share export publish reveal send post buy swap sell stake hold trade order long short invest token tokens coin coins dollars dollar thousand million hundred
 	fivefold tenfold times never avoid policy cage guardrail guardrails bypass disable`)
+	for name := range numerals {
+		if len(name) >= 3 && onlyASCII(name) {
+			table[name] = true
+		}
+	}
 	for name := range assetNames {
 		if len([]rune(name)) >= 3 && !strings.Contains(name, " ") {
 			table[name] = true
