@@ -71,11 +71,14 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 	if err != nil {
 		return result, err
 	}
+	if err != nil {
+		return result, err
+	}
 	for i, h := range all {
 		sense := hypnagogia.SenseOf(h.f.Content, h.f.Verdict.Coherence, logProbs[h.f.ID])
 		result.Made[i].Sense = &sense
 	}
-	return result, err
+	return result, nil
 }
 
 // verdicts asks the judge about all thoughts at once.
