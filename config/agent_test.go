@@ -18,7 +18,7 @@ func TestAnAgentsLifeHasItsDefaults(t *testing.T) {
 		IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Jitter: 5 * time.Minute,
 		UrgentIdle: 10 * time.Minute, Urgent: .8, UrgentUncertain: .6, // E5
 		ClientTimeout: time.Minute, WakeLock: 5 * time.Second, AlarmHold: 5 * time.Minute, // Z10, S0
-		ResumeAfter: 5 * time.Minute, ResumeTTL: 8 * time.Hour, Digest: "message", Vitality: circadian.DefaultThresholds,
+		ResumeAfter: 5 * time.Minute, ResumeTTL: 8 * time.Hour, Digest: "message", Review: "auto", Vitality: circadian.DefaultThresholds,
 	}, c.Agent)
 	windows, quiet := c.Agent.Hours()
 	require.Empty(t, windows)

@@ -120,6 +120,6 @@ func limitRows() []Knob {
 		{Key: "idle_token", Sort: Span, Low: 1, High: 3600, Reason: "Longest silence between two tokens, the first included: a local model may read its prompt for most of a minute. Never above call_timeout."},
 		{Key: "attempts", Sort: Whole, Low: 1, High: 10, Unit: "per paid step", Reason: "The first included. Each needs a reservation of its own."},
 		{Key: "dream_wall", Sort: Span, Low: 60, High: 1 * day, Reason: "Wall of one dream, so that one that hangs gives the agent back by morning."},
-		{Key: "empty_alarm", Sort: Whole, Low: 1, High: 50, Unit: "nights", Reason: "So many nights in a row that kept nothing raise the alarm: the event NothingAgain, and exit code 7 of oneiros health (Z7). One or two can be chance; three are a model that does not follow, a floor too high, or nothing new to dream about."},
+		{Key: "empty_alarm", Sort: Whole, High: 50, Unit: "nights", Reason: "So many nights in a row that kept nothing raise the alarm: the event NothingAgain, and exit code 7 of oneiros health (Z7). One or two can be chance; three are a model that does not follow, a floor too high, or nothing new to dream about. 0 means 3."},
 	}
 }

@@ -75,7 +75,7 @@ func (app *App) examine(ctx context.Context, cmd *cobra.Command) ([]healthLine, 
 	e := app.visit(ctx, h)
 	defer e.leave()
 	lines := []healthLine{{Name: "store", State: Fine, Found: "it answers; " + plural(len(agents), "agent", "agents") + " looked at"}}
-	lines = append(lines, e.temporal(agents), e.worker(ctx, agents))
+	lines = append(lines, e.temporal(), e.worker(ctx, agents))
 	more, err := e.reservations(ctx, agents)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (app *App) tellHealth(lines []healthLine) error {
 }
 
 func (app *App) drawHealth(lines []healthLine) {
-	const indent = "                     "
+	const indent = "                    "
 	agent := ""
 	for _, l := range lines {
 		if l.Agent != agent {

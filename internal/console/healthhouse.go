@@ -65,7 +65,7 @@ func (e *examination) away() string {
 	return "Temporal does not answer: " + e.why.Error()
 }
 
-func (e *examination) temporal(agents []dream.Agent) healthLine {
+func (e *examination) temporal() healthLine {
 	l := healthLine{Name: "temporal", State: Fine, Found: "it answers"}
 	if e.why == nil {
 		for _, p := range e.engine.Places() {
@@ -74,11 +74,9 @@ func (e *examination) temporal(agents []dream.Agent) healthLine {
 		}
 		return l
 	}
-	l.Found, l.Advice = notLookedAt+e.away(), "oneiros up starts one; what follows is told from the store."
+	l.State, l.Found, l.Advice = Look, notLookedAt+e.away(), "oneiros up starts one; what follows is told from the store."
 	if !errors.Is(e.why, ErrNobody) {
 		l.State, l.Found, l.Advice = Wrong, e.away(), "oneiros doctor says what to do about it."
-	} else if slices.ContainsFunc(agents, func(a dream.Agent) bool { return a.Auto }) {
-		l.State = Look // somebody is to dream by itself, and nobody is there to begin it
 	}
 	return l
 }
@@ -87,7 +85,7 @@ func (e *examination) temporal(agents []dream.Agent) healthLine {
 func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLine {
 	l := healthLine{Name: "worker", State: Fine}
 	if e.why != nil {
-		l.Found = notLookedAt + e.away()
+		l.State, l.Found = Look, notLookedAt+e.away()
 		return l
 	}
 	for _, a := range agents {
@@ -102,7 +100,7 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 			return l
 		}
 	}
-	l.Found = notLookedAt + "no agent has a life on Temporal yet that could be asked"
+	l.State, l.Found = Look, notLookedAt+"no agent has a life on Temporal yet that could be asked"
 	return l
 }
 
@@ -197,7 +195,7 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 		l.State, l.Found = Wrong, "it cannot be read: "+err.Error()
 		return l
 	case e.engine == nil:
-		l.Found = notLookedAt + e.away()
+		l.State, l.Found = Look, notLookedAt+e.away()
 		return l
 	}
 	ctx, cancel := context.WithTimeout(ctx, lifeWithin)

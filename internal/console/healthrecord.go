@@ -33,7 +33,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, nights []*dre
 	if err != nil {
 		return l, err
 	}
-	l.Found = fmt.Sprintf("all %s that %s told of lie in the store", plural(len(told), "thing", "things"), plural(len(nights), "night", "nights"))
+	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(nights), "night", "nights"), plural(len(told), "thing", "things"))
 	if len(missing)+len(short) == 0 {
 		return l, nil
 	}

@@ -68,7 +68,7 @@ func (app *App) reviewList() *cobra.Command {
 	var of string
 	cmd := &cobra.Command{Use: "list", Short: "List what waits, dream by dream", Args: cobra.NoArgs}
 	app.whose(cmd)
-	cmd.Flags().StringVar(&of, "dream", "", "only what this `dream` made")
+	cmd.Flags().StringVar(&of, "dream", "", "only what this `dream` made; last is the newest of which something waits")
 	app.completes(cmd, "dream", app.waitingDreams)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
@@ -98,7 +98,26 @@ func (app *App) unreviewed(ctx context.Context, h *House, a dream.Agent, of stri
 		return items, err
 	}
 	id := dreamID(of, a)
+	if of == "last" {
+		if id, err = lastOf(items); err != nil {
+			return nil, err
+		}
+	}
 	return slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().Dream != id }), nil
+}
+
+// lastOf is the newest dream of which something waits.
+func lastOf(items []dream.Item) (string, error) {
+	var last *dream.Head
+	for _, item := range items {
+		if h := item.Header(); last == nil || h.At.After(last.At) || h.At.Equal(last.At) && h.Dream > last.Dream {
+			last = h
+		}
+	}
+	if last == nil {
+		return "", exit(NotFound, "nothing waits for a review: there is no last dream of which something does")
+	}
+	return last.Dream, nil
 }
 
 func (app *App) reviewShow() *cobra.Command {
@@ -153,7 +172,7 @@ Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 	}
 	app.whose(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.dream, "dream", "", "everything that waits of this `dream`")
+	fs.StringVar(&f.dream, "dream", "", "everything that waits of this `dream`; last is the newest of which something does")
 	fs.BoolVar(&f.all, "all", false, "everything that waits")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	app.completes(cmd, "dream", app.waitingDreams)

@@ -57,7 +57,7 @@ func export(t testing.TB, s memory.Store, a dream.Agent, archived bool) (string,
 
 func all(t testing.TB, s memory.Store, agent string) []dream.Item {
 	t.Helper()
-	items, err := s.Find(context.Background(), memory.Query{Agent: agent, Order: memory.Oldest, States: []dream.State{dream.Live, dream.Superseded, dream.Archived}})
+	items, err := s.Find(context.Background(), memory.Query{Agent: agent, Order: memory.Oldest, States: dream.States})
 	require.NoError(t, err)
 	return items
 }

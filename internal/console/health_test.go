@@ -1,0 +1,169 @@
+package console_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// rehearsed is a rehearsal for screens.
+func rehearsed(e console.Estimate) console.Rehearsal {
+	return console.Rehearsal{
+		Estimate: e, Seed: 7, Review: dream.ReviewAsk, Loosening: "verbalised", Why: "it refuses temperature",
+		Gather: activities.Gathering{Episodes: 143, Knowledge: 20, Pieces: 402, Shown: 61, Bare: 3, Bias: mood.Broad},
+		Depth:  &activities.Fathomed{Aim: dream.Depth{Stage: dream.Transitional, Cycles: 2, Surprise: .31, Change: .12}},
+		Hooks:  []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow}},
+		Policy: []string{"cap: leverage", "in words: no-advice"},
+		Caps: []console.Cap{
+			{Scope: "dream", Limit: budget.Dollar / 2, Left: budget.Dollar / 2},
+			{Scope: "day:echo/2026-11-20", Limit: 2 * budget.Dollar, Left: 50_000},
+			{Scope: "fleet:2026-11-20", Limit: budget.Unlimited, Left: budget.Unlimited},
+		},
+		Against: []string{"echo is held awake"},
+	}
+}
+
+// healthy is a desk of one agent whose nights are as they say.
+func healthy(t *testing.T, outcomes ...dream.Outcome) *desk {
+	t.Helper()
+	d := newDesk(t)
+	require.NoError(t, d.store.PutAgent(t.Context(), dream.Agent{
+		ID: "echo", Handle: "echo", Persona: "Echo.", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: now.AddDate(0, -1, 0),
+	}))
+	for i, outcome := range outcomes {
+		d.dreamt(i+1, now.AddDate(0, 0, i-len(outcomes)), outcome)
+	}
+	return d
+}
+
+// dreamt writes a night with one fragment, told of and kept when it kept something.
+func (d *desk) dreamt(number int, at time.Time, outcome dream.Outcome) {
+	d.Helper()
+	id := fmt.Sprintf("dream/echo/%04d", number)
+	n := &dream.Night{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+		Run:  "r", Tier: dream.Hardened, Outcome: outcome, Ended: at.Add(time.Minute), AsOf: at,
+	}
+	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}
+	switch outcome {
+	case dream.Completed:
+		f := &dream.Fragment{Head: dream.Head{ID: id + "/onset/1", Agent: "echo", Kind: dream.KindFragment, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id, Phase: dream.Onset}, Content: "A rope.", Status: dream.FragmentRaw}
+		n.Phases = []dream.Tally{{Phase: dream.Onset, State: "ran", Made: 1, Kept: 1}}
+		w.Add = append(w.Add, f)
+		w.Events = append(w.Events, event.New(id+"/caught", "echo", id, at, event.FragmentCaptured{Fragment: f.ID}))
+	case dream.Empty:
+		n.Reason = "nothing was worth keeping"
+	case dream.Aborted:
+		n.Reason = "every call of onset failed: HTTP 500"
+	}
+	_, err := d.store.Commit(d.Context(), w)
+	require.NoError(d, err)
+}
+
+// health reads the lines of an answer by name.
+func (d *desk) health(code int, args ...string) map[string]string {
+	d.Helper()
+	require.Equal(d, code, d.run(0, append([]string{"health", "--json"}, args...)...), "%s %s", d.out.String(), d.err.String())
+	var told struct {
+		Lines []struct{ Agent, Name, State, Found string }
+		Wrong int
+	}
+	require.NoError(d, json.Unmarshal(d.out.Bytes(), &told))
+	lines := map[string]string{}
+	for _, l := range told.Lines {
+		lines[l.Name] = l.State + ": " + l.Found
+	}
+	require.Equal(d, code == console.Unwell, told.Wrong > 0)
+	return lines
+}
+
+func TestHealthIsToldWithAndWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	d := healthy(t, dream.Empty, dream.Completed)
+	for _, width := range []int{80, 200} {
+		d.ok(width, "health")
+		d.golden(fmt.Sprintf("health-%d", width))
+	}
+	require.Contains(t, d.health(console.OK)["temporal"], "look: not looked at: no Temporal server is configured")
+	d.asleep(&sleeper{}, 0)
+	require.Equal(t, "fine: it answers, 127.0.0.1:7233", d.health(console.OK)["temporal"])
+	unknown := newDesk(t)
+	require.Equal(t, console.NotFound, unknown.run(80, "health", "-a", "nobody"))
+	unknown.closed = errors.New("the disk is gone")
+	require.Equal(t, console.Unwell, unknown.run(80, "health"))
+	unknown.golden("health-store-80")
+}
+
+// Z7: what is wrong with the furnished house is found: its night tells more than it has.
+func TestHealthFindsWhatWasToldAndIsNotThere(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().waiting()
+	for _, width := range []int{80, 200} {
+		require.Equal(t, console.Unwell, d.run(width, "health", "-a", "echo"))
+		d.golden(fmt.Sprintf("health-wrong-%d", width))
+	}
+	lines := d.health(console.Unwell, "-a", "echo")
+	require.Contains(t, lines["record"], "wrong: dream/echo/0001 says that its onset kept 5, and the store has 4")
+	require.Contains(t, lines["money"], "wrong: dream/echo/0001 reports $0.123456 and the ledger has")
+	require.Contains(t, lines["reservations"], "wrong: $0.03 is set aside for 1 dream, which nobody dreams: dream/echo/0001")
+	require.Contains(t, lines["review"], "look: 4 things to be accepted or rejected, 2 held fragments")
+}
+
+func TestEmptyAndFailedNightsInARowAreAnAlarm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		outcomes []dream.Outcome
+		code     int
+		want     string
+	}{
+		{[]dream.Outcome{dream.Empty, dream.Empty, dream.Completed}, console.OK, "fine: 1 completed, 2 empty"},
+		{[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty}, console.OK, "look: 2 empty, 1 completed; the last 2 kept nothing"},
+		{[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty, dream.Empty}, console.Unwell, "wrong: 3 empty, 1 completed; the last 3 kept nothing, and dream.empty_alarm is 3: nothing was worth keeping"},
+		{[]dream.Outcome{dream.Empty, dream.Empty, dream.Aborted, dream.Empty, dream.Canceled}, console.Unwell, "the last 3 kept nothing"},
+		{[]dream.Outcome{dream.Completed, dream.Aborted}, console.OK, "look: 1 aborted, 1 completed; the last failed: every call of onset failed: HTTP 500"},
+		{[]dream.Outcome{dream.Aborted, dream.Aborted}, console.Unwell, "the last 2 failed"},
+		{nil, console.OK, "fine: no night is over yet"},
+	} {
+		d := healthy(t, c.outcomes...)
+		require.Contains(t, d.health(c.code)["outcomes"], c.want, c.outcomes)
+	}
+}
+
+func TestWhatIsOverdueIsFound(t *testing.T) {
+	t.Parallel()
+	d := healthy(t, dream.Completed)
+	a, err := d.store.Agent(t.Context(), "echo")
+	require.NoError(t, err)
+	a.Auto, a.Feed = true, "quay"
+	require.NoError(t, d.store.PutAgent(t.Context(), a))
+	p := &dream.Prediction{
+		Head: dream.Head{ID: "p", Agent: "echo", Kind: dream.KindPrediction, At: now.AddDate(0, 0, -9), State: dream.Live}, Claim: "It calms.",
+		Status: dream.PredictionOpen, Horizon: now.Add(-time.Hour),
+	}
+	gone := event.New("lost", "echo", "dream/echo/0001", now.Add(-time.Hour), event.HypothesisStaged{Hypothesis: "dream/echo/0001/h"})
+	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{gone}})
+	require.NoError(t, err)
+	lines := d.health(console.Unwell)
+	require.Contains(t, lines["nights"], "one was due at 2026-11-19 12:02 and nobody dreamt it: no Temporal server runs")
+	require.Contains(t, lines["predictions"], "look: 1 open, 1 of them past their time")
+	require.Contains(t, lines["feed quay"], "wrong: it is followed, and there is no such feed")
+	require.Contains(t, lines["record"], "wrong: 1 of the 2 things that nights told of are not in the store: dream/echo/0001/h")
+	require.Contains(t, lines["temporal"], "look: not looked at")
+
+	d.dreamt(2, now.Add(-time.Hour), dream.Dreaming)
+	require.Contains(t, d.health(console.Unwell)["nights"], "fine")
+	d.asleep(&sleeper{dead: true}, 0)
+	require.Contains(t, d.health(console.Unwell)["nights"], "wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
+}
