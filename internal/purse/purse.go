@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -30,8 +29,8 @@ type Charge struct {
 	Accounts []budget.Account
 	Asked    time.Time // when the step was asked for; its rows are never older, where a server skips idle time
 
-	// Broken, when set, is told what a call had said whose context ended, while the ledger books its end: neither waits for
-	// the other, and both are done when Generate returns.
+	// Broken, when set, is told what a call had said whose context ended, before the ledger books its end: somebody waits for
+	// that to be safe, and a reservation without an end counts in full.
 	Broken func(Paid)
 }
 
@@ -80,13 +79,10 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 			return paid, fmt.Errorf("keep answer of %s: %w", c.Step, err)
 		}
 	}
-	var beside sync.WaitGroup
 	if callErr != nil && ctx.Err() != nil && c.Broken != nil {
-		beside.Go(func() { c.Broken(paid) })
+		c.Broken(paid)
 	}
-	err = p.settle(ctx, c, hold, bill)
-	beside.Wait()
-	if err := errors.Join(callErr, err); err != nil {
+	if err := errors.Join(callErr, p.settle(ctx, c, hold, bill)); err != nil {
 		return paid, err
 	}
 	return p.first(context.WithoutCancel(ctx), c.Step, paid, bill.Answer), nil
