@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,6 +105,13 @@ func TestAServerIsStartedReadAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:7", c.Address)
 	require.Equal(t, "http://127.0.0.1:8", c.UI)
+	if runtime.GOOS == "linux" { // where the call answers 20 less the niceness
+		own, err := syscall.Getpriority(syscall.PRIO_PROCESS, os.Getpid())
+		require.NoError(t, err)
+		its, err := syscall.Getpriority(syscall.PRIO_PROCESS, c.PID)
+		require.NoError(t, err)
+		require.Equal(t, min(own, 20-temporalchild.Niceness), its, "it gives way")
+	}
 	require.NoError(t, c.Stop())
 	require.NoError(t, c.Stop(), "stopping twice is harmless")
 	<-c.Gone()

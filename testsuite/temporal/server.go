@@ -20,6 +20,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
 const (
@@ -245,6 +247,7 @@ func (s *Server) try(file string, args []string) error {
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start temporald: %w", err)
 	}
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, child.Process.Pid, temporalchild.Niceness) // as oneiros up does, and before it has threads
 	late := time.AfterFunc(readyWithin, func() { _ = child.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	late.Stop()
