@@ -57,12 +57,18 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		return StepResult{}, tell(err)
 	}
 	fragments := memory.As[*dream.Fragment](items)
+	w := memory.Write{}
+	fragments, made, done, err := o.uncaged(ctx, r, order, fragments, &w)
+	if err != nil || done.Interrupted() {
+		return StepResult{Done: done}, tell(err)
+	}
+	if len(fragments) == 0 {
+		return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Sitting, w))
+	}
 	rated, done, err := o.rate(ctx, r, order, fragments)
 	if err != nil || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
-	w := memory.Write{}
-	made := make([]Made, 0, len(fragments))
 	var predictions []dream.Item
 	for i, f := range fragments {
 		verdict := rated[i]
@@ -81,8 +87,11 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded, Chosen: f.Status == dream.FragmentSelected})
 		predictions = append(predictions, fragmentPrediction(order, f, verdict))
 	}
-	w.Add = predictions
-	return StepResult{Done: done, Made: made}, tell(o.write(ctx, r.Sitting, w))
+	if predictions, err = o.sift(r.Sitting, order, predictions, &w); err != nil {
+		return StepResult{}, tell(err)
+	}
+	w.Add = append(w.Add, predictions...)
+	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Sitting, w))
 }
 
 func fragmentPrediction(o Order, f *dream.Fragment, r rating) *dream.Prediction {

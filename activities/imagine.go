@@ -48,7 +48,11 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 		if err != nil {
 			return StepResult{}, tell(err)
 		}
-		if _, barred := f.Barred(); !barred {
+		may, err := mayDevelop(order, f)
+		if err != nil {
+			return StepResult{}, tell(err)
+		}
+		if may {
 			view.Seed, s.Parent, s.Seeds, s.Sources = f.Content, f.ID, []string{f.ID}, []string{f.ID}
 		}
 	}

@@ -40,7 +40,11 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 	}
 	result := SurveyResult{Means: hypnagogia.Means{Left: budget.Unlimited}}
 	for _, f := range memory.As[*dream.Fragment](items) {
-		if _, barred := f.Barred(); !barred {
+		may, err := mayDevelop(order, f)
+		if err != nil {
+			return SurveyResult{}, tell(err)
+		}
+		if may {
 			result.Seeds = append(result.Seeds, f.ID)
 		}
 	}

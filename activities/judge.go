@@ -118,6 +118,9 @@ func (o *Onset) judged(ctx context.Context, r StepRequest, all []heard) (StepRes
 			w.Vectors = append(w.Vectors, h.vector)
 		}
 		w.Events = append(w.Events, o.verdictEvent(r.Sitting, h.f))
+		if err := o.tag(ctx, r.Sitting, h.f, &w); err != nil {
+			return StepResult{}, tell(err)
+		}
 		if fired := o.firedEvent(r.Sitting, h.f); fired != nil {
 			w.Events = append(w.Events, *fired)
 		}

@@ -93,6 +93,10 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 // keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
 // needs none, and costs none.
 func (p Ports) keep(ctx context.Context, s Sitting, c call, asked Done, items []dream.Item, w memory.Write) (StepResult, error) {
+	items, err := p.sift(s, c.order, items, &w)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
 	var placed []dream.Item
 	for _, item := range items {
 		if slices.Contains(measurable, item.Header().Kind) {

@@ -113,6 +113,12 @@ func (p Ports) weigh(ctx context.Context, s Sitting, number int, now time.Time) 
 		}
 		j.partials++
 		said := journal.Legible(shot.Partial)
+		if may, err := p.maySurface(ctx, s, said); err != nil || !may {
+			if err != nil {
+				return j, err
+			}
+			continue
+		}
 		score := journal.Significance(said, shot.Drawn, shot.Affect)
 		if score > j.significance || score == j.significance && (text == "" || shot.Step < best.Step) {
 			j.significance, best, text = score, shot, said

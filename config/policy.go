@@ -65,12 +65,12 @@ func (p Policy) caps() []policy.Cap {
 	return caps
 }
 
+// listed are the words of a list; nil for none.
 func listed(text string) []string {
-	var list []string
-	for _, each := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' }) {
-		list = append(list, each)
+	if strings.Trim(text, ", \t\n") == "" {
+		return nil
 	}
-	return list
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\n' })
 }
 
 func (p Policy) validate() error {

@@ -111,6 +111,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if o.Tier == dream.Hardened { // S4, Layer 3
 		o.Steering = d.specs[dream.Generator].Steers.Ask(o.Knobs.SteerLayer, o.Knobs.SteerAlpha)
 	}
+	o.Policy = s.Options.PolicyOf(agent.Handle)
 	curriculum := activities.DefaultCurriculum
 	o.Curriculum = &curriculum
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}

@@ -147,7 +147,7 @@ func (h *house) starter() *starter.Starter {
 		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{
 			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
-			Review: h.told.Agent.Review, Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Thresholds: &h.told.Agent.Vitality,
+			Review: h.told.Agent.Review, Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Policy: rulesOf(h.told), AgentPolicy: h.told.Policy.Agents, Thresholds: &h.told.Agent.Vitality,
 		},
 	}
 }

@@ -46,7 +46,7 @@ func (d *door) app() *console.App {
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now,
 		Version: builtFrom(), Zone: machineZone(d.getenv("TZ")),
 		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Span: config.ParseSpan, Open: d.open, Checks: d.checks,
-		Codec: d.codec(), Hooks: d.hooks(), Stores: d.stores(), Llama: d.llama(),
+		Policy: d.policy, Codec: d.codec(), Hooks: d.hooks(), Stores: d.stores(), Llama: d.llama(),
 		Night: console.NightDoor{
 			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Here: d.here, Demo: d.demo,
 			Active: d.active, Abandon: d.abandon, Waker: d.waker, Rehearse: d.rehearse, EstimateAgain: d.estimateAgain,

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -38,6 +39,7 @@ type App struct {
 	Zone          string // the machine's IANA time zone, for new agents
 	Flags         *pflag.FlagSet
 	Configuration func() Configuration
+	Policy        func(handle string) (policy.Rules, error) // the rules of an agent's dreams, or of all when no handle is given
 	Reference     func() string
 	Span          func(string) (time.Duration, error) // reads a duration as the configuration does; nil: time.ParseDuration
 	Open          func(ctx context.Context) (*House, error)
@@ -136,6 +138,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	)
 	root.AddCommand(app.review(), app.health())
 	app.addNights(root)
+	root.AddCommand(app.policy())
 	root.AddCommand(app.codec(), app.hooks())
 	root.AddCommand(app.store())
 	root.AddCommand(app.events())

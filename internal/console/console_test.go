@@ -20,6 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -46,6 +47,7 @@ type desk struct {
 	digest   string
 	private  bool
 	roles    map[dream.Role]string
+	rules    map[string]policy.Rules // by handle
 }
 
 func newDesk(t *testing.T) *desk {
@@ -97,6 +99,7 @@ func (d *desk) run(width int, args ...string) int {
 			}, File: "oneiros.yaml"}
 		},
 		Span:      config.ParseSpan,
+		Policy:    func(handle string) (policy.Rules, error) { return d.rules[handle], nil },
 		Reference: func() string { return "# Configuration\n" },
 	}
 	return console.Run(d.Context(), d.app, args)

@@ -80,6 +80,9 @@ func (r *reading) traded(q quantity, s span) bool {
 			}
 		}
 	}
+	if r.wanted(s, from, q.from) {
+		return true // it tells to do something with so much
+	}
 	if pools.has(r.in, from, q.from) && !moving.has(r.in, max(from, q.from-3), q.from) {
 		return false
 	}

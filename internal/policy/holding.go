@@ -172,6 +172,9 @@ func (r *reading) wanted(s span, from, to int) bool {
 
 // unnamed says whether a token or coin stands where an asset is bought, and nothing says which of those allowed it is.
 func (r *reading) unnamed(s span, i int, allowed map[string]bool) bool {
+	if oneOf(r.in[i], "token", "tokens", "coin", "coins", "asset", "assets") && i > s.from && (anyWhich[r.in[i-1].text] || i > s.from+1 && anyWhich[r.in[i-2].text] && !whose[r.in[i-1].text]) {
+		return having.has(r.in, max(s.from, i-5), i)
+	}
 	if !oneOf(r.in[i], "token", "coin") || i < s.from+2 || i+1 < s.to && oneOf(r.in[i+1], "at", "called", "named") && i+2 < s.to && r.in[i+2].sort == address {
 		return false
 	}
@@ -189,3 +192,6 @@ func (r *reading) unnamed(s span, i int, allowed map[string]bool) bool {
 
 // whose are words before a token that make it no asset to be bought.
 var whose = set(`access api session login auth security brass copper golden gold silver old lucky bus subway chocolate no each every first last one stable gas reward lp stream text output`)
+
+// anyWhich leave open which asset is meant.
+var anyWhich = set(`whatever whichever any anything whichsoever random trending hottest newest next`)

@@ -58,13 +58,16 @@ func (r *reading) leverage(c Cap, s span, crypto bool) []finding {
 		if q.unit == "" && crypto && q.to < s.to && oneOf(r.in[q.to], "borrowed", "lent", "levered") && q.value+1 > c.Most*(1+tiny) {
 			found = append(found, tooMuch(c, Multiple, quantity{value: q.value + 1, from: q.from, to: q.to + 1}))
 		}
+		if q.unit == "" && loose && q.to < s.to && turns.at(r.in, q.to) > 0 && q.value+1 > c.Most*(1+tiny) {
+			found = append(found, tooMuch(c, Multiple, quantity{value: q.value + 1, from: q.from, to: q.to + 1}))
+		}
 		if q.unit == "" && loose && r.multiplied(q, s) {
 			q.unit = Multiple
 			if exceeds, _ := over(q, c.Most); exceeds {
 				found = append(found, tooMuch(c, Multiple, q))
 			}
 		}
-		if (strong || loose && crypto || borrowing.has(r.in, s.from, q.from) || q.to < s.to && borrowing.at(r.in, q.to) > 0) && q.unit != Multiple && q.unit != Share && q.value+1 > c.Most*(1+tiny) && q.to < s.to && r.perOne(q, s) {
+		if (strong || loose && crypto || staked.has(r.in, s.from, q.from) || borrowing.has(r.in, s.from, q.from) || q.to < s.to && borrowing.at(r.in, q.to) > 0) && q.unit != Multiple && q.unit != Share && q.value+1 > c.Most*(1+tiny) && q.to < s.to && r.perOne(q, s) {
 			found = append(found, tooMuch(c, Multiple, quantity{value: q.value + 1, from: q.from, to: q.to}))
 		}
 	}
@@ -85,6 +88,9 @@ func (r *reading) loops(c Cap, s span) []finding {
 		return []finding{boundless(c, Multiple, i, i+n)}
 	}
 	b, n := borrowing.in(r.in, s.from, s.to)
+	if i, m := borrowing.in(r.in, b+n, s.to); b >= 0 && i >= 0 && (hasAsset(r.in, s.from, s.to) || finance.has(r.in, s.from, s.to)) && !r.bounded(s) {
+		return []finding{boundless(c, Multiple, b, i+m)} // what is borrowed is borrowed against
+	}
 	if b < 0 || !deposits.has(r.in, s.from, s.to) && !having.has(r.in, s.from, s.to) && !borrowing.has(r.in, b+n, s.to) {
 		return nil
 	}
@@ -101,6 +107,9 @@ func (r *reading) loops(c Cap, s span) []finding {
 }
 
 var looping = lexicon(`loop | loops | looping | recursive | recursively`)
+
+// turns count how often a loop goes round: each adds what is borrowed in it.
+var turns = lexicon(`turn | turns | round | rounds | lap | laps | loop | loops | cycle | cycles | fold | folds | layer | layers | storeys | floors | pass | passes | spins | times over | times around | times round`)
 
 // bounded says whether a multiple stands in a sentence, which was looked at already.
 func (r *reading) bounded(s span) bool {
@@ -193,6 +202,13 @@ func (r *reading) perOne(q quantity, s span) bool {
 			return true
 		}
 	}
+	if staked.has(r.in, s.from, q.from) && playing.has(r.in, max(s.from, q.from-4), q.from) {
+		for i := s.from; i+1 < q.from; i++ {
+			if oneOf(r.in[i], "a", "one", "single") && (monies.at(r.in, i+1) > 0 || hasAsset(r.in, i+1, i+2) || oneOf(r.in[i+1], "coin", "token")) {
+				return true // pledge a dollar, play with twelve
+			}
+		}
+	}
 	for i := s.from; i+1 < q.from; i++ {
 		if oneOf(r.in[i], "every", "each") && (monies.at(r.in, i+1) > 0 || hasAsset(r.in, i+1, i+2) || oneOf(r.in[i+1], "coin", "token")) {
 			return true
@@ -205,3 +221,8 @@ func (r *reading) perOne(q quantity, s span) bool {
 func (r *reading) noun(at int) bool {
 	return at+1 >= len(r.in) || !oneOf(r.in[at+1], "what", "the", "our", "this", "that", "these", "those", "their", "its", "every", "all", "your", "my")
 }
+
+var (
+	staked  = lexicon(`pledge* | stake* | post | posts | deposit* | risk | risks | put down | lay down | lays down | with one | from one | pawn* | put up | show | own | have`)
+	playing = lexicon(`play* | trade | trades | control* | hold | holds | move | moves | run | runs | steer* | command* | carry | carries | ride | rides | bet | with | buy | buys | spend | lift | swing`)
+)

@@ -203,6 +203,9 @@ func (r *reading) together(i, n int, s span, place, act bool) bool {
 	}
 	// whole, every last, all our: what is owned must follow, and a place or a deed
 	owned := wholes.has(r.in, i, min(s.to, i+n+4)) || purses.has(r.in, i+n, min(s.to, i+n+3)) || n >= 2 && oneOf(r.in[i], "every")
+	if owned && (oneOf(t, "all", "every") || r.mine(i, s)) && plans.has(r.in, i, s.to) {
+		return true
+	}
 	return owned && (act && place || place || act && wholes.has(r.in, i, min(s.to, i+n+4)))
 }
 
@@ -278,3 +281,13 @@ var (
 	placing2  = lexicon(`put | puts | move | moves | shift | shifts | convert | converts | swap | swaps | sink | pour | park | place | stake | lock | rotate | turn | trade | exchange | send | bring | take | plant | invest | allocate | commit | deposit | concentrate | empty | dump | throw | leave | keep | hold | let`)
 	onePlace  = lexicon(`one place | one pool | one vault | one coin | one asset | one token | single place | single pool | single vault | single coin | single asset | single token | one basket | one position`)
 )
+
+// mine says whether what is named is ours.
+func (r *reading) mine(i int, s span) bool {
+	for at := max(s.from, i-1); at < min(s.to, i+3); at++ {
+		if oneOf(r.in[at], "our", "my", "ours") {
+			return true
+		}
+	}
+	return false
+}

@@ -219,27 +219,41 @@ func (r *reading) condemned(s span, from, to int) bool {
 	return true
 }
 
-// disowned says whether the clause behind a semicolon says that we leave it alone: the exchange lists 100x perps; we do not touch them.
+// disowned says whether the clause behind a semicolon or a question says that we leave it alone: the exchange lists 100x perps; we do
+// not touch them. A question may be about us: what would it have cost us?
 func (r *reading) disowned(s span, from int) bool {
-	if r.in[s.to-1].text != ";" || r.planned(s, from) || own.has(r.in, s.from, s.to) {
+	asks := r.in[s.to-1].text == "?" && !r.ordered(s, from)
+	if !asks && (r.in[s.to-1].text != ";" || r.planned(s, from) || own.has(r.in, s.from, s.to)) {
 		return false
 	}
 	end := s.to
 	for end < len(r.in) && !oneOf(r.in[end], ".", ";", "!", "?") {
 		end++
 	}
+	if end == s.to || despite.has(r.in, s.to, end) && !asks {
+		return false
+	}
 	next := span{s.to, end}
-	at := -1
-	for i := next.from; i < min(next.to, next.from+5); i++ {
-		if n := negators.at(r.in, i); n > 0 && !r.canceled(next, i, i+n) {
-			at = i
+	for i := next.from; i < min(next.to, next.from+7); i++ {
+		if n := negators.at(r.in, i); n > 0 && !r.canceled(next, i, i+n) && touching.has(r.in, i+n, min(next.to, i+n+3)) {
+			return it.has(r.in, i+n, next.to)
 		}
 	}
-	if oneOf(r.in[min(next.from, len(r.in)-1)], "leave") {
-		at = next.from
-	}
-	return at >= 0 && !despite.has(r.in, next.from, next.to) && it.has(r.in, at, next.to)
+	return oneOf(r.in[next.from], "leave") && it.has(r.in, next.from, next.to)
 }
+
+// touching are the deeds that somebody leaves undone who leaves something alone.
+var touching = lexicon(`touch | touches | use | uses | do | take | hold | holds | buy | buys | trade | go | allow | try | want | own | dare | play | copy | follow | are on | is on | on our`)
+
+// ordered says whether a sentence begins with an order, or asks why not.
+func (r *reading) ordered(s span, from int) bool {
+	if despite.has(r.in, s.from, from) || inviting.has(r.in, s.from, from) {
+		return true
+	}
+	return bare[r.in[s.from].text] && !r.nominal(s, s.from)
+}
+
+var inviting = lexicon(`what if | why not | how about | what about | shall we | should we | could we | may we | can we`)
 
 var it = lexicon(`it | them | that | those | this | one | any of it | any of them | there | list`)
 

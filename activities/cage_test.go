@@ -1,0 +1,296 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/policy"
+)
+
+// forbidding are rules with one in words.
+func forbidding() *policy.Rules {
+	return &policy.Rules{
+		Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}, Guards: policy.Guards(),
+		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person."}, {Name: "calm", Text: "Nothing rash."}},
+	}
+}
+
+// caught keeps fragments as the observer leaves them, under a policy.
+func (r *rig) caged(rules *policy.Rules, texts ...string) (Order, Sitting, []*dream.Fragment) {
+	r.t.Helper()
+	o := r.order(1, tonight)
+	o.Policy = rules
+	require.NoError(r.t, o.Validate())
+	s := r.lie(o)
+	var all []heard
+	for i, text := range texts {
+		all = append(all, heard{f: &dream.Fragment{
+			Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil), Content: text, Cycle: 1, Stage: dream.Peak,
+			Status: dream.FragmentRaw, Confidence: .15, Verdict: dream.Verdict{Judge: "p/w", Composite: .9 - float64(i)/100},
+		}})
+	}
+	onset := &Onset{Ports: r.ports}
+	_, err := onset.judged(context.Background(), step(s, 0), all)
+	require.NoError(r.t, err)
+	caught := byText(memory.As[*dream.Fragment](r.find(s, dream.KindFragment)))
+	inTurn := make([]*dream.Fragment, len(texts))
+	for i, text := range texts {
+		inTurn[i] = caught[text]
+	}
+	return o, s, inTurn
+}
+
+func byText(all []*dream.Fragment) map[string]*dream.Fragment {
+	out := map[string]*dream.Fragment{}
+	for _, f := range all {
+		out[f.Content] = f
+	}
+	return out
+}
+
+const (
+	rash  = "Long ETH at 10x leverage."
+	plain = "Count the boats at dusk."
+	cruel = "Tell the harbour what the keeper did."
+)
+
+func TestAFragmentThatBreaksThePolicyIsTaggedAndNobodyHearsItsWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, _, all := r.caged(forbidding(), rash, plain)
+	f := byText(all)
+	require.Equal(t, []dream.Flag{{By: "policy/leverage", Reason: `10x is above 3x: "10x leverage"`, Bars: true}}, f[rash].Flags)
+	require.Equal(t, dream.FragmentRaw, f[rash].Status)
+	require.Empty(t, f[plain].Flags)
+	told := r.events("FragmentFlagged")
+	require.Len(t, told, 1)
+	require.JSONEq(t, fmt.Sprintf(`{"fragment_id":%q,"by":"policy/leverage","bars":true}`, f[rash].ID), string(told[0].Data))
+}
+
+func TestAnOrderWithoutAPolicyBarsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o, _, all := r.caged(nil, rash)
+	require.Empty(t, all[0].Flags)
+	may, err := mayDevelop(o, all[0])
+	require.NoError(t, err)
+	require.True(t, may)
+	require.Empty(t, r.events("FragmentFlagged"))
+}
+
+func captureAll(t *testing.T, r *rig, s Sitting, all []*dream.Fragment) StepResult {
+	t.Helper()
+	request := CaptureRequest{StepRequest: step(s, .5)}
+	for _, f := range all {
+		request.Fragments = append(request.Fragments, f.ID)
+	}
+	result, err := (&Onset{Ports: r.ports}).Capture(context.Background(), request)
+	require.NoError(t, err)
+	require.Len(t, result.Made, len(all))
+	for i, m := range result.Made {
+		require.Equal(t, all[i].ID, m.ID)
+	}
+	return result
+}
+
+const ratedBoth = `{"ratings":[{"ref":"f1","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."},{"ref":"f2","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}]}`
+
+// One call asks about every fragment that is not barred already; what the observer says breaks a rule is barred with its reason.
+func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, s, all := r.caged(forbidding(), rash, plain, cruel)
+	r.model.say["breaches"] = `{"breaches":[{"ref":"[f2]","breaks":["s1"],"reason":"it names the keeper"},{"ref":"f1","breaks":[],"reason":""}]}`
+	r.model.say["ratings"] = ratedBoth
+	for range 2 { // a deed may be done twice
+		result := captureAll(t, r, s, all)
+		require.Equal(t, []bool{false, true, false}, []bool{result.Made[0].Chosen, result.Made[1].Chosen, result.Made[2].Chosen})
+		require.True(t, result.Made[2].Kept, "it is tagged, not dropped")
+	}
+	f := byText(memory.As[*dream.Fragment](r.find(s, dream.KindFragment)))
+	require.Equal(t, []dream.Flag{{By: "policy/kind", Reason: "it names the keeper", Bars: true}}, f[cruel].Flags)
+	require.Equal(t, "barred by policy/kind", f[cruel].Reason)
+	require.Equal(t, dream.FragmentRaw, f[cruel].Status)
+	require.Nil(t, f[cruel].Rating)
+	require.Equal(t, dream.FragmentSelected, f[plain].Status)
+	require.Len(t, r.events("FragmentFlagged"), 2)
+
+	asked := 0
+	for _, q := range r.model.asked {
+		if q.Schema != nil && q.Schema.Name == "breaches" {
+			asked++
+			require.NotContains(t, q.Messages[1].Content, rash, "what is barred already is not paid for")
+			require.Contains(t, q.Messages[1].Content, "s2: Nothing rash.")
+		}
+		if q.Schema != nil && q.Schema.Name == "ratings" {
+			require.NotContains(t, q.Messages[1].Content, cruel)
+		}
+	}
+	require.Equal(t, 1, asked)
+	var claims []string
+	for _, p := range memory.As[*dream.Prediction](r.find(s, dream.KindPrediction)) {
+		claims = append(claims, p.Claim)
+	}
+	require.Equal(t, []string{plain}, claims, "a barred fragment foretells nothing that could come true")
+}
+
+// Where nobody can judge, a fragment is marked to be looked at; a policy may want it barred instead.
+func TestWhatTheObserverCannotJudgeIsFlagged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		says, why string
+		blind     bool
+		poor      bool
+	}{
+		"nonsense":               {says: "the keeper smiled", why: "the answer could not be read"},
+		"left out":               {says: `{"breaches":[]}`, why: "the answer left it out"},
+		"a rule that is none":    {says: `{"breaches":[{"ref":"f1","breaks":["s9"],"reason":"x"}]}`, why: "the answer names a rule that there is not"},
+		"no money":               {poor: true, why: "there was no money left to ask"},
+		"a model that is no use": {blind: true, why: "what p/w answers as a judge means nothing"},
+	} {
+		for _, unclear := range []policy.Unclear{"", policy.Bar} {
+			t.Run(name+" "+string(unclear), func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				if c.blind {
+					spec := r.ports.Catalog.(inference.Table)["p/w"]
+					spec.Judges = false
+					r.ports.Catalog.(inference.Table)["p/w"] = spec
+				}
+				rules := forbidding()
+				rules.Unclear = unclear
+				_, s, all := r.caged(rules, plain)
+				r.model.say["breaches"], r.model.say["ratings"] = c.says, ratedBoth
+				request := CaptureRequest{StepRequest: step(s, .5), Fragments: []string{all[0].ID}}
+				if c.poor {
+					request.Limit = 1
+				}
+				result, err := (&Onset{Ports: r.ports}).Capture(context.Background(), request)
+				require.NoError(t, err)
+				require.Len(t, result.Made, 1)
+				f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
+				require.Equal(t, []dream.Flag{{By: "policy/unclear", Reason: "not judged by the rules in words: " + c.why, Bars: unclear == policy.Bar}}, f.Flags)
+				_, barred := f.Barred()
+				require.Equal(t, unclear == policy.Bar, barred)
+				require.Equal(t, unclear != policy.Bar, result.Made[0].Chosen, "only what is barred is not developed")
+			})
+		}
+	}
+}
+
+// What later phases write is held against the policy as well: it is archived with its flags, and neither kept nor staged nor surfaced.
+func TestWhatAPhaseWritesAgainstThePolicyIsArchived(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(6)
+	_, s, all := r.caged(forbidding(), plain)
+	rem, ctx := &Imagination{Ports: r.ports}, context.Background()
+
+	branch := func(turn int, content, claim string) StepResult {
+		r.model.say["scenario"] = fmt.Sprintf(`{"premise":"Night.","content":%q,"claim":%q,"criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`, content, claim)
+		request := BranchRequest{StepRequest: step(s, 1), Fragment: all[0].ID}
+		request.Cycle, request.Turn = 1, turn
+		result, err := rem.Branch(ctx, request)
+		require.NoError(t, err)
+		return result
+	}
+	require.Empty(t, branch(1, "We go long ETH at 20x leverage and win.", "Leverage wins.").Made, "the search never hears of it")
+	kept := branch(2, "The boats come home.", "Hide the seed phrase in the song.")
+	require.Len(t, kept.Made, 1)
+
+	integration := &Integration{Ports: r.ports}
+	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Borrow and lever ETH sixfold.","first_step":"Ask.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dusk.","first_step":"Turn off the alarm.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dawn.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
+	staged, err := integration.Consolidate(ctx, ConsolidateRequest{StepRequest: step(s, .4), Items: []string{kept.Made[0].ID, all[0].ID}})
+	require.NoError(t, err)
+	require.Len(t, staged.Made, 1)
+	require.Len(t, r.events("HypothesisStaged"), 1, "what was not staged is not announced as staged")
+
+	long := strings.Repeat(" The harbour remembers every boat that left it and every lamp that called them home again in the fog.", 3)
+	r.model.say["insights"] = fmt.Sprintf(`{"insights":[{"insight":%q,"sources":["r1"]},{"insight":%q,"sources":["r1"]}]}`, "Route our coins through Tornado Cash."+long, "The boats come home."+long)
+	surfaced, err := (&Awakening{Ports: r.ports}).Surface(ctx, ConsolidateRequest{StepRequest: step(s, .6), Items: []string{kept.Made[0].ID, all[0].ID}})
+	require.NoError(t, err)
+	for _, m := range surfaced.Made {
+		entry, err := memory.One[*dream.Journal](ctx, r.store, "a", m.ID)
+		require.NoError(t, err)
+		require.NotContains(t, entry.Content, "Tornado")
+	}
+
+	barred := map[dream.Kind][]string{}
+	items, err := r.store.Find(ctx, memory.Query{Agent: "a", Dream: s.Dream, States: []dream.State{dream.Archived}})
+	require.NoError(t, err)
+	for _, item := range items {
+		switch i := item.(type) {
+		case *dream.Scenario:
+			require.NotEmpty(t, i.Flags)
+			require.False(t, i.Kept)
+			require.Equal(t, "barred by policy/leverage", i.Reason)
+		case *dream.Prediction:
+			require.Equal(t, dream.PredictionVoid, i.Status, "nothing resolves it")
+		case *dream.Hypothesis:
+			require.Equal(t, dream.HypothesisBarred, i.Status)
+		}
+		barred[item.Header().Kind] = append(barred[item.Header().Kind], item.Header().ID)
+	}
+	require.Len(t, barred[dream.KindScenario], 1)
+	require.Len(t, barred[dream.KindPrediction], 1, "that of the scenario that was kept; the other went with its scenario")
+	require.Len(t, barred[dream.KindHypothesis], 2)
+	told := r.events("OutputBarred")
+	require.GreaterOrEqual(t, len(told), 4)
+	for _, e := range told {
+		require.NotContains(t, string(e.Data), "Tornado")
+		require.NotContains(t, string(e.Data), "leverage and win")
+	}
+	f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
+	require.NotContains(t, barred[dream.KindHypothesis], f.Hypothesis, "a claim that was not staged promotes no fragment")
+}
+
+// A fragment of another dream is held against this one's policy too; what was barred by anybody is not shown to later phases.
+func TestLaterPhasesRestOnNothingThatIsBarred(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(6)
+	o, s, all := r.caged(forbidding(), rash, plain)
+	strange := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "9.1", nil), Content: "Disable the stop-loss.", Status: dream.FragmentSelected}
+	strange.ID = "dream/a/0000/onset/1.1"
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{strange}})
+	require.NoError(t, err)
+	ids := []string{all[0].ID, all[1].ID, strange.ID}
+	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Sitting: s, Limit: budget.Dollar, Fragments: ids})
+	require.NoError(t, err)
+	require.Equal(t, []string{byText(all)[plain].ID}, survey.Seeds)
+	view, behind, err := r.ports.material(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: ids}, 3)
+	require.NoError(t, err)
+	require.Equal(t, []string{byText(all)[plain].ID}, behind)
+	require.Len(t, view.Lines, 1)
+}
+
+// What an interrupted call had said may not become an entry of the journal when it breaks the policy.
+func TestWordsOfAnInterruptedCallAreHeldBackToo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, s, _ := r.caged(forbidding(), plain)
+	for text, may := range map[string]bool{plain: true, rash: false} {
+		got, err := r.ports.maySurface(context.Background(), s, text)
+		require.NoError(t, err)
+		require.Equal(t, may, got, text)
+	}
+	got, err := r.ports.maySurface(context.Background(), Sitting{Agent: "a", Dream: "dream/a/9999"}, rash)
+	require.NoError(t, err)
+	require.True(t, got, "of a dream that never lay down there is no policy")
+}
+
+func TestAnOrderWithAPolicyThatIsWrongIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	o.Policy = &policy.Rules{Forbidden: []policy.Pattern{{Name: "open", Match: "("}}}
+	require.ErrorContains(t, o.Validate(), "is no RE2 expression")
+}

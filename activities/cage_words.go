@@ -1,0 +1,160 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/policy"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+type breaches struct {
+	Breaches []breach `json:"breaches"`
+}
+
+type breach struct {
+	Ref    string   `json:"ref"`
+	Breaks []string `json:"breaks"`
+	Reason string   `json:"reason"`
+}
+
+// breachTokens is what one fragment takes of the answer: its reference, the rules' and ten words.
+const breachTokens = 40
+
+// uncaged takes the barred fragments out of a lucid capture: they stay as they were caught, with their flags, are rated by
+// nobody and foretell nothing. Before that the observer is asked about the rules in words, once for all fragments of the night.
+func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, order Order, all []*dream.Fragment, w *memory.Write) (
+	free []*dream.Fragment, made []Made, done Done, err error,
+) {
+	flags, done, err := o.breaking(ctx, r, order, all)
+	if err != nil || done.Interrupted() {
+		return nil, nil, done, err
+	}
+	for _, f := range all {
+		o.flag(r.Sitting, f, flags[f.ID], w)
+		flag, barred := f.Barred()
+		if !barred {
+			free = append(free, f)
+			continue
+		}
+		f.Reason = "barred by " + flag.By
+		w.Change = append(w.Change, f)
+		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
+	}
+	return free, made, Done{}, nil
+}
+
+// inOrder puts what a capture made into the order in which it was asked for.
+func inOrder(ids []string, made []Made) []Made {
+	place := func(m Made) int { return slices.Index(ids, m.ID) }
+	slices.SortStableFunc(made, func(a, b Made) int { return place(a) - place(b) })
+	return made
+}
+
+// breaking asks the observer which fragments break the rules in words, and answers the flags of each. A fragment that is barred
+// already is not shown. Where there is no judge, no money, or no sense in the answer, each is flagged as unclear: to be looked at,
+// or barred, as the policy says.
+func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Order, all []*dream.Fragment) (map[string][]dream.Flag, Done, error) {
+	flags := map[string][]dream.Flag{}
+	if order.Policy == nil || len(order.Policy.Sentences) == 0 {
+		return flags, Done{}, nil
+	}
+	shown := slices.DeleteFunc(slices.Clone(all), func(f *dream.Fragment) bool { return barredOtherwise(f, order.Policy) })
+	if len(shown) == 0 {
+		return flags, Done{}, nil
+	}
+	spec, err := o.Catalog.Lookup(order.Models[dream.Observer])
+	if err != nil {
+		return nil, Done{}, err
+	}
+	if !spec.Judges {
+		return unclear(order.Policy, shown, "what "+spec.Name+" answers as a judge means nothing"), Done{}, nil
+	}
+	answer, done, err := o.askBreaches(ctx, r, order, shown)
+	if err != nil || done.Interrupted() {
+		return nil, done, err
+	}
+	switch done.End {
+	case EndCap:
+		return unclear(order.Policy, shown, "there was no money left to ask"), Done{}, nil
+	case EndUnreadable:
+		return unclear(order.Policy, shown, "the answer could not be read"), Done{}, nil
+	}
+	for i, f := range shown {
+		flags[f.ID] = answer.flags(order.Policy, fmt.Sprintf("f%d", i+1))
+	}
+	return flags, Done{}, nil
+}
+
+func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, order Order, shown []*dream.Fragment) (breaches, Done, error) {
+	var answer breaches
+	self, _, err := o.self(ctx, r.Sitting)
+	if err != nil {
+		return answer, Done{}, err
+	}
+	rules := make([]string, len(order.Policy.Sentences))
+	for i, s := range order.Policy.Sentences {
+		rules[i] = s.Text
+	}
+	c := call{
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "policy", role: dream.Observer,
+		heat: order.Knobs.ObserverHeat, behind: idsOf(shown), seed: seedOf(order, dream.Onset, 98, 0),
+		text:   prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
+		tokens: order.Knobs.ObserverTokens + breachTokens*len(shown),
+	}
+	_, done, err := o.askFor(ctx, c, &answer)
+	return answer, done, err
+}
+
+// flags are what an answer says of one fragment.
+func (b breaches) flags(p *policy.Rules, ref string) []dream.Flag {
+	at := slices.IndexFunc(b.Breaches, func(one breach) bool { return trimRef(one.Ref) == ref })
+	if at < 0 {
+		return []dream.Flag{unclearFlag(p, "the answer left it out")}
+	}
+	said := b.Breaches[at]
+	var flags []dream.Flag
+	for _, broken := range said.Breaks {
+		n := -1
+		for i := range p.Sentences {
+			if trimRef(broken) == fmt.Sprintf("s%d", i+1) {
+				n = i
+			}
+		}
+		if n < 0 {
+			return []dream.Flag{unclearFlag(p, "the answer names a rule that there is not")}
+		}
+		reason := strings.TrimSpace(said.Reason)
+		if reason == "" {
+			reason = "it breaks: " + p.Sentences[n].Text
+		}
+		flags = append(flags, dream.Flag{By: byPolicy + p.Sentences[n].Name, Reason: reason, Bars: true})
+	}
+	return flags
+}
+
+func unclear(p *policy.Rules, all []*dream.Fragment, why string) map[string][]dream.Flag {
+	flags := map[string][]dream.Flag{}
+	for _, f := range all {
+		flags[f.ID] = []dream.Flag{unclearFlag(p, why)}
+	}
+	return flags
+}
+
+func unclearFlag(p *policy.Rules, why string) dream.Flag {
+	return dream.Flag{By: byPolicy + policy.RuleUnclear, Reason: "not judged by the rules in words: " + why, Bars: p.Unclear == policy.Bar}
+}
+
+// barredOtherwise says whether a fragment is barred by anything but the rules in words: what these have said before, in a deed that
+// is done again, must not change what is asked.
+func barredOtherwise(f *dream.Fragment, p *policy.Rules) bool {
+	return slices.ContainsFunc(f.Flags, func(flag dream.Flag) bool {
+		inWords := flag.By == byPolicy+policy.RuleUnclear ||
+			slices.ContainsFunc(p.Sentences, func(s policy.Sentence) bool { return flag.By == byPolicy+s.Name })
+		return flag.Bars && !inWords
+	})
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/policy"
+	"github.com/seed-56a03226/oneiros/starter"
+)
+
+// rulesOf are the deployment's rules, as the orders of its dreams carry them.
+func rulesOf(c config.Config) *policy.Rules {
+	rules := c.Policy.Rules()
+	return &rules
+}
+
+// policy are the rules that a dream of the agent would be held to if it began now.
+func (d *door) policy(handle string) (policy.Rules, error) {
+	c, err := d.config()
+	if err != nil {
+		return policy.Rules{}, err
+	}
+	if rules := (starter.Options{Policy: rulesOf(c), AgentPolicy: c.Policy.Agents}).PolicyOf(handle); rules != nil {
+		return *rules, nil
+	}
+	return policy.Rules{}, nil
+}

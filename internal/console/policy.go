@@ -1,0 +1,194 @@
+package console
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/policy"
+)
+
+func (app *App) policy() *cobra.Command {
+	cmd := &cobra.Command{Use: "policy", Short: "What no dream may develop", GroupID: house}
+	cmd.AddCommand(app.policyShow(), app.policyCheck())
+	return cmd
+}
+
+func (app *App) policyShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show", Short: "List the rules that a dream begun now would be held to", Args: cobra.NoArgs,
+		Long: "Show lists the rules of the configuration, with what is added for the agent. They are frozen into a dream when it begins:\na dream under way keeps those it began with.",
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		rules, err := app.rulesFor(cmd)
+		switch {
+		case err != nil:
+			return err
+		case app.json:
+			return app.answer(rules)
+		case rules.None():
+			app.say("No rule holds: a dream may develop anything.")
+			return nil
+		}
+		app.fields(app.Out, rulePairs(rules)...)
+		return nil
+	}
+	return cmd
+}
+
+// rulesFor are the rules of the agent that a command names, or those of every agent.
+func (app *App) rulesFor(cmd *cobra.Command) (policy.Rules, error) {
+	handle, _ := cmd.Flags().GetString("agent")
+	return app.Policy(strings.TrimPrefix(handle, "@"))
+}
+
+func rulePairs(r policy.Rules) []string {
+	assets := "any"
+	switch {
+	case slices.Equal(r.Assets, []string{policy.Nothing}):
+		assets = "none"
+	case len(r.Assets) > 0:
+		assets = strings.Join(r.Assets, ", ") + ", and no others"
+	}
+	pairs := []string{"assets", assets}
+	for _, c := range r.Caps {
+		text := "at most " + c.Bound()
+		if len(c.Words) > 0 {
+			text += ", near " + strings.Join(c.Words, ", ")
+		}
+		pairs = append(pairs, c.Name, text)
+	}
+	for _, g := range r.Guards {
+		pairs = append(pairs, string(g), "barred: "+g.Says())
+	}
+	for _, p := range r.Forbidden {
+		text := "barred: " + p.Match
+		if p.Spare {
+			text += ", but not where it is only forbidden, warned of or told of others"
+		}
+		pairs = append(pairs, p.Name, text)
+	}
+	for _, s := range r.Sentences {
+		pairs = append(pairs, s.Name, "by the observer: "+s.Text)
+	}
+	if len(r.Sentences) > 0 {
+		pairs = append(pairs, "unclear", map[policy.Unclear]string{policy.Bar: "what the observer cannot judge is barred"}[r.Unclear])
+		if r.Unclear != policy.Bar {
+			pairs[len(pairs)-1] = "what the observer cannot judge is flagged for a look, and developed"
+		}
+	}
+	return pairs
+}
+
+func (app *App) policyCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "check [TEXT]", Short: "Say what would bar a text, and why", Args: cobra.MaximumNArgs(1),
+		Long: "Check holds a text, or every line of a file, against the rules of the configuration, as a dream does. Exit code 4 when anything is\n" +
+			"barred. Rules in words are not asked about: only the observer's model can judge by them, and asking it costs money.",
+		Example: "  oneiros policy check \"Long ETH at 10x leverage.\"\n  oneiros policy check --file fragments.txt --json",
+	}
+	file := cmd.Flags().String("file", "", "hold every line of a `file` against the rules; - is standard input")
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if (len(args) == 1) == (*file != "") {
+			return exit(Usage, "policy check takes a text or --file, one of them")
+		}
+		rules, err := app.rulesFor(cmd)
+		if err != nil {
+			return err
+		}
+		texts := args
+		if *file != "" {
+			if texts, err = app.linesOf(*file); err != nil {
+				return err
+			}
+		}
+		cage, err := policy.New(rules)
+		if err != nil {
+			return usage(err)
+		}
+		return app.checked(rules, heldAgainst(cage, texts))
+	}
+	return cmd
+}
+
+// linesOf reads the lines of a file that say something.
+func (app *App) linesOf(name string) ([]string, error) {
+	in := app.In
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--file: %w", err))
+		}
+		defer f.Close()
+		in = f
+	}
+	var lines []string
+	s := bufio.NewScanner(io.LimitReader(in, mostChecked))
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		if line := strings.TrimSpace(s.Text()); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, usage(fmt.Errorf("--file %s: %w", name, err))
+	}
+	return lines, nil
+}
+
+// mostChecked bounds what one check reads.
+const mostChecked = 16 << 20
+
+// heldText is a text with what bars it.
+type heldText struct {
+	Text       string             `json:"text"`
+	Barred     bool               `json:"barred"`
+	Violations []policy.Violation `json:"violations,omitempty"`
+}
+
+func heldAgainst(cage *policy.Cage, texts []string) []heldText {
+	all := make([]heldText, len(texts))
+	for i, text := range texts {
+		found := cage.Check(text)
+		all[i] = heldText{Text: text, Barred: len(found) > 0, Violations: found}
+	}
+	return all
+}
+
+// checked tells what bars each text. Nothing is an error but that something is barred.
+func (app *App) checked(rules policy.Rules, all []heldText) error {
+	barred := 0
+	t := &table{columns: []column{{title: "TEXT", right: true, drop: 2}, {title: "RULE"}, {title: "WHAT", flex: true, under: true, least: 24}, {title: "WHERE", flex: true, under: true, least: 24}}}
+	for i, one := range all {
+		if one.Barred {
+			barred++
+		}
+		for _, v := range one.Violations {
+			t.add(strconv.Itoa(i+1), v.Rule, v.What, v.Where)
+		}
+	}
+	if app.json {
+		if err := app.answer(map[string]any{"texts": all, "barred": barred}); err != nil {
+			return err
+		}
+	} else if barred > 0 {
+		t.draw(app.Out, app.Width, app.bold)
+	} else {
+		app.say("Nothing bars %s.", map[bool]string{true: "it", false: plural(len(all), "text", "texts")}[len(all) == 1])
+	}
+	if n := len(rules.Sentences); n > 0 {
+		app.note("%s in words not asked about; only the observer can judge by %s.", plural(n, "rule", "rules"), map[bool]string{true: "it", false: "them"}[n == 1])
+	}
+	if barred > 0 {
+		return exit(Refused, "the policy bars %s of %d", plural(barred, "text", "texts"), len(all))
+	}
+	return nil
+}
