@@ -2,6 +2,8 @@ package config_test
 
 import (
 	"encoding/json"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,5 +108,32 @@ func TestSteeringThatCannotBeIsNamed(t *testing.T) {
 	} {
 		_, err := load(t, "oneiros.yaml", "providers:\n  x: "+section+"\n", nil, nil)
 		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestEveryExampleOfTheHandbookIsAConfiguration(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/steering.md")
+	require.NoError(t, err)
+	blocks := strings.Split(string(text), "```yaml\n")[1:]
+	require.Len(t, blocks, 4)
+	for _, block := range blocks {
+		example, _, _ := strings.Cut(block, "```")
+		c, err := load(t, "oneiros.yaml", example, []string{"HOME=/home/ada"}, nil)
+		require.NoError(t, err, example)
+		for name, p := range c.Providers {
+			model := "any"
+			if len(p.Models) > 0 {
+				model = p.Models[0].Name
+			}
+			spec, err := c.Lookup(name + "/" + model)
+			require.NoError(t, err)
+			asked := spec.Steers.Ask(c.Dream.SteerLayer, c.Dream.SteerAlpha)
+			require.NotNil(t, asked, name)
+			for field, template := range spec.Steers.Fields {
+				_, err := asked.Fill(template)
+				require.NoError(t, err, field)
+			}
+		}
 	}
 }

@@ -170,10 +170,10 @@ measures the answers. On one core a model of a billion weights needs about three
 			}
 			t.Prompts, t.Tell = all[:prompts], app.progress("answers")
 			tried, err := app.Llama.Effect(cmd.Context(), t)
-			if err != nil {
+			if len(tried.Rows) == 0 {
 				return err
 			}
-			return app.tellTried(tried, t)
+			return errors.Join(err, app.tellTried(tried, t)) // what was measured before it broke off is told
 		},
 	}
 	llamaFlags(cmd, &t.LlamaModel)

@@ -1,0 +1,108 @@
+package activities
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// yield is a write with one of everything that a deed can leave behind.
+func yield(r *rig, o Order, s Sitting) memory.Write {
+	h := &dream.Hypothesis{Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.", Status: dream.HypothesisStaged}
+	barred := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "barred", nil), Content: "Borrow all."}
+	barred.State = dream.Archived // as the policy leaves it
+	return memory.Write{
+		Add: []dream.Item{
+			h, barred, &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1", nil), Content: "A rope."},
+			&dream.Journal{Head: head(o, dream.Return, dream.KindJournal, "1", nil), Content: "I dreamt of rope.", Significance: .5},
+		},
+		Affect: &dream.Affect{PAD: mood.PAD{Arousal: 1}, Since: tonight, Cause: o.Dream},
+		Waking: &memory.Waking{Mood: &mood.PAD{Arousal: 1}, Digest: []string{o.Dream + "/return/1"}},
+		Events: []event.Event{r.ports.event(s, "integration/1", event.HypothesisStaged{Hypothesis: h.ID})},
+	}
+}
+
+func TestADeedLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
+	t.Parallel()
+	for way, want := range map[dream.Review]map[dream.State]int{
+		"":                {dream.Live: 3, dream.Archived: 1},
+		dream.ReviewAuto:  {dream.Live: 3, dream.Archived: 1},
+		dream.ReviewAsk:   {dream.Live: 1, dream.Proposed: 2, dream.Archived: 1},
+		dream.JournalOnly: {dream.Live: 2, dream.Archived: 1},
+	} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			r := newRig(t)
+			o := r.order(1, tonight)
+			o.Review = way
+			s := r.lie(o)
+			for range 2 { // a deed done twice changes nothing
+				require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+			}
+			for state, n := range want {
+				found, err := r.store.Find(ctx, memory.Query{
+					Agent: "a", Dream: o.Dream, States: []dream.State{state},
+					Kinds: []dream.Kind{dream.KindHypothesis, dream.KindGist, dream.KindFragment, dream.KindJournal},
+				})
+				require.NoError(t, err)
+				require.Len(t, found, n, state)
+			}
+			items, err := r.ports.made(ctx, s, o.Dream+"/integration/1", "nobody", o.Dream+"/onset/1")
+			require.NoError(t, err)
+			require.Len(t, items, 2, "the dream itself goes on with all of it")
+			require.Equal(t, "It calms.", items[0].Text())
+
+			log, err := r.store.Events(ctx, "a", 0, 100)
+			require.NoError(t, err)
+			told := map[string]int{}
+			for _, e := range log {
+				told[e.Type]++
+			}
+			require.Equal(t, !way.Holds(), told["HypothesisStaged"] == 1)
+			require.Equal(t, want[dream.Proposed], told["ReviewAsked"])
+
+			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "c", Cause: presence.Knock, Now: tonight, For: 1})
+			require.NoError(t, err)
+			require.Equal(t, !way.Holds(), len(arrival.Digest) == 1, "what a client is told")
+			affect, err := r.store.Affect(ctx, "a")
+			require.NoError(t, err)
+			require.Equal(t, !way.Holds(), affect.PAD == mood.PAD{Arousal: 1}, "a knock moves the mood only where the dream may")
+			r.rise(s)
+			notes, err := r.store.Notes(ctx, "a", o.Dream, draftNote)
+			require.NoError(t, err)
+			require.Empty(t, notes)
+		})
+	}
+}
+
+func TestNoMoreHypothesesAreAcceptedThanMayBeStaged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	o.Review = dream.ReviewAsk
+	s := r.lie(o)
+	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+	k := Reviewing{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
+	_, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
+	require.ErrorIs(t, err, ErrGoesOn)
+	r.rise(s)
+	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Hypothesis{
+		Head:  dream.Head{ID: "own", Agent: "a", Kind: dream.KindHypothesis, At: tonight, State: dream.Live},
+		Claim: "It storms.", Status: dream.HypothesisStaged,
+	}}})
+	require.NoError(t, err)
+	_, err = k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
+	require.ErrorIs(t, err, ErrFull)
+	k.MaxStaged = 2
+	_, err = k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
+	require.NoError(t, err)
+}

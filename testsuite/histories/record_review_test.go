@@ -1,0 +1,34 @@
+package histories_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+)
+
+// TestRecordReviewedNights records a night whose yield waits for a person, one that writes only its journal, and one that is dreamt
+// anew from REM.
+func TestRecordReviewedNights(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, provider.Options{Seed: 41}, nil).work()
+	for way, name := range map[dream.Review]string{dream.ReviewAsk: "dream-reviewed", dream.JournalOnly: "dream-journal-only"} {
+		agent := s.hire("recorded-" + string(way))
+		agent.Review = way
+		require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
+		s.night(name, s.wish(agent), dream.Completed)
+	}
+	agent := s.hire("recorded-anew")
+	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	require.NoError(t, err)
+	_, err = s.company.Result(s.ctx, begun.Dream)
+	require.NoError(t, err)
+	again, err := s.company.Starter.Redream(s.ctx, starter.Again{Wish: s.wish(agent), Dream: begun.Dream, From: dream.REM})
+	require.NoError(t, err)
+	_, err = s.company.Result(s.ctx, again.Dream)
+	require.NoError(t, err)
+	s.save(again.Dream, "dream-anew-from-rem")
+}
