@@ -158,7 +158,7 @@ func settings(c config.Config) workflows.Settings {
 	windows, quiet := a.Hours()
 	eager := a.Eager()
 	return workflows.Settings{
-		Eager: &eager,
+		Eager:       &eager,
 		IdleTimeout: a.IdleTimeout, MinGap: a.MinGap, Jitter: a.Jitter, Windows: windows, Quiet: quiet,
 		ClientTimeout: a.ClientTimeout, WakeLock: a.WakeLock, AlarmHold: a.AlarmHold, ResumeAfter: a.ResumeAfter,
 	}
