@@ -55,6 +55,9 @@ func (p Ports) tag(ctx context.Context, s Sitting, f *dream.Fragment, w *memory.
 		return fmt.Errorf("read the policy of %s: %w", o.Dream, err)
 	}
 	p.flag(s, f, flagsOf(c, f.Content), w)
+	if flag, barred := f.Barred(); barred {
+		f.Reason = "barred by " + flag.By
+	}
 	return nil
 }
 

@@ -25,6 +25,9 @@ type breach struct {
 // breachTokens is what one fragment takes of the answer: its reference, the rules' and ten words.
 const breachTokens = 40
 
+// CageTokens is the most that the answer about so many fragments may take.
+func CageTokens(k dream.Knobs, fragments int) int { return k.ObserverTokens + breachTokens*fragments }
+
 // uncaged takes the barred fragments out of a lucid capture: they stay as they were caught, with their flags, are rated by
 // nobody and foretell nothing. Before that the observer is asked about the rules in words, once for all fragments of the night.
 func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, order Order, all []*dream.Fragment, w *memory.Write) (
@@ -104,7 +107,7 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, order Order, 
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "policy", role: dream.Observer,
 		heat: order.Knobs.ObserverHeat, behind: idsOf(shown), seed: seedOf(order, dream.Onset, 98, 0),
 		text:   prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
-		tokens: order.Knobs.ObserverTokens + breachTokens*len(shown),
+		tokens: CageTokens(order.Knobs, len(shown)),
 	}
 	_, done, err := o.askFor(ctx, c, &answer)
 	return answer, done, err

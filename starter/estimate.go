@@ -98,13 +98,22 @@ func judgingCall(o activities.Order, partials int) plannedCall {
 	return plannedCall{dream.Observer, promptOverhead + 3*otherLine, o.Knobs.ObserverTokens, partials}
 }
 
+// cageCall is the one about the rules in words, where there are any.
+func cageCall(o activities.Order, fragments int) []plannedCall {
+	if o.Policy == nil || len(o.Policy.Sentences) == 0 {
+		return nil
+	}
+	shown := promptOverhead + (fragments+len(o.Policy.Sentences))*otherLine
+	return []plannedCall{{dream.Observer, shown, activities.CageTokens(o.Knobs, fragments), 1}}
+}
+
 // plannedCalls lists the paid calls of a phase, embeddings left out: they cost a hundredth of the rest.
 func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
 	k, tier := o.Knobs, o.Tier
 	shown := k.ShownCharacters + promptOverhead
 	if tier == dream.Core {
 		if phase == dream.Onset {
-			return []plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}}
+			return append([]plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}}, cageCall(o, 3)...)
 		}
 		return nil
 	}
@@ -120,11 +129,11 @@ func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
 		case hypnagogia.Verbal(way):
 			drifting = []plannedCall{{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles}}
 		}
-		return append(drifting, []plannedCall{
+		return append(append(drifting, []plannedCall{
 			{dream.Generator, shown, k.AnswerTokens, 1},
 			judgingCall(o, n),
 			{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1},
-		}...)
+		}...), cageCall(o, n)...)
 	case dream.NREM:
 		return []plannedCall{
 			{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},
