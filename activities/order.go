@@ -108,8 +108,8 @@ func (o Order) Validate() error {
 			faults = append(faults, err)
 		}
 	}
-	for role, way := range o.Loosening {
-		if !slices.Contains(dream.Loosenings, way) {
+	for _, role := range dream.Roles {
+		if way, named := o.Loosening[role]; named && !slices.Contains(dream.Loosenings, way) {
 			fault("loosening of the role %s is %q; it must be one of %v", role, way, dream.Loosenings)
 		}
 	}

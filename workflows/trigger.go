@@ -221,7 +221,7 @@ func (a *life) forget() {
 	if !a.state.Settings.Auto { // what is missed while it may not dream by itself is not made up for
 		t.Appointments, t.Of = nil, ""
 	}
-	for name := range t.Heard {
+	for _, name := range workflow.DeterministicKeys(t.Heard) {
 		if !own[name] {
 			delete(t.Heard, name)
 		}

@@ -158,25 +158,25 @@ func (s Search) moves(r Reach) []Move {
 
 // standing is how a thought stands in its graph.
 type standing struct {
-	left    bool         // it scores below the best that it came from
-	grown   int          // the best thought made from it that is not left; -1: none
-	refined bool         // a refinement of it was made
-	merged  bool         // a merger was
-	roots   map[int]bool // the branches it goes back to
+	left    bool   // it scores below the best that it came from
+	grown   int    // the best thought made from it that is not left; -1: none
+	refined bool   // a refinement of it was made
+	merged  bool   // a merger was
+	roots   []bool // the branches it goes back to
 }
 
 func (s Search) stand() []standing {
 	all := make([]standing, len(s.Thoughts))
 	for i, t := range s.Thoughts {
-		all[i] = standing{grown: -1, roots: map[int]bool{}}
+		all[i] = standing{grown: -1, roots: make([]bool, len(s.Thoughts))}
 		if t.Op == dream.Branch {
 			all[i].roots[i] = true
 		}
 		best := 0.0
 		for _, parent := range t.Parents {
 			best = max(best, s.Thoughts[parent].Score)
-			for root := range all[parent].roots {
-				all[i].roots[root] = true
+			for root, grew := range all[parent].roots {
+				all[i].roots[root] = all[i].roots[root] || grew
 			}
 			all[parent].refined = all[parent].refined || t.Op == dream.Refine
 			all[parent].merged = all[parent].merged || t.Op == dream.Merge
@@ -207,8 +207,8 @@ func (s Search) front(standing []standing, beam int) []int {
 
 // compatible says whether two thoughts may become one: they go back to different branches, and neither has been merged.
 func (s Search) compatible(standing []standing, a, b int) bool {
-	for root := range standing[a].roots {
-		if standing[b].roots[root] {
+	for root, grew := range standing[a].roots {
+		if grew && standing[b].roots[root] {
 			return false
 		}
 	}

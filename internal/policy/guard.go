@@ -19,6 +19,8 @@ const (
 
 // Guards are all of them, by name. They hold unless a configuration takes them out: each bars what harms whoever runs an agent,
 // whatever the agent is for.
+//
+//workflowcheck:ignore
 func Guards() []Guard { return slices.Sorted(maps.Keys(guards)) }
 
 // Says is what a guard says of a text that it bars.

@@ -101,6 +101,11 @@ func (r Rules) None() bool {
 	return len(r.Assets) == 0 && len(r.Caps) == 0 && len(r.Guards) == 0 && len(r.Forbidden) == 0 && len(r.Sentences) == 0
 }
 
+// valued are the assets whose worth is said, in order.
+//
+//workflowcheck:ignore
+func (r Rules) valued() []string { return slices.Sorted(maps.Keys(r.Worth)) }
+
 // Validate joins every fault; each names the rule, what it says and what would be right.
 func (r Rules) Validate() error {
 	var faults []error
@@ -115,7 +120,8 @@ func (r Rules) Validate() error {
 			fault("guards: there is no guard %q; there are %v", guard, Guards())
 		}
 	}
-	for asset, dollars := range r.Worth {
+	for _, asset := range r.valued() {
+		dollars := r.Worth[asset]
 		if canonical(asset) == "" || !(dollars > 0) || dollars > largestFigure {
 			fault("worth: %s is worth %v; it must be a ticker and dollars above 0", asset, dollars)
 		}
@@ -123,9 +129,12 @@ func (r Rules) Validate() error {
 	if r.Unclear != "" && r.Unclear != Flag && r.Unclear != Bar {
 		fault("unclear is %q; it must be %s or %s", r.Unclear, Flag, Bar)
 	}
-	for kind, n := range map[string]int{"assets": len(r.Assets), "caps": len(r.Caps), "forbidden": len(r.Forbidden), "sentences": len(r.Sentences)} {
-		if n > MostRules {
-			fault("%s: there are %d; at most %d are read", kind, n, MostRules)
+	for _, list := range []struct {
+		kind string
+		n    int
+	}{{"assets", len(r.Assets)}, {"caps", len(r.Caps)}, {"forbidden", len(r.Forbidden)}, {"sentences", len(r.Sentences)}} {
+		if list.n > MostRules {
+			fault("%s: there are %d; at most %d are read", list.kind, list.n, MostRules)
 		}
 	}
 	named := map[string]bool{}
