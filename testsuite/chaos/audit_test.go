@@ -149,5 +149,7 @@ func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
 	e = flawless()
 	e.Rows = append(e.Rows, e.Rows[0])
 	e.Rows[2].Attempt = 2
-	require.ErrorContains(t, e.Once(), "was bought again")
+	require.NoError(t, e.Once(), "two attempts that overlap are both counted")
+	e.Rows[2].At = e.Rows[0].Ended.Add(time.Second)
+	require.ErrorContains(t, e.Once(), "bought again, after that")
 }
