@@ -1,5 +1,7 @@
 package policy
 
+import "sort"
+
 // reading is a text as the rules see it.
 type reading struct {
 	text       string
@@ -46,11 +48,9 @@ func (r *reading) add(s span) {
 		return
 	}
 	if last := len(r.sentences) - 1; last >= 0 && s.to-s.from <= 5 && r.in[r.sentences[last].to-1].text != ";" && s.to-r.sentences[last].from < longestSentence {
-		for _, q := range r.quantities {
-			if q.from >= s.from && q.to <= s.to {
-				r.sentences[last].to = s.to
-				return
-			}
+		if len(r.within(s)) > 0 {
+			r.sentences[last].to = s.to
+			return
 		}
 	}
 	r.sentences = append(r.sentences, s)
@@ -58,13 +58,12 @@ func (r *reading) add(s span) {
 
 // within are the quantities of a stretch.
 func (r *reading) within(s span) []quantity {
-	var out []quantity
-	for _, q := range r.quantities {
-		if q.from >= s.from && q.to <= s.to {
-			out = append(out, q)
-		}
+	first := sort.Search(len(r.quantities), func(i int) bool { return r.quantities[i].from >= s.from })
+	last := first
+	for last < len(r.quantities) && r.quantities[last].to <= s.to {
+		last++
 	}
-	return out
+	return r.quantities[first:last]
 }
 
 var (

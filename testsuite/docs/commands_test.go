@@ -18,6 +18,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/docs"
 )
 
+// aRealModel is why a command is not run here.
+const aRealModel = "needs a model and llama.cpp; TestARealModelIsServedSteeredAndStopped of cmd/oneiros runs all three where the environment names them"
+
 // elsewhere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
 var elsewhere = map[string]string{
 	"make dream":                             "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
@@ -25,8 +28,11 @@ var elsewhere = map[string]string{
 	"bin/oneiros dreams resume --agent iris": "needs a dream that was woken; TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn of cmd/oneiros resumes one",
 	"bin/oneiros dreams cancel dream/iris/0003": "needs a dream that goes on; TestAPushedReadingRaisesAnAlarmThatEndsTheOnset of cmd/oneiros ends one that was woken",
 	"temporal operator search-attribute create --name OneirosAgent --type Keyword --name OneirosPhase --type Keyword --name OneirosDepth --type Keyword --name OneirosOutcome --type Keyword --name OneirosSpendMicros --type Int --name OneirosLife --type Keyword": "needs a foreign cluster; TestTheSearchAttributesToCreateAreOurs compares its names and types with the code's",
-	"temporal workflow cancel --workflow-id dream/iris/0002":    "Temporal's own; the tests of cmd/oneiros cancel a dream in the same way",
-	"temporal workflow terminate --workflow-id dream/iris/0002": "Temporal's own; the tests of workflows and testsuite/chaos terminate on a real server",
+	"bin/oneiros steering train --model tiny.gguf --lib llama -o creativity.gguf":         aRealModel,
+	"bin/oneiros steering check --model tiny.gguf --lib llama --vector creativity.gguf":   aRealModel,
+	"bin/oneiros llama --model tiny.gguf --lib llama --vector creativity=creativity.gguf": aRealModel,
+	"temporal workflow cancel --workflow-id dream/iris/0002":                              "Temporal's own; the tests of cmd/oneiros cancel a dream in the same way",
+	"temporal workflow terminate --workflow-id dream/iris/0002":                           "Temporal's own; the tests of workflows and testsuite/chaos terminate on a real server",
 }
 
 var (

@@ -11,7 +11,7 @@ import (
 
 // sharedNamespaces are made ready when the shared server starts: one made later would not know our search attributes
 // until every part of the server had refreshed its cache. Each costs about 1 MiB.
-const sharedNamespaces = 32
+const sharedNamespaces = 96
 
 var (
 	common = sync.OnceValues(func() (*Server, error) {
@@ -27,7 +27,7 @@ var (
 )
 
 // Shared returns the one in-memory server of this test program, with a namespace and a task queue for t. It is started
-// on first use and leaves when the program does; no test may end it. After 32 tests the namespaces come round again,
+// on first use and leaves when the program does; no test may end it. After 96 tests the namespaces come round again,
 // the task queues never do.
 func Shared(t testing.TB) *Server {
 	t.Helper()
