@@ -1,6 +1,6 @@
 package policy
 
-import "sort"
+import "slices"
 
 // reading is a text as the rules see it.
 type reading struct {
@@ -58,7 +58,7 @@ func (r *reading) add(s span) {
 
 // within are the quantities of a stretch.
 func (r *reading) within(s span) []quantity {
-	first := sort.Search(len(r.quantities), func(i int) bool { return r.quantities[i].from >= s.from })
+	first, _ := slices.BinarySearchFunc(r.quantities, s.from, func(q quantity, from int) int { return q.from - from })
 	last := first
 	for last < len(r.quantities) && r.quantities[last].to <= s.to {
 		last++
