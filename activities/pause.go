@@ -143,7 +143,7 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	if err := b.counted(ctx, r.Sitting, night.Phases, nil); err != nil {
 		return err
 	}
-	if o.ResumeTTL > 0 && (o.Free || result.Left > 0) {
+	if o.ResumeTTL > 0 && r.TTL > 0 && (o.Free || result.Left > 0) {
 		result.Until = now.Add(o.ResumeTTL)
 	}
 	night.Outcome, night.Ended, night.Until, night.Sittings = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number

@@ -61,6 +61,7 @@ type Starter struct {
 
 	known     sync.Map // agents that were woken here, by what they were called
 	recording recorder
+	joined    sync.Map // by agent, the newest epoch of which its life was told that somebody joined it
 }
 
 // With is a starter of the same deployment with other options.

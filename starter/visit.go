@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -26,4 +27,16 @@ func (s *Starter) Visited(ctx context.Context, handle string) error {
 		return nil
 	}
 	return fmt.Errorf("tell the life of %s that somebody came: %w", handle, err)
+}
+
+// join tells the life of an agent in the background, once for each epoch, that somebody came: from then on it is awake until
+// nobody holds it.
+func (s *Starter) join(agent dream.Agent, epoch int64) {
+	if s.Client == nil {
+		return
+	}
+	if told, ok := s.joined.Swap(agent.ID, epoch); ok && told == epoch {
+		return
+	}
+	s.recording.later(func(ctx context.Context) error { return s.Visited(ctx, agent.Handle) })
 }

@@ -2,7 +2,9 @@ package starter
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
@@ -16,13 +18,22 @@ import (
 type signalled struct {
 	client.Client
 	life    string
+	mu      sync.Mutex
 	signals []string
+}
+
+func (s *signalled) heard() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.signals)
 }
 
 func (s *signalled) SignalWorkflow(_ context.Context, workflow, _, name string, _ any) error {
 	if workflow != s.life {
 		return serviceerror.NewNotFound("no such workflow")
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.signals = append(s.signals, name)
 	return nil
 }
@@ -51,4 +62,15 @@ func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsLife(t *testing.T) {
 	require.NoError(t, s.Visited(ctx, "echo"))
 	require.NoError(t, s.Visited(ctx, "nobody"))
 	require.Equal(t, []string{workflows.SignalVisited}, life.signals)
+	_, err = s.Presence.Dismiss(ctx, agent.ID, tonight)
+	require.NoError(t, err)
+	s.Client = nil
+	wake("alarm/harbour", presence.Alarm)
+	s.Client = life
+	for range 3 {
+		require.True(t, wake("mara", presence.Knock).Joined(presence.Knock))
+	}
+	require.Eventually(t, func() bool { return life.heard() == 2 }, time.Minute, time.Millisecond, "told once for each epoch")
+	s.Close()
+	require.Equal(t, 2, life.heard())
 }

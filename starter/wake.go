@@ -74,6 +74,8 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 		s.recording.add(s, agent, workflows.Wake{
 			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: s.holds(k), Told: arrival.Dream,
 		})
+	} else if w.Joined(k.Cause) {
+		s.join(agent, arrival.Epoch)
 	}
 	return w, nil
 }

@@ -21,7 +21,7 @@ const (
 // Visit is somebody who wants the agent awake.
 type Visit struct {
 	Agent  string // id
-	Client string // names whoever comes; the same client renews its lease. Never empty: an alarm comes as "alarm/<feed>"
+	Client string // names whoever comes; the same client renews its lease. Never empty: an alarm comes as "alarm/<feed>/<rule>"
 	Cause  Cause
 	Now    time.Time
 	For    time.Duration // how long the lease holds, > 0
@@ -42,7 +42,7 @@ type Wake struct {
 	Dream  string    `json:"dream,omitempty"` // the dream that held the slot; empty when the agent only slept
 	Affect mood.PAD  `json:"affect"`          // after the shift of a return of zero length; none after an alarm (Z14)
 	Delta  float64   `json:"delta"`           // how far that shift moved it, mood.PAD.Distance
-	Digest []string  `json:"digest"`          // ids of journal entries since the wake before, at most Digested; consumed by this wake
+	Digest []string  `json:"digest"`          // ids of journal entries since the wake before, at most Digested, never nil; consumed by this wake
 }
 
 // Digested is how many entries a digest keeps: the newest.

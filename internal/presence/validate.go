@@ -13,7 +13,7 @@ func (v Visit) Validate() error {
 		fault("agent is empty")
 	}
 	if v.Client == "" {
-		fault("client is empty; an alarm comes as \"alarm/<feed>\"")
+		fault("client is empty; an alarm comes as \"alarm/<feed>/<rule>\"")
 	}
 	switch v.Cause {
 	case Knock, Alarm, Operator:

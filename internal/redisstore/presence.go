@@ -103,6 +103,9 @@ func readWake(text string) (presence.Wake, error) {
 	if err := json.Unmarshal([]byte(text), &k); err != nil {
 		return presence.Wake{}, fmt.Errorf("read a kept wake: %w", err)
 	}
+	if k.Digest == nil { // nothing was waiting
+		k.Digest = []string{}
+	}
 	at, err := parseDate(k.At)
 	if err != nil {
 		return presence.Wake{}, err

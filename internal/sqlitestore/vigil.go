@@ -34,6 +34,9 @@ func (d deal) vigil(agent string) (vigil, error) {
 		if err := json.Unmarshal(wake, v.last); err != nil {
 			return v, err
 		}
+		if v.last.Digest == nil { // it came with an archive
+			v.last.Digest = []string{}
+		}
 	}
 	return v, json.Unmarshal(digest, &v.digest)
 }

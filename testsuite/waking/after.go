@@ -63,7 +63,7 @@ func (l *lane) explain(ctx context.Context, id string, err error) error {
 func (l *lane) leave(ctx context.Context, from time.Time) error {
 	to := time.Now()
 	if l.dice.IntN(2) == 0 {
-		for _, name := range []string{"guest", "another", "alarm/feed", "operator", "signal"} {
+		for _, name := range []string{"guest", "another", "alarm/feed/rule", "operator", "signal"} {
 			if err := l.company.Starter.Leave(ctx, l.agent.Handle, name); err != nil {
 				return err
 			}

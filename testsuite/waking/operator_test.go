@@ -94,7 +94,7 @@ func TestAnAlarmInTheOnsetEndsItForGood(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-1")
 	r.begin(agent)
 	r.come(moment)
-	woken := r.visit(agent, starter.Knock{Client: "alarm/btc", Cause: presence.Alarm, Trigger: "btc/crash"})
+	woken := r.visit(agent, starter.Knock{Client: "alarm/btc/crash", Cause: presence.Alarm, Trigger: "btc/crash"})
 	require.Zero(t, woken.Delta)
 	r.recorded(woken)
 	require.Len(t, r.events(agent, event.AlarmAbort{}), 1)

@@ -63,7 +63,7 @@ func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id s
 		}
 		return err
 	case ByAlarm:
-		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"})
+		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "alarm/feed/rule", Cause: presence.Alarm, Trigger: "feed/rule"})
 	case ByOperator:
 		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "operator", Cause: presence.Operator})
 	case ByKnock:

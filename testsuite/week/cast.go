@@ -155,7 +155,7 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 				Who: fmt.Sprintf("guest-%d", n), Cause: cause, For: 5*time.Minute + time.Duration(dice.Int64N(int64(5*time.Hour))),
 			}
 			if cause == presence.Alarm {
-				v.Who, v.For = "alarm/feed", min(v.For, time.Hour)
+				v.Who, v.For = "alarm/feed/rule", min(v.For, time.Hour)
 				if dice.IntN(2) == 0 { // somebody looks in while the alarm holds the agent awake: the wake is the alarm's
 					s.Visits = append(s.Visits, Visit{At: v.At.Add(v.For / 2), Who: "passer-by", Cause: presence.Knock, For: v.For, Stays: 4 * time.Minute})
 				}

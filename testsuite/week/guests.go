@@ -212,7 +212,7 @@ func (g *guests) midst(ctx context.Context, k *Knock, dream string) error {
 	case ForLong:
 		knock.For = 8 * TTL
 	case AsAlarm:
-		knock.Cause, knock.Client, knock.Trigger, knock.For = presence.Alarm, "alarm/feed", "feed/rule", time.Second
+		knock.Cause, knock.Client, knock.Trigger, knock.For = presence.Alarm, "alarm/feed/rule", "feed/rule", time.Second
 	case Briefly:
 	}
 	woken, err := g.knock(ctx, knock)

@@ -16,6 +16,7 @@ var digests = []clause{
 	{"ADigestKeepsTheNewest", digestKeepsNewest},
 	{"ADigestNamesAnEntryOnce", digestNamesOnce},
 	{"ADigestMayBeAddedToAwake", digestAddedAwake},
+	{"ADigestOfNothingIsEmptyAndNotNil", digestOfNothing},
 }
 
 func digestConsumed(t *testing.T, s Store) {
@@ -68,4 +69,14 @@ func digestAddedAwake(t *testing.T, s Store) {
 	w := raise(t, s, visit("web", hold))
 	require.Equal(t, []string{"noted", "noted too"}, w.Digest)
 	require.Equal(t, joy, w.Affect, "who only adds to the digest leaves the mood alone")
+}
+
+// digestOfNothing: whoever writes a wake as JSON writes a list.
+func digestOfNothing(t *testing.T, s Store) {
+	require.Equal(t, []string{}, raise(t, s, visit("web", 0)).Digest)
+	require.Equal(t, []string{}, arrive(t, s, visit("app", 0)).Digest)
+	require.Equal(t, []string{}, standing(t, s, 0).Last.Digest)
+	untold, err := s.Untold(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{}, untold[echo].Digest)
 }
