@@ -56,22 +56,29 @@ type RouseRequest struct {
 	Lock time.Duration `json:"lock,omitempty"` // the wake lock (W7)
 }
 
+// RouseResult is the wake with the epoch that holds now.
+type RouseResult struct {
+	Wake
+	Joined bool `json:"joined,omitempty"` // a knock that raised no epoch, as an alarm or an operator held the sleeper awake
+}
+
 // Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than ours. It
 // answers the wake with the epoch that holds now.
-func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (Wake, error) {
+func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 	now := b.now(Sitting{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
 	visit.Lock, visit.Ring = r.Lock, b.Bell != nil
 	arrival, err := b.Presence.Arrive(ctx, visit)
 	if err != nil {
-		return r.Wake, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
+		return RouseResult{Wake: r.Wake}, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
 	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Sitting{Now: r.Now})
 	if arrival.Raised && !arrival.Rung {
 		b.ring(ctx, r.Agent, w)
 	}
-	return w, nil
+	joined := visit.Cause == presence.Knock && !arrival.Raised && arrival.Cause != presence.Knock && arrival.Dream == ""
+	return RouseResult{Wake: w, Joined: joined}, nil
 }
 
 // ring tells every process; what it does not reach, the fence and the workflow do.

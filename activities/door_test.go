@@ -39,3 +39,28 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 	look(2*time.Minute, false)
 	require.Equal(t, 1, r.told(asleep.EventType(), &asleep))
 }
+
+func TestOnlyAKnockThatRaisesNothingOverASleeperJoins(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.ports.Now = func() time.Time { return tonight }
+	ctx := context.Background()
+	rouse := func(cause presence.Cause, client string) RouseResult {
+		roused, err := r.bed().Rouse(ctx, RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
+		require.NoError(t, err)
+		require.Equal(t, int64(1), roused.Epoch)
+		return roused
+	}
+	require.False(t, rouse(presence.Alarm, "").Joined, "it raised the epoch")
+	require.False(t, rouse(presence.Alarm, "again").Joined)
+	require.False(t, rouse("", "").Joined, "an operator wakes no sleeper")
+	joined := rouse(presence.Knock, "mara")
+	require.True(t, joined.Joined)
+	require.Equal(t, presence.Alarm, joined.Cause, "of the wake that it joined")
+
+	other := newRig(t)
+	other.ports.Now = r.ports.Now
+	r = other
+	require.False(t, rouse(presence.Knock, "mara").Joined, "it raised the epoch")
+	require.False(t, rouse(presence.Knock, "ivo").Joined, "a knock has woken it")
+}

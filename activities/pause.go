@@ -100,9 +100,11 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, result *PauseResult) (
 		return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 	}
 	if standing.Epoch <= r.Epoch {
-		if result.Wake, err = b.Rouse(ctx, RouseRequest{Agent: r.Agent, Wake: r.Wake, Now: r.Now}); err != nil {
+		roused, err := b.Rouse(ctx, RouseRequest{Agent: r.Agent, Wake: r.Wake, Now: r.Now})
+		if err != nil {
 			return presence.Wake{}, err
 		}
+		result.Wake = roused.Wake
 		if standing, err = b.Presence.Standing(ctx, r.Agent, b.now(r.Sitting)); err != nil {
 			return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 		}

@@ -79,3 +79,60 @@ func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
 	require.Equal(t, 1, l.Alarms)
 	require.Equal(t, []int64{1}, w.greeted)
 }
+
+// The same knock comes by another tool than ours: no starter says that it joined.
+func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		update, unrecorded bool
+		cause              presence.Cause
+		joined             bool
+		want               string
+	}{
+		"a signal":                     {cause: presence.Knock, joined: true, want: Awake},
+		"an update":                    {update: true, cause: presence.Knock, joined: true, want: Awake},
+		"before the alarm is recorded": {unrecorded: true, cause: presence.Knock, joined: true, want: Awake},
+		"an operator":                  {cause: presence.Operator, want: Sleeping},
+		"an old worker's answer":       {cause: presence.Knock, want: Sleeping},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newTown(t)
+			w.joins = c.joined
+			var answer Awoken
+			var during, after Life
+			w.at(time.Minute, func() {
+				w.epoch, w.until = 1, w.env.Now().Add(5*time.Minute)
+				if !c.unrecorded {
+					w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1})
+				}
+			})
+			w.at(2*time.Minute, func() {
+				w.held = presence.Alarm
+				wake := Wake{Cause: c.cause, Client: "mara"}
+				if c.update {
+					w.knock(wake, func(a Awoken, err error) { answer = a; require.NoError(t, err) })
+				} else {
+					w.env.SignalWorkflow(SignalWake, wake)
+				}
+			})
+			w.at(3*time.Minute, func() { during = w.life(t) })
+			w.at(4*time.Minute, func() { w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
+			w.at(20*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+			w.live(Settings{ClientTimeout: 10 * time.Minute})
+			require.Equal(t, c.want, during.State)
+			require.Equal(t, int64(1), during.Epoch)
+			require.Equal(t, 1, after.Wakes, "it is the same wake")
+			require.Equal(t, 1, after.Alarms)
+			require.Equal(t, Sleeping, after.State)
+			if c.want == Awake {
+				require.Equal(t, presence.Knock, during.Wake.Cause)
+				require.Equal(t, "mara", during.Wake.Client)
+				require.Equal(t, 10*time.Minute, w.rousedFor, "as long as a visit counts that does not say")
+			}
+			if c.update {
+				require.Equal(t, Awoken{Epoch: 1, State: Awake}, answer)
+			}
+		})
+	}
+}

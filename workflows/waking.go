@@ -81,17 +81,26 @@ func (a *life) wake(ctx workflow.Context, w Wake) error {
 	if w.Hold <= 0 && w.Cause == presence.Alarm {
 		w.Hold = a.state.Settings.AlarmHold
 	}
+	if w.Hold <= 0 && w.Cause == presence.Knock {
+		w.Hold = a.visits()
+	}
+	joined := false
 	if w.Epoch == 0 {
 		request := activities.RouseRequest{Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx), Lock: a.state.Settings.WakeLock}
-		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx, &w); err != nil {
+		var roused activities.RouseResult
+		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx, &roused); err != nil {
 			return err
 		}
+		w, joined = roused.Wake, roused.Joined
 	}
-	if w.Epoch <= a.state.Epoch {
+	if w.Epoch > a.state.Epoch {
+		a.record(ctx, w)
+	} else {
 		a.missing = a.missing || a.state.Greeted < a.state.Epoch // whoever tells again is told that it is recorded
-		return nil
 	}
-	a.record(ctx, w)
+	if joined {
+		a.joined(ctx)
+	}
 	return nil
 }
 

@@ -25,6 +25,10 @@ type town struct {
 	lookups int
 	deaf    bool // dreams do not answer a wake
 	gives   bool // they end when they are let go
+
+	held      presence.Cause // of the wake that holds the agent already: the next without an epoch joins it
+	joins     bool           // and its answer says so
+	rousedFor time.Duration
 }
 
 func newTown(t *testing.T) *town {
@@ -45,14 +49,23 @@ func newTown(t *testing.T) *town {
 		return activities.PlanResult{Order: anOrder("dream/echo/alone")}, nil
 	})
 	deed("Bed.Running", func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
-	deed("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.Wake, error) {
+	deed("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.RouseResult, error) {
+		w.rousedFor = r.Wake.Hold
+		if w.held != "" {
+			w.until = later(w.until, r.Now.Add(r.Wake.Hold))
+			if r.Wake.Cause == presence.Knock {
+				w.guest = Wake{Epoch: w.epoch, Cause: presence.Knock, Client: r.Wake.Client, At: r.Now}
+			}
+			r.Wake.Epoch, r.Wake.Cause, r.Wake.Client = w.epoch, w.held, ""
+			return activities.RouseResult{Wake: r.Wake, Joined: w.joins}, nil
+		}
 		w.epoch++
 		r.Wake.Epoch = w.epoch
 		w.until = r.Now.Add(max(time.Minute, r.Wake.Hold))
 		if r.Wake.Cause == "" {
 			r.Wake.Cause = presence.Operator
 		}
-		return r.Wake, nil
+		return activities.RouseResult{Wake: r.Wake}, nil
 	})
 	deed("Bed.Greet", func(_ context.Context, r activities.GreetRequest) error {
 		w.greeted = append(w.greeted, r.Epoch)

@@ -48,6 +48,7 @@ var looking = []line{
 var waking = []line{
 	{`temporal workflow signal --workflow-id agent/echo --name wake`, "Signal workflow succeeded"},
 	{`temporal workflow update execute --workflow-id agent/echo --name wake --input '{}'`, "state:awake"},
+	{`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`, "state:awake"},
 	{`temporal workflow signal --workflow-id agent/echo --name alarm`, "Signal workflow succeeded"},
 	{`temporal workflow signal --workflow-id dream/echo/0001 --name wake`, "Signal workflow succeeded"},
 	{`tctl workflow signal --workflow_id agent/echo --name wake`, "Signal workflow succeeded"},
@@ -130,6 +131,21 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 			s.free()
 		})
 	}
+}
+
+// A sleeper that an alarm holds sleeps on, until somebody comes.
+func TestAKnockFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T) {
+	t.Parallel()
+	s := dreaming(t)
+	const life = `temporal workflow query --workflow-id agent/echo --type life`
+	s.run(`temporal workflow cancel --workflow-id dream/echo/0001`)
+	s.shows(life, `"state":"sleeping"`)
+	s.run(`tctl workflow signal --workflow_id agent/echo --name alarm`)
+	s.shows(life, `"alarms":1`)
+	require.Contains(t, s.run(life), `"state":"sleeping"`)
+	said := s.run(`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
+	require.Contains(t, said, "state:awake")
+	require.Contains(t, s.run(life), `"state":"awake"`)
 }
 
 func TestACancelFromTemporalsOwnToolsEndsTheDreamWithWhatItHas(t *testing.T) {

@@ -1,0 +1,57 @@
+package waking_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// An alarm over a sleeper lets it sleep on, held awake in the store. Whoever knocks then by another Temporal client is a visitor
+// as if our starter had let him in: the agent is awake until he leaves, and is told so.
+func TestAKnockByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
+	t.Parallel()
+	r := furnish(t, furniture{})
+	knock := workflows.Wake{Cause: presence.Knock, Client: "mara"}
+	t.Run("tools", func(t *testing.T) {
+		for name, send := range map[string]func(*room, dream.Agent){
+			"a signal": func(r *room, agent dream.Agent) {
+				require.NoError(r.t, r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, knock))
+			},
+			"an update": func(r *room, agent dream.Agent) {
+				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake}, r.update(workflows.AgentID(agent.Handle), knock))
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				r := r.with(t)
+				agent := r.hire()
+				alarm := r.visit(agent, starter.Knock{Client: "alarm/harbour/level", Cause: presence.Alarm, Trigger: "harbour/level", For: time.Hour})
+				r.recorded(alarm)
+				require.Equal(t, workflows.Sleeping, r.life(agent).State)
+				send(r, agent)
+				r.state(agent, workflows.Awake)
+				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "alarm/harbour/level"))
+				life := r.life(agent)
+				require.Equal(t, workflows.Awake, life.State, "the visitor stays")
+				require.Equal(t, presence.Knock, life.Wake.Cause)
+				require.Equal(t, "mara", life.Wake.Client)
+				require.Equal(t, 1, life.Wakes)
+				require.Equal(t, 1, life.Alarms)
+				_, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+				require.ErrorIs(t, err, starter.ErrAwake)
+				r.until(func() bool { return len(r.events(agent, event.AgentAwake{})) == 1 }, "that %s is awake is never announced", agent.Handle)
+				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "mara"))
+				r.state(agent, workflows.Sleeping)
+				r.ends(r.begin(agent), dream.Completed)
+			})
+		}
+	})
+	r.soundly()
+}
