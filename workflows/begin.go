@@ -23,7 +23,7 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 	broken := a.state.Broken
 	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, nil, true
 	a.dream = nil // whatever it was, it is not this one
-	a.answered(workflow.Now(ctx))
+	unanswered := a.answered(workflow.Now(ctx))
 	if broken != nil {
 		a.send(ctx, broken.Begun, SignalLetGo, "another dream was begun")
 	}
@@ -41,7 +41,7 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 			a.state.State = Sleeping
 		}
 		a.changed = true
-		a.state.Triggering.Pending = a.state.Triggering.Last
+		unanswered()
 		return Begun{}, fmt.Errorf("begin %s: %w", order.Dream, err)
 	}
 	a.state.Dreams++
@@ -152,8 +152,8 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 	if a.state.LastReason != "" && plan.NotBefore.IsZero() {
 		a.state.LastTry = workflow.Now(ctx)
 	}
-	if p := a.state.Triggering.Pending; p != nil && p.Kind == dream.OnRequest && plan.Reason != "" { // whoever asked is told, and may ask again
-		a.state.Triggering.Pending = nil
+	if plan.Reason != "" { // whoever asked is told, and may ask again
+		a.state.Triggering.drop(func(f activities.Fire) bool { return f.Kind == dream.OnRequest })
 	}
 }
 

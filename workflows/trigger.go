@@ -15,7 +15,8 @@ import (
 // Triggering is what a life knows of its triggers. It crosses continue-as-new, so that a schedule which was missed calls once
 // and a call that came in the midst of a dream is not lost.
 type Triggering struct {
-	Pending      *activities.Fire         `json:"pending,omitempty"`      // the call that waits: one at a time, whatever called
+	Pending      *activities.Fire         `json:"pending,omitempty"`      // the call that waits
+	Behind       []activities.Fire        `json:"behind,omitempty"`       // the other triggers' that the same dream will answer: one takes its place when it is dropped
 	Appointments []activities.Appointment `json:"appointments,omitempty"` // the next call of each schedule
 	Of           string                   `json:"of,omitempty"`           // the schedules and the zone that they were made for
 	Heard        map[string]string        `json:"heard,omitempty"`        // by trigger, what called last
@@ -52,6 +53,23 @@ func (s Settings) scheduled() string {
 		words = append(words, t.Name, t.Schedule)
 	}
 	return strings.Join(words, "\n")
+}
+
+// keeps says whether a trigger's appointment still holds, although others may have come or gone: its schedule and the zone are
+// those that it was made for.
+func (s Settings) keeps(of, trigger string) bool {
+	words := strings.Split(of, "\n")
+	if words[0] != s.Zone {
+		return false
+	}
+	return slices.ContainsFunc(s.schedules(), func(t dream.Trigger) bool {
+		for pair := range slices.Chunk(words[1:], 2) {
+			if t.Name == trigger && len(pair) == 2 && pair[0] == t.Name && pair[1] == t.Schedule {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // quiet is the time that must have passed since the last activity before a called dream begins.
@@ -150,11 +168,9 @@ func (a *life) heed(ctx workflow.Context) {
 		return
 	}
 	t := &a.state.Triggering
-	if t.Of == s.scheduled() {
-		for _, each := range t.Appointments {
-			if !each.At.IsZero() && !each.At.After(now) {
-				a.call(activities.Fire{Trigger: each.Trigger, Kind: dream.OnSchedule, At: each.At, Why: "its schedule"})
-			}
+	for _, each := range t.Appointments {
+		if !each.At.IsZero() && !each.At.After(now) && s.keeps(t.Of, each.Trigger) {
+			a.call(activities.Fire{Trigger: each.Trigger, Kind: dream.OnSchedule, At: each.At, Why: "its schedule"})
 		}
 	}
 	t.Appointments, t.Of, t.Again = found.Appointments, s.scheduled(), time.Time{}
@@ -166,14 +182,12 @@ func (a *life) heed(ctx workflow.Context) {
 	}
 }
 
-// call takes in one call. Of several the first waits, since one dream answers them all; a person's goes before.
+// call takes in one call. Of several the first waits in front, since one dream answers them all; a person's goes before.
 func (a *life) call(f activities.Fire) {
 	t := &a.state.Triggering
-	switch p := t.Pending; {
+	switch {
 	case f.Drop:
-		if p != nil && p.Trigger == f.Trigger {
-			t.Pending = nil
-		}
+		t.drop(func(waiting activities.Fire) bool { return waiting.Trigger == f.Trigger })
 		return
 	case f.Kind == dream.OnRequest:
 		a.state.NotBefore = time.Time{} // hours are not asked for it
@@ -188,15 +202,51 @@ func (a *life) call(f activities.Fire) {
 		}
 		t.Heard[f.Trigger] = f.Key
 	}
-	if p := t.Pending; p == nil || p.Kind == activities.OnUrgency || f.Kind == dream.OnRequest && p.Kind != dream.OnRequest {
+	t.wait(f)
+}
+
+// wait puts a call among those that wait, each trigger's once. An urgency gives way to whatever else calls.
+func (t *Triggering) wait(f activities.Fire) {
+	p := t.Pending
+	switch {
+	case p == nil || p.Kind == activities.OnUrgency:
 		t.Pending = &f
+	case f.Kind == activities.OnUrgency || p.Trigger == f.Trigger:
+	case f.Kind == dream.OnRequest:
+		t.Pending, t.Behind = &f, slices.Insert(t.Behind, 0, *p)
+	case !slices.ContainsFunc(t.Behind, func(b activities.Fire) bool { return b.Trigger == f.Trigger }):
+		t.Behind = append(t.Behind, f)
 	}
 }
 
-// answered notes that a dream begins: whatever called for one has it.
-func (a *life) answered(now time.Time) {
+// drop forgets calls that wait; the first of the others takes the place of the one in front.
+func (t *Triggering) drop(gone func(activities.Fire) bool) {
+	t.Behind = slices.DeleteFunc(t.Behind, gone)
+	if t.Pending == nil || !gone(*t.Pending) {
+		return
+	}
+	t.Pending = nil
+	if len(t.Behind) > 0 {
+		t.Pending, t.Behind = &t.Behind[0], slices.Clone(t.Behind[1:])
+	}
+}
+
+// answered notes that a dream begins: whatever called for one has it. What it answers takes that back, for a dream that could
+// not begin after all.
+func (a *life) answered(now time.Time) (unanswered func()) {
 	t := &a.state.Triggering
-	t.Last, t.Pending, t.Began = t.Pending, nil, now
+	before := *t
+	t.Last, t.Pending, t.Behind, t.Began = t.Pending, nil, nil, now
+	return func() {
+		came := t.Behind
+		if t.Pending != nil {
+			came = slices.Insert(came, 0, *t.Pending)
+		}
+		t.Last, t.Pending, t.Behind, t.Began = before.Last, before.Pending, before.Behind, before.Began
+		for _, f := range came {
+			t.wait(f)
+		}
+	}
 }
 
 // drainCalls takes every call that has come.
@@ -215,9 +265,7 @@ func (a *life) forget() {
 	for _, each := range a.state.Settings.Triggers {
 		own[each.Name] = true
 	}
-	if t.Pending != nil && !own[t.Pending.Trigger] {
-		t.Pending = nil
-	}
+	t.drop(func(f activities.Fire) bool { return !own[f.Trigger] })
 	if !a.state.Settings.Auto { // what is missed while it may not dream by itself is not made up for
 		t.Appointments, t.Of = nil, ""
 	}

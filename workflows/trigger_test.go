@@ -226,6 +226,70 @@ func TestACallIsDroppedWithItsTriggerOrByHand(t *testing.T) {
 	}
 }
 
+// One dream answers all that call; as long as none has begun, each call is its own.
+func TestACallThatIsDroppedTakesNoOtherWithIt(t *testing.T) {
+	t.Parallel()
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	torn := dream.Trigger{Name: "torn", Kind: dream.OnEvent, Event: "AlarmRaised"}
+	for name, drop := range map[string]func(h *heeded){
+		"with its trigger": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(torn)) },
+		"by hand":          func(h *heeded) { h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true}) },
+		"the other one":    func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(full)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHeeded(t)
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
+			h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			h.signal(2*time.Minute, activities.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
+			h.env.RegisterDelayedCallback(func() { drop(h) }, 3*time.Minute)
+			h.live(12, by(full, torn))
+			require.Len(t, h.plans, 1, "the one that is left calls once")
+		})
+	}
+}
+
+func TestAPersonsCallThatIsRefusedTakesNoOtherWithIt(t *testing.T) {
+	t.Parallel()
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	h := newHeeded(t)
+	h.refuse = "the cap is used up"
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
+	h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(3*time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
+	h.env.RegisterDelayedCallback(func() { h.refuse = "" }, time.Hour)
+	h.live(12, by(full))
+	require.Len(t, h.plans, 2, "the person's, and after the gap the one that had waited before")
+	require.Len(t, h.dreamt, 1)
+}
+
+// A schedule whose time has passed in a dream calls after it, although another schedule has come or gone meanwhile.
+func TestAScheduleThatWaitsIsNotLostWhenAnotherChanges(t *testing.T) {
+	t.Parallel()
+	weekly := dream.Trigger{Name: "weekly", Kind: dream.OnSchedule, Schedule: "sun 12:00"}
+	moved := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "09:00"}
+	elsewhere := by(nightly)
+	elsewhere.Zone = "Asia/Tokyo"
+	for name, c := range map[string]struct {
+		then Settings
+		at   time.Time // that the next dream is planned
+	}{
+		"another comes":     {by(weekly, nightly), time.Date(2026, 10, 20, 4, 0, 0, 0, time.UTC)},
+		"itself is moved":   {by(moved), time.Date(2026, 10, 20, 7, 0, 0, 0, time.UTC)},
+		"the zone is moved": {elsewhere, time.Date(2026, 10, 20, 18, 30, 0, 0, time.UTC)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHeeded(t) // 22:00 UTC, and 03:30 in Berlin is 01:30
+			h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 3*time.Hour)
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, c.then) }, 3*time.Hour+45*time.Minute)
+			h.live(36, by(nightly))
+			require.NotEmpty(t, h.plans)
+			require.WithinDuration(t, c.at, h.plans[0].Now, 2*time.Second)
+		})
+	}
+}
+
 func TestWhatAScheduleMissedWhileSwitchedOffIsNotMadeUpFor(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)

@@ -23,7 +23,7 @@ func (app *App) triggers() *cobra.Command {
 		Long: `An agent that may dream by itself (oneiros agents edit HANDLE --auto) does so when it has been idle for long enough;
 with triggers, also at times of its own zone, after so many new episodes, and after events. They are kept with the agent
 and in its workflow on Temporal: no restart loses one, and a schedule that was missed calls once. A call that comes while
-the agent is awake or dreams waits; of several, one does.
+the agent is awake or dreams waits, and one dream answers all that wait.
 
 No trigger begins a dream before agent.urgent_idle of quiet and agent.min_gap have passed, outside agent.windows, in
 agent.quiet, over a cap, or on a paid provider unless consent.auto_paid is on.`,

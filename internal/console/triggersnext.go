@@ -63,7 +63,7 @@ func (o outlook) lines() []triggerLine {
 	var lines []triggerLine
 	for _, t := range append(slices.Clone(o.agent.Triggered()), dream.Trigger{Name: string(dream.OnRequest), Kind: dream.OnRequest}) {
 		line := triggerLine{Trigger: t}
-		if p := o.known.Pending; p != nil && p.Trigger == t.Name {
+		if p := o.waiting(t.Name); p != nil {
 			due := o.called(p.At, p.Kind).UTC()
 			line.Due, line.Fires = &due, true
 			line.Now = fmt.Sprintf("it called at %s, and waits", clock(p.At, o.now, o.agent.Zone))
@@ -76,6 +76,17 @@ func (o outlook) lines() []triggerLine {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// waiting is the call of a trigger that the next dream will answer; nil when there is none.
+func (o outlook) waiting(trigger string) *activities.Fire {
+	if p := o.known.Pending; p != nil && p.Trigger == trigger {
+		return p
+	}
+	if at := slices.IndexFunc(o.known.Behind, func(f activities.Fire) bool { return f.Trigger == trigger }); at >= 0 {
+		return &o.known.Behind[at]
+	}
+	return nil
 }
 
 func (o outlook) stands(line *triggerLine) {
@@ -137,7 +148,7 @@ func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time
 		return at, by
 	}
 	for _, line := range lines {
-		if line.Kind == dream.OnSchedule && line.Due != nil && (o.known.Pending == nil || o.known.Pending.Trigger != line.Name) {
+		if line.Kind == dream.OnSchedule && line.Due != nil && o.waiting(line.Name) == nil {
 			take(o.called(*line.Due, line.Kind), line.Name)
 		}
 	}
