@@ -167,7 +167,7 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 	border := fmt.Sprintf("hooks/capture-%d", r.Cycle)
 	answers, err := f.ask(ctx, r.Sitting, order, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
 		concerns, err := h.Capture(ctx, HookCapture{Agent: order.Handle, Dream: order.Dream, Cycle: r.Cycle, Fragments: captured(fragments, rule.Text)})
-		return answered{Concerns: concerns}, err
+		return answered{Concerns: concerns, Fault: astray(concerns, r.Fragments)}, err
 	})
 	if err != nil {
 		return StepResult{}, tell(err)
@@ -268,28 +268,6 @@ func (f *Frontier) count(ctx context.Context, s Sitting, x *HookExit) error {
 	return nil
 }
 
-// answered is what one hook said at a border.
-type answered struct {
-	Hook     string    `json:"hook"`
-	Silent   string    `json:"silent"`
-	Fault    string    `json:"fault,omitempty"` // why it gave no answer
-	Veto     string    `json:"veto,omitempty"`
-	Concerns []Concern `json:"concerns,omitempty"`
-}
-
-// about says whether the hook holds a fragment, and why.
-func (a answered) about(fragment string) (string, bool) {
-	if a.Fault != "" {
-		return "the hook gave no answer, and its silence refuses: " + a.Fault, a.Silent == SilentRefuse
-	}
-	for _, c := range a.Concerns {
-		if c.Fragment == fragment {
-			return c.Reason, true
-		}
-	}
-	return "", false
-}
-
 func rulesAt(rules []HookRule, at Border) []HookRule {
 	var asked []HookRule
 	for _, r := range rules {
@@ -357,7 +335,7 @@ func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Cont
 		if err != nil {
 			a = answered{Fault: err.Error()}
 		}
-		said <- a
+		said <- a.worded()
 	}()
 	select {
 	case a := <-said:
@@ -367,7 +345,7 @@ func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Cont
 	}
 }
 
-// silences announces the hooks that gave no answer, and what stood for it.
+// silences announces the hooks that gave no answer, or one that nobody could follow, and what stood for it.
 func (f *Frontier) silences(s Sitting, at Border, deed string, answers []answered) []event.Event {
 	var events []event.Event
 	for _, a := range answers {

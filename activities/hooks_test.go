@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,6 +185,53 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	}
 	require.Equal(t, 1, told)
 }
+
+// H23: nothing that a hook says may be lost in silence. A word about a fragment that it was not shown is one nobody can follow.
+func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
+	t.Parallel()
+	for _, silent := range []string{SilentAllow, SilentRefuse} {
+		t.Run(silent, func(t *testing.T) {
+			t.Parallel()
+			w := &warden{}
+			r, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", silent))
+			caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
+			w.concerns = []Concern{{Fragment: caught[1], Reason: "it speaks of fire"}, {Fragment: "onset/1.1", Reason: "so does this"}}
+			result, err := f.Review(t.Context(), ReviewRequest{Sitting: s, Cycle: 1, Fragments: caught})
+			require.NoError(t, err)
+			require.Equal(t, silent == SilentAllow, result.Made[0].Kept, "its default answers for what nobody could follow")
+			require.False(t, result.Made[1].Kept, "what could be followed holds")
+			require.Equal(t, []event.HookSilent{{Hook: "h", Border: "capture", Default: silent}}, r.silences())
+			held := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
+			reasons := map[string]string{}
+			for _, fragment := range held {
+				flag, _ := fragment.Barred()
+				reasons[fragment.ID] = flag.Reason
+			}
+			require.Equal(t, "it speaks of fire", reasons[caught[1]])
+			if silent == SilentRefuse {
+				require.Contains(t, reasons[caught[0]], `"onset/1.1", which it was not shown`)
+			}
+		})
+	}
+}
+
+func TestTheReasonsOfAHookAreOneShortLineAndNeverNone(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		" \n ":              "it gave no reason",
+		"not\n\ttonight":    "not tonight",
+		longReason("word "): longReason("word ")[:mostReason-1] + "…",
+	} {
+		w := &warden{veto: said}
+		_, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", SilentAllow))
+		result, err := f.Enter(t.Context(), EntryRequest{Sitting: s})
+		require.NoError(t, err)
+		require.Equal(t, "h", result.Scope, "a veto is a veto, however it is put")
+		require.Equal(t, want, result.Reason)
+	}
+}
+
+func longReason(word string) string { return strings.Repeat(word, 1000) }
 
 func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
 	t.Parallel()

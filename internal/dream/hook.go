@@ -1,6 +1,7 @@
 package dream
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -82,8 +83,29 @@ type HookExit struct {
 
 // DepthBound is a row of the depth table: how many Dali cycles an onset may have, and how long it may last.
 type DepthBound struct {
-	CyclesLeast int           `json:"cycles_least"`
-	CyclesMost  int           `json:"cycles_most"`
-	Wall        time.Duration `json:"wall"`
-	Allowed     bool          `json:"allowed"`
+	CyclesLeast int
+	CyclesMost  int
+	Wall        time.Duration
+	Allowed     bool
+}
+
+// wireBound is a row as it crosses to a hook.
+type wireBound struct {
+	CyclesLeast int   `json:"cycles_least"`
+	CyclesMost  int   `json:"cycles_most"`
+	Wall        int64 `json:"wall_ms"`
+	Allowed     bool  `json:"allowed"`
+}
+
+// MarshalJSON writes the wall in milliseconds, as every duration is told.
+func (b DepthBound) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wireBound{b.CyclesLeast, b.CyclesMost, b.Wall.Milliseconds(), b.Allowed})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *DepthBound) UnmarshalJSON(raw []byte) error {
+	var w wireBound
+	err := json.Unmarshal(raw, &w)
+	*b = DepthBound{w.CyclesLeast, w.CyclesMost, time.Duration(w.Wall) * time.Millisecond, w.Allowed}
+	return err
 }

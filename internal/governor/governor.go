@@ -6,11 +6,13 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,7 +22,8 @@ import (
 )
 
 // Headers of a question. The signature is HMAC-SHA256 over "<timestamp>.<body>" under the hook's secret, in hexadecimal after
-// "v1=": whoever receives it checks it with Verify, or with a line of any language.
+// "v1=": whoever receives it checks it with Verify, or with a line of any language. The border stands in the body as well, where it
+// is signed.
 const (
 	TimestampHeader = "Oneiros-Timestamp" // seconds since 1970
 	SignatureHeader = "Oneiros-Signature"
@@ -46,12 +49,20 @@ type Webhook struct {
 // direct follows no redirect: a question is for the address that was configured, and for no other.
 var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
+// at is the border that a question is asked at, beside what is shown there.
+type at struct {
+	Border dream.Border `json:"border"`
+}
+
 // Entry answers the receiver's "veto".
 func (w *Webhook) Entry(ctx context.Context, e dream.HookEntry) (string, error) {
 	var said struct {
 		Veto string `json:"veto"`
 	}
-	err := w.ask(ctx, dream.AtEntry, e, &said)
+	err := w.ask(ctx, dream.AtEntry, struct {
+		at
+		dream.HookEntry
+	}{at{dream.AtEntry}, e}, &said)
 	return said.Veto, err
 }
 
@@ -60,29 +71,35 @@ func (w *Webhook) Capture(ctx context.Context, c dream.HookCapture) ([]dream.Con
 	var said struct {
 		Concerns []dream.Concern `json:"concerns"`
 	}
-	err := w.ask(ctx, dream.AtCapture, c, &said)
+	err := w.ask(ctx, dream.AtCapture, struct {
+		at
+		dream.HookCapture
+	}{at{dream.AtCapture}, c}, &said)
 	return said.Concerns, err
 }
 
 // Exit tells the receiver.
 func (w *Webhook) Exit(ctx context.Context, x dream.HookExit) error {
-	return w.ask(ctx, dream.AtExit, x, &struct{}{})
+	return w.ask(ctx, dream.AtExit, struct {
+		at
+		dream.HookExit
+	}{at{dream.AtExit}, x}, &struct{}{})
 }
 
 // ask sends one question and reads the answer: a JSON object, or nothing, which means no objection.
-func (w *Webhook) ask(ctx context.Context, at dream.Border, question, answer any) error {
+func (w *Webhook) ask(ctx context.Context, border dream.Border, question, answer any) error {
 	body, err := json.Marshal(question)
 	if err != nil {
 		return fmt.Errorf("write the question: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("ask %s: %w", w.URL, err)
+		return errors.New("its address cannot be asked")
 	}
 	stamp := strconv.FormatInt(w.now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "oneiros")
-	request.Header.Set(BorderHeader, string(at))
+	request.Header.Set(BorderHeader, string(border))
 	request.Header.Set(TimestampHeader, stamp)
 	request.Header.Set(SignatureHeader, sign(w.Secret, stamp, body))
 	client := w.Client
@@ -120,11 +137,17 @@ func (w *Webhook) now() time.Time {
 
 // plain is a fault without the address, which may hold a secret.
 func plain(err error) error {
+	var lookup *net.DNSError
+	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("it did not answer in time")
 	case errors.Is(err, context.Canceled):
 		return context.Canceled
+	case errors.As(err, &lookup):
+		return errors.New("its name is not known")
+	case errors.As(err, &cert):
+		return errors.New("its certificate is not trusted")
 	}
 	return errors.New("nobody answers there")
 }
@@ -136,7 +159,8 @@ func sign(secret []byte, stamp string, body []byte) string {
 	return scheme + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify says why a question is not to be believed: it was signed with another secret, altered, or is not of now.
+// Verify says why a question is not to be believed: it was signed with another secret, altered, is of another border than its
+// header says, or is not of now. Within the tolerance the same question may come twice: dream, border and cycle name it.
 func Verify(secret []byte, header http.Header, body []byte, now time.Time) error {
 	stamp := header.Get(TimestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
@@ -148,8 +172,16 @@ func Verify(secret []byte, header http.Header, body []byte, now time.Time) error
 	}
 	for _, given := range strings.Split(header.Get(SignatureHeader), ",") {
 		if hmac.Equal([]byte(strings.TrimSpace(given)), []byte(sign(secret, stamp, body))) {
-			return nil
+			return sameBorder(header.Get(BorderHeader), body)
 		}
 	}
 	return fmt.Errorf("%s does not fit the body under this secret", SignatureHeader)
+}
+
+func sameBorder(header string, body []byte) error {
+	var signed at
+	if err := json.Unmarshal(body, &signed); err != nil || string(signed.Border) != header {
+		return fmt.Errorf("%s is %q and the body is of the %s", BorderHeader, header, signed.Border)
+	}
+	return nil
 }

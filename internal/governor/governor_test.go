@@ -2,6 +2,7 @@ package governor_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -97,4 +98,51 @@ func TestAQuestionOfAnotherSecretTimeOrBodyIsNotBelieved(t *testing.T) {
 	require.ErrorContains(t, governor.Verify(secret, header, body, now.Add(-governor.Tolerance-time.Second)), "away from now")
 	header.Set(governor.TimestampHeader, "noon")
 	require.ErrorContains(t, governor.Verify(secret, header, body, now), `is "noon"`)
+}
+
+// What a header says of the border is held against the signed body: a question of one border is none of another.
+func TestAQuestionOfOneBorderCannotBeSentAgainAsOneOfAnother(t *testing.T) {
+	t.Parallel()
+	var header http.Header
+	var body []byte
+	hook := receiver(t, func(_ http.ResponseWriter, r *http.Request, b []byte) { header, body = r.Header.Clone(), b })
+	for border, ask := range map[string]func() error{
+		"entry":   func() error { _, err := hook.Entry(t.Context(), dream.HookEntry{Dream: "d"}); return err },
+		"capture": func() error { _, err := hook.Capture(t.Context(), dream.HookCapture{Dream: "d"}); return err },
+		"exit":    func() error { return hook.Exit(t.Context(), dream.HookExit{Dream: "d"}) },
+	} {
+		require.NoError(t, ask())
+		require.Contains(t, string(body), `"border":"`+border+`"`)
+		require.NoError(t, governor.Verify(secret, header, body, time.Now()))
+		header.Set(governor.BorderHeader, "elsewhere")
+		require.ErrorContains(t, governor.Verify(secret, header, body, time.Now()), `Oneiros-Border is "elsewhere" and the body is of the `+border)
+	}
+}
+
+func TestWhyNobodyAnsweredIsToldApart(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	for address, want := range map[string]string{
+		server.URL:                         "its certificate is not trusted",
+		"http://nowhere.invalid/?key=hush": "its name is not known",
+		"http://127.0.0.1:1/?key=hush":     "nobody answers there",
+		"http://[::1]:namedport/?key=hush": "its address cannot be asked",
+	} {
+		_, err := (&governor.Webhook{URL: address, Secret: secret}).Entry(t.Context(), dream.HookEntry{})
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestDurationsOfAQuestionAreMilliseconds(t *testing.T) {
+	t.Parallel()
+	var body []byte
+	hook := receiver(t, func(_ http.ResponseWriter, _ *http.Request, b []byte) { body = b })
+	asked := dream.HookEntry{Depths: map[dream.Behaviour]dream.DepthBound{dream.Stable: {CyclesMost: 3, Wall: 90 * time.Second, Allowed: true}}}
+	_, err := hook.Entry(t.Context(), asked)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `{"cycles_least":0,"cycles_most":3,"wall_ms":90000,"allowed":true}`)
+	var read dream.HookEntry
+	require.NoError(t, json.Unmarshal(body, &read))
+	require.Equal(t, asked.Depths, read.Depths)
 }
