@@ -146,7 +146,7 @@ func TestProcessesThatAreKilledLeaveEachEventOnce(t *testing.T) {
 // The store goes away in the midst of archiving, and comes back: what was announced before and after is archived once.
 func TestAStoreThatWasAwayIsArchivedOn(t *testing.T) {
 	t.Parallel()
-	server := redis.Start(t)
+	server := redis.Start(t, redis.Fsync("always"))
 	s, err := redisstore.Open(t.Context(), server.URL)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
