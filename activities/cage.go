@@ -76,7 +76,7 @@ func (p Ports) flag(s Sitting, f *dream.Fragment, flags []dream.Flag, w *memory.
 // mayDevelop says whether a fragment may be developed: nobody has barred it, and the policy of this dream does not either. That
 // is asked anew, because a fragment may come from a dream that had another.
 func mayDevelop(o Order, f *dream.Fragment) (bool, error) {
-	if _, barred := f.Barred(); barred {
+	if _, barred := f.Barred(); barred || unheld(o, f) {
 		return false, nil
 	}
 	c, err := cage(o)
@@ -95,7 +95,7 @@ func (p Ports) mayWeave(ctx context.Context, s Sitting, items []dream.Item) ([]d
 	}
 	return slices.DeleteFunc(slices.Clone(items), func(item dream.Item) bool {
 		if f, ok := item.(*dream.Fragment); ok {
-			if _, barred := f.Barred(); barred {
+			if _, barred := f.Barred(); barred || unheld(o, f) {
 				return true
 			}
 		}

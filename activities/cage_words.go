@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
@@ -37,7 +40,16 @@ func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, order Order, all 
 	if err != nil || done.Interrupted() {
 		return nil, nil, done, err
 	}
+	free, made = o.hold(r, order, all, flags, w)
+	return free, made, Done{}, nil
+}
+
+// hold gives fragments the flags of the rules in words, and tells the free ones from the barred, which are written.
+func (o *Onset) hold(r CaptureRequest, order Order, all []*dream.Fragment, flags map[string][]dream.Flag, w *memory.Write) (free []*dream.Fragment, made []Made) {
 	for _, f := range all {
+		if order.Policy != nil && !barredOtherwise(f, order.Policy) {
+			f.HeldTo = order.Policy.Words()
+		}
 		o.flag(r.Sitting, f, flags[f.ID], w)
 		flag, barred := f.Barred()
 		if !barred {
@@ -48,7 +60,53 @@ func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, order Order, all 
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
 	}
-	return free, made, Done{}, nil
+	return free, made
+}
+
+// Hold asks about the rules in words for fragments that no lucid capture has asked about: an alarm ended their onset, or the
+// capture failed. What it bought before is not bought again; when nobody answers, each is unclear. Nothing is rated.
+func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) {
+	order, err := o.order(ctx, r.Sitting)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	items, err := o.Memory.Get(ctx, r.Agent, r.Fragments...)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	all := memory.As[*dream.Fragment](items)
+	flags, done, err := o.breaking(ctx, r, order, all)
+	if done.Interrupted() {
+		return StepResult{Done: done}, nil
+	}
+	if failure, failed := inference.AsFailure(err); failed && (!failure.Again() || lastAttempt(ctx, order)) {
+		flags, err = unclear(order.Policy, askable(order.Policy, all), "nobody answered"), nil
+	}
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	w := memory.Write{}
+	free, made := o.hold(r, order, all, flags, &w)
+	for _, f := range free {
+		w.Change = append(w.Change, f)
+		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
+	}
+	return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Sitting, w))
+}
+
+// lastAttempt says whether a deed that fails now is not asked for again.
+func lastAttempt(ctx context.Context, o Order) bool {
+	return !activity.IsActivity(ctx) || int(activity.GetInfo(ctx).Attempt) >= o.Knobs.Attempts
+}
+
+// unheld says whether a policy bars a fragment because nobody was asked whether it breaks the rules in words.
+func unheld(o Order, f *dream.Fragment) bool {
+	return o.Policy != nil && o.Policy.Unclear == policy.Bar && f.HeldTo != o.Policy.Words()
+}
+
+// askable are the fragments that are asked about: those that nothing but the rules in words may bar.
+func askable(p *policy.Rules, all []*dream.Fragment) []*dream.Fragment {
+	return slices.DeleteFunc(slices.Clone(all), func(f *dream.Fragment) bool { return barredOtherwise(f, p) })
 }
 
 // inOrder puts what a capture made into the order in which it was asked for.
@@ -66,7 +124,7 @@ func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Order, all
 	if order.Policy == nil || len(order.Policy.Sentences) == 0 {
 		return flags, Done{}, nil
 	}
-	shown := slices.DeleteFunc(slices.Clone(all), func(f *dream.Fragment) bool { return barredOtherwise(f, order.Policy) })
+	shown := askable(order.Policy, all)
 	if len(shown) == 0 {
 		return flags, Done{}, nil
 	}

@@ -38,6 +38,7 @@ type night struct {
 
 	gathered  activities.GatherResult
 	fragments []activities.Made // kept, in order of capture
+	shown     int               // of these, the first so many, to the hooks of the capture
 	selected  []activities.Made // rated promote at lucid capture
 	patterns  []activities.Made
 	gists     []activities.Made

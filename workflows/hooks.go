@@ -42,6 +42,9 @@ func (p *phase) review(ctx workflow.Context, cycle, before int) error {
 	_, err := p.one(ctx, ask{"hooks at the capture", "Frontier.Review", func() any {
 		return activities.ReviewRequest{Sitting: p.n.seat(ctx), Cycle: cycle, Fragments: ids(fresh)}
 	}})
+	if err == nil {
+		p.n.shown = len(p.n.fragments)
+	}
 	return err
 }
 

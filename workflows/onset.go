@@ -224,25 +224,44 @@ func (p *phase) catch(made []activities.Made) {
 
 // leaveOnset rates what was caught (S4, Phase 3) and closes the phase. A spent onset falls through to NREM (H17).
 func (p *phase) leaveOnset(ctx workflow.Context) error {
-	n := p.n
-	if len(n.fragments) > 0 && p.alarm == "" {
-		r, err := p.one(ctx, ask{"lucid capture", "Onset.Capture", func() any {
-			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
-		}})
-		if gravest(err) {
+	if len(p.n.fragments) == 0 {
+		return p.leave()
+	}
+	if err := p.owed(ctx); gravest(err) {
+		return err
+	}
+	rated, err := p.rate(ctx)
+	if gravest(err) {
+		return err
+	}
+	if !rated {
+		if err := p.hold(ctx); gravest(err) {
 			return err
-		}
-		if len(r.Made) > 0 { // every fragment is rated; without an answer they stay as they are
-			n.fragments, n.selected = keptOf(r.Made), nil
-			for _, f := range n.fragments {
-				if f.Chosen {
-					n.selected = append(n.selected, f)
-				}
-			}
-			n.state.Fragments, p.kept = len(n.fragments), len(n.fragments)
 		}
 	}
 	return p.leave()
+}
+
+// rate is the lucid capture, for which an alarm leaves no time. Without an answer fragments stay as they are.
+func (p *phase) rate(ctx workflow.Context) (bool, error) {
+	n := p.n
+	if p.alarm != "" {
+		return false, nil
+	}
+	r, err := p.one(ctx, ask{"lucid capture", "Onset.Capture", func() any {
+		return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
+	}})
+	if gravest(err) || len(r.Made) == 0 {
+		return false, err
+	}
+	n.fragments, n.selected = keptOf(r.Made), nil
+	for _, f := range n.fragments {
+		if f.Chosen {
+			n.selected = append(n.selected, f)
+		}
+	}
+	n.state.Fragments, p.kept = len(n.fragments), len(n.fragments)
+	return true, nil
 }
 
 // worse keeps the graver of two reasons to stop: a verdict before a spent phase before nothing.

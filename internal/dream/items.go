@@ -110,8 +110,9 @@ type Fragment struct {
 	Scenario   string   `json:"scenario,omitempty"`
 	Hypothesis string   `json:"hypothesis,omitempty"`
 	Settings   Settings `json:"settings"`
-	Flags      []Flag   `json:"flags,omitempty"`  // what the policy and hooks said of it
-	Rating     *Rating  `json:"rating,omitempty"` // at lucid capture; nil for one that never got there, or was caught before ratings were kept
+	Flags      []Flag   `json:"flags,omitempty"`   // what the policy and hooks said of it
+	Rating     *Rating  `json:"rating,omitempty"`  // at lucid capture; nil for one that never got there, or was caught before ratings were kept
+	HeldTo     string   `json:"held_to,omitempty"` // the mark of the rules in words that somebody was asked about; empty: about none
 }
 
 // Rating is what lucid capture made of a fragment (H7).

@@ -2,6 +2,8 @@
 package policy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -99,6 +101,18 @@ var ruleName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
 // None says whether the rules bar nothing.
 func (r Rules) None() bool {
 	return len(r.Assets) == 0 && len(r.Caps) == 0 && len(r.Guards) == 0 && len(r.Forbidden) == 0 && len(r.Sentences) == 0
+}
+
+// Words is the mark of the rules in words: the same for the same sentences in the same order, and empty where there are none.
+func (r Rules) Words() string {
+	if len(r.Sentences) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, s := range r.Sentences {
+		fmt.Fprintf(sum, "%q %q ", s.Name, s.Text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // valued are the assets whose worth is said, in order.

@@ -1,0 +1,107 @@
+package activities
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/policy"
+)
+
+// broken fails the calls of one schema.
+type broken struct {
+	inference.Model
+	schema string
+	with   error
+}
+
+func (b *broken) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+	if r.Schema != nil && r.Schema.Name == b.schema {
+		return inference.Answer{}, b.with
+	}
+	return b.Model.Generate(ctx, r, token)
+}
+
+func (r *rig) breaks(schema string) {
+	p := *r.ports.Purse
+	p.Model = &broken{p.Model, schema, &inference.Failure{Kind: inference.Broken, Message: "no"}}
+	r.ports.Purse = &p
+}
+
+func (r *rig) seeds(t *testing.T, s Sitting, all []*dream.Fragment) []string {
+	t.Helper()
+	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Sitting: s, Limit: budget.Dollar, Fragments: idsOf(all)})
+	require.NoError(t, err)
+	return survey.Seeds
+}
+
+// A lucid capture that fails after the observer was asked about the rules in words has paid for that answer: what it bars is barred.
+func TestWhatTheRulesInWordsBarStaysBarredWhenTheCaptureFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, s, all := r.caged(forbidding(), plain, cruel)
+	r.model.say["breaches"] = `{"breaches":[{"ref":"f1","breaks":[],"reason":""},{"ref":"f2","breaks":["s1"],"reason":"it names the keeper"}]}`
+	r.breaks("ratings")
+	request := CaptureRequest{StepRequest: step(s, .5), Fragments: idsOf(all)}
+	_, err := (&Onset{Ports: r.ports}).Capture(context.Background(), request)
+	require.Error(t, err)
+	for range 2 {
+		held, err := (&Onset{Ports: r.ports}).Hold(context.Background(), request)
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, true}, []bool{held.Made[0].Kept, held.Made[1].Kept}, "nothing is dropped")
+		require.Equal(t, []bool{false, false}, []bool{held.Made[0].Chosen, held.Made[1].Chosen}, "nothing is rated")
+	}
+	require.Equal(t, []string{all[0].ID}, r.seeds(t, s, all))
+	asked := 0
+	for _, q := range r.model.asked {
+		if q.Schema != nil && q.Schema.Name == "breaches" {
+			asked++
+		}
+	}
+	require.Equal(t, 1, asked, "it is not paid for twice")
+	require.Len(t, r.events("FragmentFlagged"), 1)
+}
+
+func TestFragmentsThatNobodyCouldAskAboutAreUnclear(t *testing.T) {
+	t.Parallel()
+	for _, way := range []policy.Unclear{policy.Flag, policy.Bar} {
+		r := newRig(t)
+		rules := forbidding()
+		rules.Unclear = way
+		_, s, all := r.caged(rules, plain)
+		r.breaks("breaches")
+		_, err := (&Onset{Ports: r.ports}).Hold(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: idsOf(all)})
+		require.NoError(t, err)
+		f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
+		require.Equal(t, []dream.Flag{{By: "policy/unclear", Reason: "not judged by the rules in words: nobody answered", Bars: way == policy.Bar}}, f.Flags)
+		require.Equal(t, way == policy.Flag, len(r.seeds(t, s, all)) == 1)
+	}
+}
+
+// A policy that bars what is unclear bars what nobody was asked about, whichever way it came to a later phase.
+func TestUnderAStrictPolicyNothingIsDevelopedThatNobodyWasAskedAbout(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	rules := forbidding()
+	rules.Unclear = policy.Bar
+	o, s, all := r.caged(rules, plain)
+	require.Empty(t, r.seeds(t, s, all))
+	_, behind, err := r.ports.material(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)}, 3)
+	require.NoError(t, err)
+	require.Empty(t, behind)
+
+	r.model.say["breaches"], r.model.say["ratings"] = `{"breaches":[{"ref":"f1","breaks":[],"reason":""}]}`, ratedBoth
+	require.True(t, captureAll(t, r, s, all).Made[0].Chosen)
+	require.Equal(t, []string{all[0].ID}, r.seeds(t, s, all))
+	kept, err := memory.One[*dream.Fragment](context.Background(), r.store, "a", all[0].ID)
+	require.NoError(t, err)
+	o.Policy.Sentences = append(o.Policy.Sentences, policy.Sentence{Name: "late", Text: "Nothing new."})
+	may, err := mayDevelop(o, kept)
+	require.NoError(t, err)
+	require.False(t, may, "it was held to other rules than these")
+}
