@@ -51,6 +51,8 @@ type nextDream struct {
 	Urgency   *circadian.Urgency `json:"urgency,omitempty"`
 	Threshold float64            `json:"threshold,omitempty"` // of the urgency, from which it need not idle for as long
 	Triggers  []triggerLine      `json:"triggers"`
+
+	missed missedNight
 }
 
 // Of how many wakes and dreams an agent's life tells.

@@ -20,7 +20,7 @@ func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) 
 	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Standing.Seen}}
 	dreams := 0
 	if l.Life != nil {
-		o.settings, o.known, dreams = l.Life.Settings, l.Life.Triggering, l.Life.Dreams
+		o.settings, o.known, o.asked, dreams = l.Life.Settings, l.Life.Triggering, true, l.Life.Dreams
 		o.past.Dream, o.past.Try = l.Life.LastDream, l.Life.LastTry
 		if l.Life.LastActive.After(o.past.Active) {
 			o.past.Active = l.Life.LastActive
@@ -57,6 +57,9 @@ func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) 
 	}
 	due := o.rhythm.Begin(earliest, o.past, location(a.Zone), o.windows, o.quiet)
 	next.Resume = due.Resume
+	if l.State == workflows.Sleeping {
+		next.missed = o.missed(a.Auto || s.Auto)
+	}
 	at, by := o.first(next.Triggers, due, a.Auto || s.Auto)
 	if l.State == workflows.Dreaming || at.IsZero() {
 		return next, nil

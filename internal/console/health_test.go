@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // rehearsed is a rehearsal for screens.
@@ -156,7 +158,7 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{gone}})
 	require.NoError(t, err)
 	lines := d.health(console.Unwell)
-	require.Contains(t, lines["nights"], "one was due at 2026-11-19 12:02 and nobody dreamt it: no Temporal server runs")
+	require.Contains(t, lines["nights"], "one was due at 2026-11-19 12:01 and nobody dreamt it: no Temporal server runs")
 	require.Contains(t, lines["predictions"], "look: 1 open, 1 of them past their time")
 	require.Contains(t, lines["feed quay"], "wrong: it is followed, and there is no such feed")
 	require.Contains(t, lines["record"], "wrong: 1 of the 2 things that nights told of are not in the store: dream/echo/0001/h")
@@ -166,4 +168,69 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	require.Contains(t, d.health(console.Unwell)["nights"], "fine")
 	d.asleep(&sleeper{dead: true}, 0)
 	require.Contains(t, d.health(console.Unwell)["nights"], "wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
+}
+
+// Z7: a night that was called for and never begun is found, by whatever it was called, and hours that are closed now hide none.
+func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
+	t.Parallel()
+	nightly := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}
+	late := dream.Trigger{Name: "late", Kind: dream.OnSchedule, Schedule: "05:30"}
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 2}
+	waiting := &workflows.Life{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
+		Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-9 * time.Hour)},
+	}}
+	tried := *waiting
+	tried.LastTry, tried.LastReason = now.Add(-5*time.Hour), "the cap of its day is used up"
+	missed := &workflows.Life{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
+		Appointments: []activities.Appointment{{Trigger: "nightly", At: now.Add(-150 * time.Minute)}},
+	}}
+	new := *missed
+	new.Triggering.Appointments = []activities.Appointment{{Trigger: "nightly", At: now.Add(21 * time.Hour)}}
+	for name, c := range map[string]struct { // it is six in the morning, and the last dream ended a day ago
+		windows  []string
+		triggers []dream.Trigger
+		lived    int
+		life     *workflows.Life
+		want     string
+	}{
+		"idle, no hours":                                 {want: "look: 1 night within a week; one was due at 2026-11-19 12:01 and nobody dreamt it"},
+		"idle, its hours are over":                       {windows: []string{"02:00-05:00"}, want: "look: 1 night within a week; one was due at 2026-11-20 02:0"},
+		"idle, its hours have only begun":                {windows: []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next"},
+		"idle, its hours have not come since":            {windows: []string{"thu 05:00-11:00"}, want: "fine: 1 night within a week; the next"},
+		"only a schedule, whose time has passed":         {triggers: []dream.Trigger{nightly}, want: "look: 1 night within a week; one was due at 2026-11-20 03:3"},
+		"only a schedule, whose time has just passed":    {triggers: []dream.Trigger{late}, want: "fine: 1 night within a week; the next"},
+		"a schedule that has hours to wait for":          {triggers: []dream.Trigger{nightly}, windows: []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next"},
+		"enough has been lived, and nobody noticed":      {triggers: []dream.Trigger{full}, lived: 3, want: "look: 1 night within a week; one was due at "},
+		"not enough has been lived":                      {triggers: []dream.Trigger{full}, lived: 1, want: "fine: 1 night within a week"},
+		"a call waits, and is not answered":              {triggers: []dream.Trigger{full}, life: waiting, want: "look: 1 night within a week; one was due at 2026-11-19 21:0"},
+		"a call waits, and was tried in vain":            {triggers: []dream.Trigger{full}, life: &tried, want: "fine: 1 night within a week; the next"},
+		"an appointment was missed":                      {triggers: []dream.Trigger{nightly}, life: missed, want: "look: 1 night within a week; one was due at 2026-11-20 03:3"},
+		"a schedule of today: its life knows no earlier": {triggers: []dream.Trigger{nightly}, life: &new, want: "fine: 1 night within a week; the next"},
+		"no trigger at all":                              {triggers: []dream.Trigger{}, want: "fine: 1 night within a week"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := healthy(t, dream.Completed)
+			a, err := d.store.Agent(t.Context(), "echo")
+			require.NoError(t, err)
+			a.Auto, a.Triggers = true, c.triggers
+			require.NoError(t, d.store.PutAgent(t.Context(), a))
+			for i := range c.lived {
+				_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{&dream.Episode{
+					Head:    dream.Head{ID: fmt.Sprint("e", i), Agent: "echo", Kind: dream.KindEpisode, At: now.Add(-3 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
+					Content: "a day", Salience: .5,
+				}}})
+				require.NoError(t, err)
+			}
+			if d.windows = c.windows; c.life != nil {
+				c.life.Settings = workflows.Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Zone: "UTC", Windows: c.windows, Triggers: c.triggers}
+				d.guarded(&porter{life: *c.life})
+			}
+			found := d.health(console.OK)["nights"]
+			require.Contains(t, found, c.want)
+			if len(c.triggers) > 0 && strings.HasPrefix(c.want, "look") {
+				require.Contains(t, found, " by its trigger "+c.triggers[0].Name+" and nobody dreamt it")
+			}
+		})
+	}
 }

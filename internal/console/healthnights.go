@@ -16,10 +16,6 @@ const nightsLooked = 30
 // failedAlarm is how many failed nights in a row are wrong: one is a provider's bad hour.
 const failedAlarm = 2
 
-// overdueBy is how long after it was due a night may begin before somebody should look: an hour covers the jitter and the try
-// after a refused one.
-const overdueBy = time.Hour
-
 // nightsOf are the newest, newest first, those that were undone too.
 func (e *examination) nightsOf(ctx context.Context, a dream.Agent) ([]*dream.Night, error) {
 	items, err := e.house.Store.Find(ctx, memory.Query{
@@ -57,46 +53,25 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, nights []*drea
 		return l, err
 	}
 	auto := a.Auto || e.house.Settings.Auto
-	switch since := e.dueSince(a, life, nights); {
-	case !auto:
-		l.Found += "; none is planned, since dreaming by itself is off"
-	case !since.IsZero():
-		l.State, l.Found = Look, fmt.Sprintf("%s; one was due at %s and nobody dreamt it", l.Found, when(since, a.Zone))
+	switch missed := life.Next.missed; {
+	case !missed.at.IsZero():
+		by := ""
+		if missed.by != "" {
+			by = " by its trigger " + missed.by
+		}
+		l.State, l.Found = Look, fmt.Sprintf("%s; one was due at %s%s and nobody dreamt it", l.Found, when(missed.at, a.Zone), by)
 		if len(life.Next.Against) > 0 {
 			l.Found += ": " + strings.Join(life.Next.Against, "; ")
 		}
 		l.Advice = "oneiros agents show " + a.Handle + " says what stands against it; oneiros up runs what begins it."
+	case !auto:
+		l.Found += "; none is planned, since dreaming by itself is off"
 	case life.Next.At != nil:
 		l.Found += "; the next not before " + when(*life.Next.At, a.Zone)
 	case len(life.Next.Against) > 0:
 		l.Found += "; " + strings.Join(life.Next.Against, "; ")
 	}
 	return l, nil
-}
-
-// dueSince is when a night was due that nobody dreamt; zero when none was, or within the hours that are closed to it.
-func (e *examination) dueSince(a dream.Agent, life agentLife, nights []*dream.Night) time.Time {
-	s := e.house.Settings
-	if life.Life != nil {
-		s = life.Life.Settings
-	}
-	if life.State != "sleeping" || life.Next.At == nil || life.Next.At.After(e.now) {
-		return time.Time{}
-	}
-	due := a.Created
-	if life.Standing.Seen.After(due) {
-		due = life.Standing.Seen
-	}
-	due = due.Add(s.IdleTimeout)
-	for _, n := range nights {
-		if after := n.Ended.Add(s.MinGap); after.After(due) {
-			due = after
-		}
-	}
-	if due = due.Add(s.Jitter); e.now.Sub(due) < overdueBy {
-		return time.Time{}
-	}
-	return due
 }
 
 // outcomes counts empty and failed nights in a row (Z7).

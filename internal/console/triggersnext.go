@@ -23,6 +23,7 @@ type outlook struct {
 	past           circadian.Past
 	windows, quiet circadian.Hours
 	known          workflows.Triggering
+	asked          bool // its life was, so that what is known is all there is
 	fresh          int
 	urgency        *circadian.Urgency
 }
