@@ -146,6 +146,9 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	}
 	var answer ratings
 	_, done, err := o.askFor(ctx, c, &answer)
+	if err == nil && done.End == EndUnreadable {
+		return measured, Done{}, nil // a phase leaves aside what an unreadable step made, and these ratings stand
+	}
 	if err != nil || done.End != EndDone {
 		return measured, done, err // out of money the composite decides: every fragment is rated and foretells something
 	}

@@ -43,9 +43,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	if err := g.learn(ctx, order, r.Sitting); err != nil { // by now every memory of the night has its place
 		return StepResult{}, tell(err)
 	}
-	staged, err := g.Memory.Count(ctx, memory.Query{
-		Agent: r.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, States: []dream.State{dream.Live, dream.Proposed},
-	})
+	staged, err := g.stagedBefore(ctx, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -80,10 +78,31 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		w.Events = append(w.Events, g.event(r.Sitting, fmt.Sprintf("integration/%d", i+1),
 			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
 	}
+	if items, err = g.sift(r.Sitting, order, items, &w); err != nil { // what is barred promotes nothing
+		return StepResult{}, tell(err)
+	}
 	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
 		return StepResult{}, tell(err)
 	}
 	return g.keep(ctx, r.Sitting, c, done, items, w)
+}
+
+// stagedBefore counts the hypotheses that are staged, or wait to be, but for the dream's own: a deed that is done again has the
+// room that it had.
+func (g *Integration) stagedBefore(ctx context.Context, s Sitting) (int, error) {
+	q := memory.Query{
+		Agent: s.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, States: []dream.State{dream.Live, dream.Proposed},
+	}
+	all, err := g.Memory.Count(ctx, q)
+	if err != nil {
+		return 0, fmt.Errorf("count what is staged: %w", err)
+	}
+	q.Dream = s.Dream
+	own, err := g.Memory.Count(ctx, q)
+	if err != nil {
+		return 0, fmt.Errorf("count what %s has staged: %w", s.Dream, err)
+	}
+	return all - own, nil
 }
 
 // material are the texts to consolidate, as lines, with the item behind each.
