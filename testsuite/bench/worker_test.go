@@ -79,7 +79,13 @@ func serve(text string) error {
 	}
 	w := workers.New(c, company.Ports, starter.Lives{Client: c}, company.Starter, workers.Options{TaskQueue: play.Queue})
 	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "Bare"})
-	w.RegisterActivityWithOptions(func(context.Context) error { return nil }, activity.RegisterOptions{Name: "Nothing"})
+	w.RegisterActivityWithOptions(func(context.Context, int64) error { return nil }, activity.RegisterOptions{Name: "Nothing"})
+	w.RegisterActivityWithOptions(func(ctx context.Context, step int64) error {
+		ask := asked()
+		ask.Model = "scripted/" + play.Model
+		_, err := company.Ports.Purse.Generate(ctx, charge(int(step)), ask, func(string) bool { return true })
+		return err
+	}, activity.RegisterOptions{Name: "Call"})
 	if err := w.Start(); err != nil {
 		return err
 	}
@@ -109,11 +115,12 @@ func knobs() dream.Knobs {
 	return k
 }
 
-// bare does nothing, so many times.
-func bare(ctx workflow.Context, times int) error {
+// bare runs the same activity so many times in turn: Nothing, or Call, which buys the same answer of 80 tokens each time. first
+// numbers the steps.
+func bare(ctx workflow.Context, deed string, times int, first int64) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
-	for range times {
-		if err := workflow.ExecuteActivity(ctx, "Nothing").Get(ctx, nil); err != nil {
+	for i := range times {
+		if err := workflow.ExecuteActivity(ctx, deed, first+int64(i)).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
