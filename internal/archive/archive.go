@@ -78,14 +78,15 @@ func (a *Archive) Once(ctx context.Context) (Report, error) {
 
 func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Report) error {
 	p, known := a.at[agent]
+	var err error
 	if !known {
-		var err error
-		if p, err = Find(ctx, a.Bucket, agent); err == nil {
-			err = a.same(ctx, p)
-		}
-		if err != nil {
-			return err
-		}
+		p, err = Find(ctx, a.Bucket, agent)
+	}
+	if err == nil {
+		err = a.same(ctx, p)
+	}
+	if err != nil {
+		return err
 	}
 	before := p.Seq
 	for p.Seq < head {

@@ -305,3 +305,46 @@ func TestAnAgentsNameCannotLeaveTheArchive(t *testing.T) {
 		require.EqualValues(t, 1, p.Seq)
 	}
 }
+
+// What says where an agent's archive stands may be damaged by whoever keeps the disk: the objects tell it as well.
+func TestAPositionThatCannotBeReadHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{"", "{\"seq\":", "null", "{}\n", `{"seq":-3}`} {
+		s, b := fresh(t, "echo", "vega"), opened(t, t.TempDir())
+		require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 90))
+		_, err := archiver(s, b).Once(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, b.Replace(t.Context(), "position/echo.json", []byte(damage)))
+		require.NoError(t, announce(t.Context(), s, "echo", "w", 90, 10))
+		require.NoError(t, announce(t.Context(), s, "vega", "w", 0, 10))
+		standing, err := archiver(s, b).Standing(t.Context(), "echo", 100)
+		require.NoError(t, err, "%q", damage)
+		require.EqualValues(t, 90, standing.Seq, "%q", damage)
+		done, err := archiver(s, b).Once(t.Context())
+		require.NoError(t, err, "%q", damage)
+		require.Equal(t, archive.Report{Objects: 2, Events: 20}, done, "%q", damage)
+		for _, agent := range []string{"echo", "vega"} {
+			whole(t, s, b, agent)
+		}
+	}
+}
+
+// A store may lose its newest events under a running archiver, such as a Redis that had not written them to its disk yet.
+func TestALogThatWasPutBackIsNoticedByWhoeverArchivesIt(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]int{"shorter": 3, "longer": 9} {
+		s, b := fresh(t, "echo"), opened(t, t.TempDir())
+		require.NoError(t, announce(t.Context(), s, "echo", "w", 0, 5))
+		a := archiver(s, b)
+		_, err := a.Once(t.Context())
+		require.NoError(t, err)
+		other := fresh(t, "echo")
+		require.NoError(t, announce(t.Context(), other, "echo", "another", 0, n))
+		a.Log = other
+		for range 2 {
+			_, err = a.Once(t.Context())
+			require.ErrorIs(t, err, archive.ErrOther, name)
+		}
+		require.Len(t, archived(t, b, "echo"), 5, name)
+	}
+}

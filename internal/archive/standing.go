@@ -8,18 +8,18 @@ import (
 	"path"
 )
 
-// Find reads where the archive of an agent stands; where that was lost, it looks through the objects.
+// Find reads where the archive of an agent stands; where that was lost or damaged, it looks through the objects.
 func Find(ctx context.Context, b Bucket, agent string) (Position, error) {
 	body, err := b.Read(ctx, position(agent))
 	if errors.Is(err, ErrMissing) {
 		return look(ctx, b, agent)
 	}
-	p := Position{}
-	if err == nil {
-		err = json.Unmarshal(body, &p)
-	}
 	if err != nil {
-		return p, fmt.Errorf("where the archive of %s stands: %w", agent, err)
+		return Position{}, fmt.Errorf("where the archive of %s stands: %w", agent, err)
+	}
+	p := Position{}
+	if json.Unmarshal(body, &p) != nil || p.Seq < 1 || p.Event == "" { // none is written before there is an event
+		return look(ctx, b, agent)
 	}
 	p.Agent = agent
 	return p, nil
