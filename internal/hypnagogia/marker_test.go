@@ -102,6 +102,7 @@ func TestTheNearestMarkerFiresWhereItIsNearEnough(t *testing.T) {
 	require.Equal(t, "a", fired.Marker, "ties go by id")
 	require.InDelta(t, .3, fired.Threshold, 1e-9)
 	require.Nil(t, hypnagogia.Fires([]float32{.2, .2, 1}, held, known))
+	require.Nil(t, hypnagogia.Fires([]float32{0, 0, 0}, held, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45}), "what has no place fires nothing")
 	require.Nil(t, hypnagogia.Fires([]float32{1, 0, 0}, held, hypnagogia.Calibration{}), "a space that nobody knows fires nothing")
 	for _, c := range []struct{ cosine, strength, relevance, boost float64 }{
 		{.3, 1, 0, .125},
@@ -137,14 +138,19 @@ func TestASpaceIsCalibratedByItsOwnStrangers(t *testing.T) {
 		{hypnagogia.Calibration{Mean: .1459, SD: .0867, Pairs: 190}, 2, .3193}, // all-MiniLM-L6-v2, as measured
 		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 2, .8358}, // gte-small
 		{hypnagogia.Calibration{Mean: .7858, SD: .0248, Pairs: 190}, 3, .8602},
-		{hypnagogia.Calibration{Mean: .8, SD: .2, Pairs: 190}, 3, .9},
+		{hypnagogia.Calibration{Mean: .8, SD: .2, Pairs: 190}, 3, .98},   // no farther than an echo, which begins a tenth from the same
+		{hypnagogia.Calibration{Mean: .93, SD: .01, Pairs: 190}, 2, .98}, // strangers at .93 are strangers
+		{hypnagogia.Calibration{Mean: .98, SD: .01, Pairs: 190}, 2, .998},
+		{hypnagogia.Calibration{Mean: -.09, SD: .01, Pairs: 45}, 2, .05}, // what has no place lies at 0, and nowhere near
 	} {
 		near, ok := given.space.Near(given.deviations)
 		require.True(t, ok)
 		require.InDelta(t, given.near, near, 1e-9)
 	}
-	_, ok := hypnagogia.Calibration{}.Near(2)
-	require.False(t, ok)
+	for _, blind := range []hypnagogia.Calibration{{}, {Mean: 1, Pairs: 45}} { // nobody was placed; everything is the same
+		_, ok := blind.Near(2)
+		require.False(t, ok)
+	}
 	require.Zero(t, hypnagogia.Cosine([]float32{0, 0}, []float32{1, 0}))
 	require.Nil(t, hypnagogia.PlaceOf())
 	require.Equal(t, []float32{1, 1}, hypnagogia.PlaceOf([]float32{0, 2}, []float32{2, 0}))

@@ -45,17 +45,16 @@ func (c Calibration) level(n Near) Near {
 	return n
 }
 
-// Bounds of what counts as near: never so low that chance alone reaches it in a space where everything is alike, nor beyond the
-// same sentence with a word exchanged.
-const (
-	leastNear = .05 // above the mean
-	mostNear  = 1 - echo
-)
+// leastNear is how far above the mean of strangers near begins at the least: never so low that chance alone reaches it in a space
+// where everything is alike.
+const leastNear = .05
 
-// Near is the cosine that only so many standard deviations above the mean of strangers reach; false when the space is not known.
+// Near is the cosine that only so many standard deviations above the mean of strangers reach, but no farther than where an echo
+// begins, in the part of the space that is left above them; false when the space is not known, or tells nothing apart.
 func (c Calibration) Near(deviations float64) (float64, bool) {
-	if !c.Known() {
+	from := math.Max(0, c.Mean)
+	if !c.Known() || from >= 1 {
 		return 0, false
 	}
-	return math.Min(mostNear, c.Mean+math.Max(leastNear, deviations*c.SD)), true
+	return math.Min(1-echo*(1-from), from+math.Max(leastNear, deviations*c.SD)), true
 }
