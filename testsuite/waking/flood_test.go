@@ -1,0 +1,116 @@
+package waking_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+const (
+	// flooders write into a socket at once: whenever its reader makes room, one of them takes it.
+	flooders = 8
+	// drowned are the rings that must be lost for the proof to count.
+	drowned = 5
+	// stopMost is how long a wake may take to stop the last stream (docs/waking.md), with a bell or without, in milliseconds.
+	stopMost = 500
+)
+
+// Somebody floods the socket of a worker with rings for nobody, so that the true ring finds it full and is lost. The wake comes by
+// way of Temporal then, within the bound that holds for every wake.
+func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
+	t.Parallel()
+	near, err := os.MkdirTemp("", "flood") // a short path: the sockets lie beside the file
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(near)) })
+	r := furnish(t, furniture{edit: func(p *stage.Play) { p.Store = filepath.Join(near, "memory.db") }})
+	bell := r.company.Store.(interface{ Misrung() (lost, garbled int64) })
+	agent := r.hire()
+	id := first(agent)
+	var stops []float64 // of the wakes whose ring was lost
+	rounds := 0
+	for ; len(stops) < drowned; rounds++ {
+		require.Less(t, rounds, 40, "no flood drowns a ring")
+		moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
+		if rounds == 0 {
+			r.begin(agent)
+		} else {
+			r.resume(agent)
+		}
+		r.come(moment)
+		before, _ := bell.Misrung()
+		ebb := r.flood()
+		woken := r.knock(agent)
+		require.True(t, woken.Raised)
+		awoken := r.recorded(woken)
+		ebb()
+		require.Equal(t, workflows.Awake, awoken.State)
+		require.Equal(t, id, awoken.Dream)
+		r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+		told := r.wakes(agent)
+		require.Len(t, told, rounds+1)
+		if after, _ := bell.Misrung(); after > before {
+			stops = append(stops, told[rounds].Stop)
+		}
+		r.leave(agent)
+	}
+	r.resume(agent)
+	r.ends(id, dream.Completed)
+	r.sound(rounds)
+	slices.Sort(stops)
+	t.Logf("%d of %d rings were lost in the flood; their streams stopped after %.1f ms, %.1f at most", len(stops), rounds, stops[len(stops)/2], stops[len(stops)-1])
+	require.LessOrEqual(t, stops[len(stops)/2], float64(stopMost))
+}
+
+// flood writes rings for nobody into every socket of the deployment, as fast as they are read, until ebb is called.
+func (r *room) flood() (ebb func()) {
+	r.t.Helper()
+	line, err := json.Marshal(presence.Ring{Agent: "nobody", Epoch: 1, Cause: presence.Knock, At: time.Now().UTC(), Raised: time.Now().UTC()})
+	require.NoError(r.t, err)
+	water := bytes.Repeat(append(line, '\n'), (16<<10)/(len(line)+1))
+	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*.bell", "*.sock"))
+	require.NoError(r.t, err)
+	require.NotEmpty(r.t, sockets)
+	var pouring sync.WaitGroup
+	var hoses []net.Conn
+	for _, name := range sockets {
+		full := make(chan struct{}, flooders)
+		for range flooders {
+			hose, err := net.Dial("unixgram", name)
+			require.NoError(r.t, err)
+			hoses = append(hoses, hose)
+			pouring.Go(func() {
+				for n := 0; ; n++ {
+					if _, err := hose.Write(water); err != nil {
+						return
+					}
+					if n == 2 {
+						full <- struct{}{}
+					}
+				}
+			})
+		}
+		for range flooders {
+			<-full
+		}
+	}
+	return func() {
+		for _, hose := range hoses {
+			_ = hose.Close()
+		}
+		pouring.Wait()
+	}
+}
