@@ -85,9 +85,12 @@ type Decision struct {
 	Accepted bool     `json:"accepted"`
 }
 
-// Decide accepts or rejects items of one dream, all or none of them.
+// Decide accepts or rejects items of one dream, all or none of them; one that is named twice is decided once.
 func (k Reviewing) Decide(ctx context.Context, agent, dreamID string, ids []string, accept bool) (Decision, error) {
-	done := Decision{Dream: dreamID, Items: ids, Accepted: accept}
+	done := Decision{Dream: dreamID, Items: distinct(ids), Accepted: accept}
+	if len(done.Items) == 0 {
+		return done, fmt.Errorf("the decision about %s names no item; it must name something that waits", dreamID)
+	}
 	err := again(func() error { return k.decide(ctx, agent, done) })
 	return done, err
 }

@@ -1,0 +1,59 @@
+package activities
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+func TestADecisionAboutNothingOrTwiceAboutTheSameIsTold(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	o.Review = dream.ReviewAsk
+	s := r.lie(o)
+	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+	r.rise(s)
+	k := Reviewing{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
+	_, err := k.Decide(ctx, "a", o.Dream, nil, true)
+	require.ErrorContains(t, err, "names no item")
+	done, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1", o.Dream + "/integration/1"}, true)
+	require.NoError(t, err, "named twice it is decided once")
+	require.Equal(t, []string{o.Dream + "/integration/1"}, done.Items)
+	require.Len(t, r.events("HypothesisStaged"), 1)
+	require.Len(t, r.events("ReviewDecided"), 1)
+}
+
+// Two persons may decide at once: one decision stands, and the other is told so.
+func TestOfTwoDecisionsAtOnceOneStands(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	o.Review = dream.ReviewAsk
+	s := r.lie(o)
+	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+	r.rise(s)
+	k := Reviewing{Memory: r.store, Now: r.ports.Now}
+	faults := make([]error, 8)
+	var all sync.WaitGroup
+	for i := range faults {
+		all.Go(func() { _, faults[i] = k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, i%2 == 0) })
+	}
+	all.Wait()
+	stood := 0
+	for _, err := range faults {
+		if err == nil {
+			stood++
+			continue
+		}
+		require.ErrorIs(t, err, ErrNotWaiting)
+	}
+	require.Equal(t, 1, stood)
+	require.Len(t, r.events("ReviewDecided"), 1)
+}
