@@ -30,6 +30,7 @@ func (d *door) checks(context.Context) []console.Check {
 		{Name: "sealing", Look: d.checkSeal},
 		{Name: "temporal", Look: d.checkTemporal},
 		{Name: "feeds", Look: d.checkFeeds},
+		{Name: "archive", Look: d.checkArchive},
 		{Name: "hooks", Look: d.checkHooks},
 		{Name: "models", Look: d.checkModels},
 	}

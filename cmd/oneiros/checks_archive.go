@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+// archiveWithin bounds how long the archive is asked where it stands.
+const archiveWithin = 10 * time.Second
+
+// checkArchive holds the archive against the log. Nothing is written: a folder that does not exist belongs to the worker who
+// will make it.
+func (d *door) checkArchive(ctx context.Context) console.Finding {
+	if _, err := d.config(); err != nil {
+		return warn("Correct the configuration first.", "not looked at")
+	}
+	if d.told.Archive.URL == "" {
+		return well("events are kept in the store alone (archive.url is empty)")
+	}
+	h, err := build(ctx, d.told, d.told.StorePath())
+	if err != nil {
+		return warn("Mend the store first.", "not looked at")
+	}
+	defer func() { _ = h.store.Close() }()
+	a, err := h.lookable()()
+	if err != nil {
+		return ill("Correct archive.url; docs/events.md says what it takes.", "%v", err)
+	}
+	if folder, ok := a.Bucket.(*archive.Folder); ok {
+		if err := writable(folder.Where()); err != nil {
+			return ill("Give the folder to the user that runs the worker, or set archive.url to another.", "%v", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, archiveWithin)
+	defer cancel()
+	return d.archiveStands(ctx, h, a)
+}
+
+// archiveStands looks for agents whose archive is of another log, or waits for longer than a worker lets it.
+func (d *door) archiveStands(ctx context.Context, h *house, a *archive.Archive) console.Finding {
+	away := func(err error) console.Finding {
+		return ill("See that it can be reached and that its keys are right; docs/events.md says where they come from.", "%s: %v", a.Bucket.Where(), err)
+	}
+	agents, err := h.store.Agents(ctx)
+	if err != nil {
+		return warn("Mend the store first.", "not looked at: %v", err)
+	}
+	heads, err := h.store.Heads(ctx)
+	if err != nil {
+		return warn("Mend the store first.", "not looked at: %v", err)
+	}
+	if len(agents) == 0 { // asked all the same, so that a place that cannot be reached is told of before it is needed
+		if _, err := a.Standing(ctx, "nobody", 0); err != nil {
+			return away(err)
+		}
+	}
+	var other, late []string
+	waits := int64(0)
+	for _, agent := range agents {
+		s, err := a.Standing(ctx, agent.ID, heads[agent.ID])
+		if err != nil {
+			return away(err)
+		}
+		if s.Fault != "" {
+			other = append(other, agent.Handle)
+			continue
+		}
+		if waits += s.Behind(); s.Behind() == 0 {
+			continue
+		}
+		events, err := h.store.Events(ctx, agent.ID, s.Seq, 1)
+		if err != nil {
+			return warn("Mend the store first.", "not looked at: %v", err)
+		}
+		if len(events) > 0 && time.Since(events[0].At) > d.told.Archive.Every+passWithin {
+			late = append(late, fmt.Sprintf("%s (%d since %s)", agent.Handle, s.Behind(), events[0].At.UTC().Format("2006-01-02 15:04 MST")))
+		}
+	}
+	switch {
+	case len(other) > 0:
+		return ill("Give this store an archive.url of its own, or move the old archive away.", "%s holds other events than the store of %s, and nothing more is archived of them", a.Bucket.Where(), strings.Join(other, ", "))
+	case len(late) > 0:
+		return warn("See that a worker runs (oneiros up), and what its log says of the archive.", "%s: events wait longer than the %s of archive.every: %s", a.Bucket.Where(), d.told.Archive.Every, strings.Join(late, ", "))
+	}
+	return well("%s, every %s: agents %d, events waiting %d", a.Bucket.Where(), d.told.Archive.Every, len(agents), waits)
+}
+
+// writable says why nothing can be written to a folder, or to the one in which it would be made.
+func writable(path string) error {
+	for dir := path; ; dir = filepath.Dir(dir) {
+		_, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir):
+			continue
+		case err != nil:
+			return fmt.Errorf("the archive's folder %s cannot be looked at: %w", path, err)
+		}
+		const write = 2 | 1 // and enter
+		if err := syscall.Access(dir, write); err != nil {
+			return fmt.Errorf("the archive's folder %s cannot be written: %w", dir, err)
+		}
+		return nil
+	}
+}
