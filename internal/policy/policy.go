@@ -234,8 +234,9 @@ func (r Rules) With(more Rules) Rules {
 	}
 	out.Caps = slices.Clone(r.Caps)
 	for _, c := range more.Caps {
-		at := slices.IndexFunc(out.Caps, func(known Cap) bool { return known.Name == c.Name })
+		at := slices.IndexFunc(out.Caps, func(known Cap) bool { return known.Name == c.Name && known.bounds(c) })
 		if at < 0 {
+			c.Name = anotherName(c.Name, out.Caps, func(known Cap) string { return known.Name })
 			out.Caps = append(out.Caps, c)
 			continue
 		}
@@ -243,8 +244,8 @@ func (r Rules) With(more Rules) Rules {
 		out.Caps[at].Words = union(out.Caps[at].Words, c.Words)
 	}
 	out.Guards = union(r.Guards, more.Guards)
-	out.Forbidden = named(r.Forbidden, more.Forbidden, func(p Pattern) string { return p.Name })
-	out.Sentences = named(r.Sentences, more.Sentences, func(s Sentence) string { return s.Name })
+	out.Forbidden = named(r.Forbidden, more.Forbidden, func(p *Pattern) *string { return &p.Name })
+	out.Sentences = named(r.Sentences, more.Sentences, func(s *Sentence) *string { return &s.Name })
 	if more.Unclear == Bar {
 		out.Unclear = Bar
 	}
@@ -270,13 +271,27 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
+// bounds says whether a cap of the same name counts the same.
+func (c Cap) bounds(o Cap) bool { return builtInCaps[c.Name] != "" || c.Unit == o.Unit }
+
 // named puts lists together. Two different rules of one name both hold; the second takes another name.
-func named[T comparable](a, b []T, name func(T) string) []T {
+func named[T comparable](a, b []T, name func(*T) *string) []T {
 	out := slices.Clone(a)
 	for _, v := range b {
 		if !slices.Contains(out, v) {
+			*name(&v) = anotherName(*name(&v), out, func(known T) string { return *name(&known) })
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// anotherName is a name that is not taken: itself, or with -2, -3, … behind it.
+func anotherName[T any](name string, taken []T, of func(T) string) string {
+	const room = 36 // of the 40 characters of a name
+	free := name
+	for n := 2; slices.ContainsFunc(taken, func(known T) bool { return of(known) == free }); n++ {
+		free = fmt.Sprintf("%s-%d", name[:min(len(name), room)], n)
+	}
+	return free
 }

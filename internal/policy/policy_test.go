@@ -57,6 +57,32 @@ func TestRulesThatAreAddedOnlyMakeStricter(t *testing.T) {
 	require.Equal(t, []policy.Cap{{Name: "leverage", Most: 3}}, trading().Caps[:1], "the rules that were added to stay as they were")
 }
 
+// Rules of one name that say different things both hold: an agent's rule takes none of the deployment's away, and stops no dream.
+func TestDifferentRulesOfOneNameBothHold(t *testing.T) {
+	t.Parallel()
+	base := policy.Rules{
+		Caps:      []policy.Cap{{Name: "gas", Most: 50, Unit: "gwei", Words: []string{"gas"}}},
+		Forbidden: []policy.Pattern{{Name: "names", Match: `\bacme\b`}},
+		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
+	}
+	both := base.With(policy.Rules{
+		Caps:      []policy.Cap{{Name: "gas", Most: 5, Unit: policy.Dollars, Words: []string{"gas"}}, {Name: "gas-2", Most: 3, Unit: "gwei", Words: []string{"tip"}}},
+		Forbidden: []policy.Pattern{{Name: "names", Match: `\bglobex\b`}, {Name: "names", Match: `\bacme\b`}},
+		Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that shames."}, {Name: "kind-2", Text: "Nothing loud."}},
+	})
+	require.NoError(t, both.Validate())
+	require.Len(t, both.Caps, 3)
+	require.Len(t, both.Forbidden, 2)
+	require.Equal(t, []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}, {Name: "kind-2", Text: "Nothing that shames."}, {Name: "kind-2-2", Text: "Nothing loud."}}, both.Sentences)
+	for text, rule := range map[string]string{
+		"Pay gas of 60 gwei.": "gas", "Pay gas of $9.": "gas-2", "Pay a tip of 4 gwei.": "gas-2-2", "Sell to Acme.": "names", "Sell to Globex.": "names-2",
+	} {
+		found := caged(t, both).Check(text)
+		require.NotEmpty(t, found, text)
+		require.Equal(t, rule, found[0].Rule, text)
+	}
+}
+
 func TestACapOfOnesOwnKnowsItsWordsAndItsUnit(t *testing.T) {
 	t.Parallel()
 	c := caged(t, policy.Rules{Caps: []policy.Cap{
