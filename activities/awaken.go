@@ -36,7 +36,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	}
 	view, behind, err := a.material(ctx, r, insights)
 	if err != nil || len(view.Lines) == 0 {
-		return StepResult{}, tell(err)
+		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
 		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "surface", role: dream.Integrator, heat: r.Heat,

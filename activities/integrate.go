@@ -49,11 +49,11 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	}
 	room := min(most, order.Knobs.MaxStaged-staged)
 	if room <= 0 {
-		return StepResult{Done: Done{Reason: fmt.Sprintf("%d hypotheses are staged already, and no more than %d may be", staged, order.Knobs.MaxStaged)}}, nil
+		return StepResult{Done: Done{Unasked: true, Reason: fmt.Sprintf("%d hypotheses are staged already, and no more than %d may be", staged, order.Knobs.MaxStaged)}}, nil
 	}
 	view, behind, err := g.material(ctx, r, room)
 	if err != nil || len(view.Lines) == 0 {
-		return StepResult{}, tell(err)
+		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
 		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "consolidate", role: dream.Integrator, heat: r.Heat,

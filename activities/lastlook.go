@@ -36,7 +36,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 		return StepResult{}, tell(err)
 	}
 	if len(entries) == 0 {
-		return StepResult{}, tell(n.archive(ctx, order, r.Sitting, volatility))
+		return StepResult{Done: Done{Unasked: true}}, tell(n.archive(ctx, order, r.Sitting, volatility))
 	}
 	self, _, err := n.self(ctx, r.Sitting)
 	if err != nil {

@@ -58,7 +58,7 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	items, err := o.Memory.Bare(ctx, r.Agent, space, measurable, batch)
 	if err != nil || len(items) == 0 {
-		return StepResult{}, tell(err)
+		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)

@@ -187,6 +187,8 @@ type Done struct {
 	Reason string `json:"reason,omitempty"`
 	Reused bool   `json:"reused,omitempty"`
 
+	Unasked bool `json:"unasked,omitempty"` // there was nothing to ask anybody for
+
 	Cut *Cut `json:"cut,omitempty"` // how it was interrupted
 }
 

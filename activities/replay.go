@@ -52,6 +52,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	}
 	episodes, paused, err := n.queue(ctx, order, r)
 	if err != nil || paused.Interrupted() || len(episodes) == 0 {
+		paused.Unasked = err == nil && !paused.Interrupted()
 		return StepResult{Done: paused}, tell(err)
 	}
 	sort.SliceStable(episodes, func(i, j int) bool {

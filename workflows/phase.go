@@ -173,7 +173,9 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		p.bought++
 		return activities.StepResult{Done: r.Done}, nil
 	case activities.EndDone:
-		p.bought++
+		if !r.Unasked {
+			p.bought++
+		}
 	}
 	return r, nil
 }

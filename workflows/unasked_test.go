@@ -1,0 +1,44 @@
+package workflows
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// A last look that finds nothing to look at has bought nothing: a phase whose every call failed has failed.
+func TestADeedThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
+	t.Parallel()
+	for unasked, state := range map[bool]string{true: "failed", false: "ran"} {
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestWorkflowEnvironment()
+		env.RegisterActivityWithOptions(func(context.Context, activities.ReplayRequest) (activities.StepResult, error) {
+			return activities.StepResult{}, errors.New("nobody answers")
+		}, activity.RegisterOptions{Name: "Replay.Run"})
+		env.RegisterActivityWithOptions(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+			return activities.StepResult{Done: activities.Done{Unasked: unasked}}, nil
+		}, activity.RegisterOptions{Name: "Replay.LastLook"})
+		n := &night{ended: map[dream.Phase]string{}, fragments: []activities.Made{{ID: "f", Kept: true}}}
+		n.order.Dream, n.order.Knobs = "d", dream.DefaultKnobs()
+		p := &phase{n: n, name: dream.NREM}
+		env.ExecuteWorkflow(func(ctx workflow.Context) error {
+			n.sit(ctx, 1, 0)
+			if err := p.replay(ctx); err != nil {
+				return err
+			}
+			return p.leave()
+		})
+		require.NoError(t, env.GetWorkflowError())
+		require.Len(t, n.marks, 1)
+		require.Equal(t, state, n.marks[0].State)
+		require.Equal(t, unasked, len(n.broken) == 1, "the night says which phase failed")
+	}
+}
