@@ -316,13 +316,21 @@ func (f *Frontier) every(ctx context.Context, rules []HookRule, how func(context
 	return answers
 }
 
+// noting is the time of a deed that is kept from its hooks, so that what they said, or that they were silent, can be written: a
+// deed whose own time ran out would be done again, and its hooks' defaults would never stand.
+const noting = 500 * time.Millisecond
+
 // one asks a hook and goes on when its time is over, whether it heeds that or not.
 func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Context, Hook, HookRule) (answered, error)) answered {
 	hook, known := f.Hooks[rule.Name]
 	if !known {
 		return answered{Fault: "no hook of this name is fitted in the worker"}
 	}
-	ctx, cancel := context.WithTimeout(ctx, rule.Timeout)
+	within := rule.Timeout
+	if end, bounded := ctx.Deadline(); bounded {
+		within = max(0, min(within, time.Until(end)-noting))
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	said := make(chan answered, 1)
 	go func() {
@@ -341,7 +349,7 @@ func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Cont
 	case a := <-said:
 		return a
 	case <-ctx.Done():
-		return answered{Fault: fmt.Sprintf("no answer within %s", rule.Timeout)}
+		return answered{Fault: fmt.Sprintf("no answer within %s", within.Round(time.Millisecond))}
 	}
 }
 

@@ -270,3 +270,17 @@ func TestAHookRuleSaysWhatIsWrongWithIt(t *testing.T) {
 	require.ErrorContains(t, err, `say allow or refuse`)
 	require.ErrorContains(t, HookRule{Name: "a", Timeout: time.Second, Silent: SilentAllow}.Validate(), "asked at no border")
 }
+
+// A call may be given less time than a hook: then the hook's silence is noted before the deed's own time is over.
+func TestTheDefaultOfAHookStandsThoughTheDeedHasLessTimeThanTheHook(t *testing.T) {
+	t.Parallel()
+	rule := ruleOf("h", SilentRefuse)
+	rule.Timeout = LongestHook
+	_, f, s := guarded(t, Hooks{"h": &warden{hangs: true}}, rule)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*noting)
+	defer cancel()
+	result, err := f.Enter(ctx, EntryRequest{Sitting: s})
+	require.NoError(t, err)
+	require.Equal(t, "h", result.Scope)
+	require.Contains(t, result.Reason, "its silence refuses")
+}
