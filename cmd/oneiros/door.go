@@ -44,7 +44,7 @@ func (d *door) config() (config.Config, error) {
 		d.told, d.fault = config.Load(config.Options{Env: d.env, Flags: d.flags, BuiltIn: localmodel.Specs()})
 	})
 	if d.fault != nil {
-		return d.told, &console.Exit{Code: console.Usage, Err: fmt.Errorf("the configuration is wrong:\n%w", d.fault)}
+		return d.told, &console.Exit{Code: console.Usage, Err: fmt.Errorf("%w:\n%w", console.ErrConfiguration, d.fault)}
 	}
 	return d.told, nil
 }

@@ -101,7 +101,7 @@ func (f *agentFlags) applyVitality(a *dream.Agent) error {
 // applyReview sets what becomes of what its dreams leave behind; a blank one leaves it to the configuration.
 func (f *agentFlags) applyReview(a *dream.Agent) error {
 	if a.Review = dream.Review(strings.TrimSpace(f.review)); !a.Review.Valid() {
-		return fmt.Errorf("%q must be one of %v", f.review, dream.Reviews)
+		return fmt.Errorf("%q must be one of %s", f.review, listed(dream.Reviews))
 	}
 	return nil
 }

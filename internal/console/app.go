@@ -130,7 +130,7 @@ Try it without any configuration:  oneiros dream --demo`,
 		root.PersistentFlags().AddFlagSet(app.Flags)
 	}
 	root.PersistentFlags().BoolVar(&app.json, "json", false, "answer in JSON")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(misflagged)
 	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: house, Title: "The house:"})
 	root.AddCommand(
 		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(), app.journal(), app.dreams(),
@@ -163,7 +163,8 @@ func Run(ctx context.Context, app *App, args []string) int {
 	app.Out, app.began = out, app.Now()
 	root := New(app)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	app.json = asksJSON(args)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		err = app.misled
 	}
@@ -178,7 +179,7 @@ func Run(ctx context.Context, app *App, args []string) int {
 	if err == nil {
 		return OK
 	}
-	app.complain(err)
+	app.complain(cmd, err)
 	return Code(err)
 }
 

@@ -48,7 +48,7 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	_, err = d.store.NextDream(t.Context(), a.ID)
 	require.NoError(t, err)
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
-	require.Equal(t, "oneiros: agent murmur keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it\nSee oneiros --help.\n", d.err.String())
+	require.Equal(t, "oneiros: agent murmur keeps its name: it has dreamt or was woken, and its life, its dreams and what they cost are named by it\nSee oneiros agents edit --help.\n", d.err.String())
 	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."), d.err.String())
 }
 
@@ -58,8 +58,8 @@ func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
 	for line, want := range map[string]string{
 		"agnets list":                          `knows no command "agnets"; did you mean agents?`,
 		"memory lst":                           `oneiros memory knows no command "lst"; did you mean list?`,
-		"memory list --agnet echo":             "unknown flag: --agnet",
-		"memory show":                          "accepts 1 arg(s), received 0",
+		"memory list --agnet echo":             "unknown flag: --agnet; did you mean --agent?",
+		"memory show":                          "oneiros memory show lacks ID; it is used as \"oneiros memory show ID\"",
 		"memory list":                          "several agents are known (echo, tally); say which one with --agent",
 		"memory list -a echo -k dreams":        "--kind dreams is unknown",
 		"memory list -a echo --since tomorrow": `"tomorrow" is no time such as`,

@@ -23,11 +23,14 @@ const (
 	Failure     = 1 // something went wrong
 	Usage       = 2 // the command line or the configuration is wrong
 	NotFound    = 3 // no such agent, item or dream
-	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands or the review forbids it
+	Refused     = 4 // a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands, the policy or the review forbids it
 	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 	Unwell      = 7 // oneiros health found something wrong
 )
+
+// ErrConfiguration is a configuration that nothing can be done with. Its faults follow it.
+var ErrConfiguration = errors.New("the configuration is wrong")
 
 // exitCodes is a topic of the help.
 func exitCodes() *cobra.Command {
@@ -37,12 +40,15 @@ func exitCodes() *cobra.Command {
   1  something went wrong
   2  the command line or the configuration is wrong
   3  there is no such agent, memory or dream
-  4  a cap, a missing consent, somebody who holds the agent awake, a dream under way, a verdict that stands or the review forbids it
+  4  a cap, a missing consent, somebody who holds the agent awake, a dream
+     under way, a verdict that stands, the policy or the review forbids it
   5  Temporal, a provider or the store does not answer
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
   7  oneiros health found something wrong
 
-With --json an error is one JSON object on standard error: {"code": 3, "error": "..."}.`}
+With --json an error is one JSON object on standard error:
+
+  {"code": 3, "error": "..."}`}
 }
 
 // Exit is an error that knows its exit code.
@@ -114,16 +120,18 @@ func temporalAway(err error) bool {
 }
 
 // complain tells an error on standard error: one clear sentence, or one JSON object.
-func (app *App) complain(err error) {
-	text := strings.TrimSpace(err.Error())
+func (app *App) complain(cmd *cobra.Command, err error) {
 	if app.json {
-		body, _ := json.Marshal(map[string]any{"error": text, "code": Code(err)})
+		body, _ := json.Marshal(map[string]any{"error": strings.TrimSpace(err.Error()), "code": Code(err)})
 		fmt.Fprintf(app.Err, "%s\n", body)
 		return
 	}
-	fmt.Fprintf(app.Err, "oneiros: %s\n", strings.ReplaceAll(text, "\n", "\n  "))
-	if Code(err) == Usage {
-		fmt.Fprintln(app.Err, "See oneiros --help.")
+	fmt.Fprint(app.Err, app.complaint(err))
+	switch {
+	case errors.Is(err, ErrConfiguration):
+		fmt.Fprintln(app.Err, "docs/configuration.md says what each knob takes.")
+	case Code(err) == Usage:
+		fmt.Fprintf(app.Err, "See %s --help.\n", cmd.CommandPath())
 	}
 }
 
@@ -138,13 +146,13 @@ func unknown(c *cobra.Command, name string) error {
 
 // mindHelp makes it a usage error too to ask for help on a command that there is none of.
 func (app *App) mindHelp(root *cobra.Command) {
-	tell := root.HelpFunc()
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+	root.SetUsageFunc(func(c *cobra.Command) error { app.usageOf(c); return nil })
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
 			app.misled = unknown(c, words[0])
 			return
 		}
-		tell(c, args)
+		app.helpOf(c)
 	})
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
@@ -182,14 +190,14 @@ func mindArguments(cmd *cobra.Command) {
 			return unknown(c, args[0])
 		}
 		check = cobra.ArbitraryArgs
-		cmd.SuggestionsMinimumDistance = 2
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if check == nil {
 			check = cobra.NoArgs
 		}
-		if err := check(c, args); err != nil {
-			return exit(Usage, "%s: %w; it is used as %q", c.CommandPath(), err, c.UseLine())
+		if check(c, args) != nil {
+			return misplaced(c, args)
 		}
 		return nil
 	}

@@ -33,7 +33,7 @@ func (app *App) list(use string, l listing) *cobra.Command {
 			return err
 		}
 		f.kinds = []string{string(l.kind)}
-		q, err := f.query(a, app.Now())
+		q, err := app.asked(cmd.Context(), h, a, f)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (app *App) list(use string, l listing) *cobra.Command {
 			}
 			list = told
 		}
-		if err := app.rows(list, t, l.nothing, a.Handle); err != nil {
+		if err := app.rows(list, t, "%s", without(cmd, a, l.nothing)); err != nil {
 			return err
 		}
 		return app.more(cmd, h, q, len(items))
@@ -92,7 +92,7 @@ func (app *App) journal() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q, err := f.query(a, app.Now())
+		q, err := app.asked(cmd.Context(), h, a, f)
 		if err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (app *App) journal() *cobra.Command {
 		case app.json:
 			return app.answer(publicItems(items))
 		case len(items) == 0:
-			app.note("The journal of %s is empty.", a.Handle)
+			app.note("%s", without(cmd, a, "The journal of %s is empty."))
 			return nil
 		}
 		for i, j := range memory.As[*dream.Journal](items) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func (app *App) addListFlags(cmd *cobra.Command, f *listFlags, kinds bool) {
 	}
 	fs.StringSliceVar(&f.states, "state", nil, "live (the default), superseded, archived or proposed")
 	fs.StringSliceVar(&f.statuses, "status", nil, "only these `statuses`")
-	fs.StringVar(&f.dream, "dream", "", "only what this `dream` made")
+	fs.StringVar(&f.dream, "dream", "", "only what this `dream` made: its id, its number, or last")
 	fs.StringVar(&f.since, "since", "", "not before this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
 	fs.StringVar(&f.until, "until", "", "before this `time`")
 	fs.IntVarP(&f.limit, "limit", "n", 20, "at most this many; 0 for all")
@@ -47,7 +48,7 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 	q := memory.Query{Agent: a.ID, Statuses: f.statuses, Session: f.session, Order: memory.Order(f.order), Limit: f.limit}
 	for _, k := range f.kinds {
 		if !oneOf(k, dream.Kinds) {
-			return q, exit(Usage, "--kind %s is unknown; kinds are %v", k, dream.Kinds)
+			return q, exit(Usage, "--kind %s is unknown; kinds are %s", k, listed(dream.Kinds))
 		}
 		q.Kinds = append(q.Kinds, dream.Kind(k))
 	}
@@ -60,13 +61,13 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 	states := dream.States
 	for _, s := range f.states {
 		if !oneOf(s, states) {
-			return q, exit(Usage, "--state %s is unknown; states are %v", s, states)
+			return q, exit(Usage, "--state %s is unknown; states are %s", s, listed(states))
 		}
 		q.States = append(q.States, dream.State(s))
 	}
 	orders := []memory.Order{"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore, memory.SoonestDue}
 	if !oneOf(f.order, orders) {
-		return q, exit(Usage, "--order %s is unknown; orders are %v", f.order, orders[1:])
+		return q, exit(Usage, "--order %s is unknown; orders are %s", f.order, listed(orders[1:]))
 	}
 	var err error
 	if q.Since, err = readTime(f.since, a.Zone, now); err != nil {
@@ -78,10 +79,30 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 	if f.limit < 0 {
 		return q, exit(Usage, "--limit is %d; it must not be negative", f.limit)
 	}
-	if f.dream != "" {
-		q.Dream = dreamID(f.dream, a)
-	}
 	return q, nil
+}
+
+// asked is the question that a list's flags put. A dream that they name must be there.
+func (app *App) asked(ctx context.Context, h *House, a dream.Agent, f *listFlags) (memory.Query, error) {
+	q, err := f.query(a, app.Now())
+	if err == nil && f.dream != "" {
+		q.Dream, err = dreamNamed(ctx, h, a, f.dream)
+	}
+	return q, err
+}
+
+// without is the sentence for a list that is empty: what there is none of, or what was asked for in vain.
+func without(cmd *cobra.Command, a dream.Agent, nothing string) string {
+	var asked []string
+	for _, name := range []string{"kind", "state", "status", "dream", "session", "since", "until"} {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			asked = append(asked, "--"+name+" "+strings.Trim(flag.Value.String(), "[]"))
+		}
+	}
+	if len(asked) == 0 {
+		return fmt.Sprintf(nothing, a.Handle)
+	}
+	return fmt.Sprintf("%s has nothing that fits %s.", a.Handle, strings.Join(asked, " "))
 }
 
 func oneOf[S ~string](word string, words []S) bool {
@@ -91,6 +112,15 @@ func oneOf[S ~string](word string, words []S) bool {
 		}
 	}
 	return false
+}
+
+// listed writes words between commas.
+func listed[S ~string](words []S) string {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // readTime reads a day, a time or a duration ago.
@@ -132,7 +162,7 @@ func (app *App) memoryList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q, err := f.query(a, app.Now())
+		q, err := app.asked(cmd.Context(), h, a, f)
 		if err != nil {
 			return err
 		}
@@ -143,7 +173,7 @@ func (app *App) memoryList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := app.rows(orEmpty(items), itemTable(items, a), "Nothing of that kind is remembered by %s.", a.Handle); err != nil {
+		if err := app.rows(orEmpty(items), itemTable(items, a), "%s", without(cmd, a, "%s remembers nothing yet.")); err != nil {
 			return err
 		}
 		return app.more(cmd, h, q, len(items))

@@ -54,9 +54,39 @@ func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Hou
 		return nil
 	})
 	if err == nil && item == nil {
-		err = exit(NotFound, "there is no memory %q; memory list and dreams list name them", id)
+		err = app.noItem(cmd, id, kinds)
 	}
 	return house, owner, item, err
+}
+
+// noItem is the error for an id that leads to nothing, or to something of another kind than was asked for.
+func (app *App) noItem(cmd *cobra.Command, id string, kinds []dream.Kind) error {
+	if len(kinds) == 0 {
+		return exit(NotFound, "there is no memory %q; oneiros memory list and dreams list name them", id)
+	}
+	what := string(kinds[0])
+	if _, _, other, err := app.itemOf(cmd, id); err == nil {
+		head := other.Header()
+		return exit(NotFound, "%s is no %s but %s; oneiros %s list names them", head.ID, what, oneOfKind(head.Kind), what+"s")
+	}
+	return exit(NotFound, "there is no %s %q; oneiros %s list names them", what, id, what+"s")
+}
+
+// oneOfKind is a kind with its article.
+func oneOfKind(k dream.Kind) string {
+	switch k {
+	case dream.KindEpisode:
+		return "an episode"
+	case dream.KindSemantic:
+		return "a piece of knowledge"
+	case dream.KindJournal:
+		return "a journal entry"
+	case dream.KindPlaybook:
+		return "a playbook entry"
+	case dream.KindNight:
+		return "a dream"
+	}
+	return "a " + string(k)
 }
 
 // oneItem finds an item by its id, whole or as lists write it (0001/nrem/backward/1), or by a beginning or an end that only
@@ -198,12 +228,37 @@ func (app *App) lastNight(cmd *cobra.Command) (*House, dream.Agent, *dream.Night
 	if err != nil {
 		return h, a, nil, err
 	}
-	items, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	n, err := newest(cmd.Context(), h, a)
+	return h, a, n, err
+}
+
+// newest is the record of an agent's last dream.
+func newest(ctx context.Context, h *House, a dream.Agent) (*dream.Night, error) {
+	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
 	for _, n := range memory.As[*dream.Night](items) {
-		return h, a, n, err
+		return n, err
 	}
 	if err == nil {
 		err = exit(NotFound, "%s has not dreamt yet", a.Handle)
 	}
-	return h, a, nil, err
+	return nil, err
+}
+
+// dreamNamed is the id of an agent's dream by its id, by its number, or as the last one.
+func dreamNamed(ctx context.Context, h *House, a dream.Agent, name string) (string, error) {
+	if name == "last" {
+		n, err := newest(ctx, h, a)
+		if err != nil {
+			return "", err
+		}
+		return n.ID, nil
+	}
+	n, err := memory.One[*dream.Night](ctx, h.Store, a.ID, dreamID(name, a))
+	if errors.Is(err, memory.ErrNotFound) {
+		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, name)}
+	}
+	if err != nil {
+		return "", err
+	}
+	return n.ID, nil
 }

@@ -171,7 +171,7 @@ func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
 	require.Contains(t, d.out.String(), "ONSET")
 	require.Contains(t, d.out.String(), "$0.012 / $0.05")
 	require.Contains(t, d.out.String(), "\x1b[4A\x1b[J", "what was drawn is taken off again")
-	require.Contains(t, d.err.String(), "stopped without an end: its workflow was terminated or timed out")
+	require.Contains(t, flat(d.err.String()), "stopped without an end: its workflow was terminated or timed out")
 }
 
 func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {

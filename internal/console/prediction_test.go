@@ -103,9 +103,9 @@ func TestWhatIsWrongWithAPredictionIsNamed(t *testing.T) {
 		says string
 	}{
 		{"predictions resolve " + spliced + " perhaps -a echo", console.Usage, `the verdict is "perhaps"; it must be correct, incorrect or void`},
-		{"predictions resolve 0001/nrem/9 correct -a echo", console.NotFound, `there is no memory "0001/nrem/9"`},
-		{"predictions resolve e-0001 correct", console.NotFound, `there is no memory "e-0001"`},
-		{"predictions resolve " + spliced, console.Usage, "accepts 2 arg(s), received 1"},
+		{"predictions resolve 0001/nrem/9 correct -a echo", console.NotFound, `there is no prediction "0001/nrem/9"; oneiros predictions list names them`},
+		{"predictions resolve e-0001 correct", console.NotFound, "e-0001 is no prediction but an episode; oneiros predictions list names them"},
+		{"predictions resolve " + spliced, console.Usage, "oneiros predictions resolve lacks correct|incorrect|void; it is used as \"oneiros predictions resolve ID correct|incorrect|void\""},
 		{"predictions resolve " + spliced + " void --tool Big!", console.Usage, `--tool is "Big!"; a tool's name is made of a-z, 0-9, - and _`},
 		{"predictions watch " + spliced, console.Usage, "name the rule and what it means"},
 		{"predictions watch " + spliced + " --off --rule calm", console.Usage, "or --off"},

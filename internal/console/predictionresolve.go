@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -37,8 +38,8 @@ The same verdict twice changes nothing. Another one is refused unless --again; t
 		if !oneOf(args[1], verdicts) {
 			return exit(Usage, "the verdict is %q; it must be %s, %s or %s", args[1], verdicts[0], verdicts[1], verdicts[2])
 		}
-		if err := toolName(tool); err != nil {
-			return err
+		if err := errors.Join(toolName(tool), legible("--because", because)); err != nil {
+			return usage(err)
 		}
 		h, a, p, err := app.predictionOf(cmd, args[0])
 		if err != nil {
@@ -128,7 +129,8 @@ func (app *App) predictionAdd() *cobra.Command {
 	f := activities.Foretelling{}
 	cmd := &cobra.Command{
 		Use: "add CLAIM", Short: "Foretell something yourself, or let a tool do so", Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Add keeps an analytical prediction. It is judged as those of dreams are. The same one twice is kept once. For example:
+		Long: `Add keeps an analytical prediction. It is judged as those of dreams are. The same claim with the same criterion, due at the
+same time, is kept once; a span such as 14d is another time each time it is said. For example:
 
 oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --criterion "The harbour feed says so."`,
 	}
@@ -136,7 +138,7 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 	fs := cmd.Flags()
 	fs.StringVar(&f.Criterion, "criterion", "", "what would show it true or false (`text`)")
 	fs.StringVar(&due, "due", "", "by `when`: 2026-12-04 (that day included), 2026-12-04T18:00, or 14d from now")
-	fs.Float64Var(&f.Confidence, "confidence", -1, "how sure it is, 0 to 1 (`number`)")
+	fs.Float64Var(&f.Confidence, "confidence", 0, "how sure it is, 0 to 1 (`number`)")
 	fs.StringVar(&f.Trace, "because", "", "the reasoning (`text`)")
 	fs.StringSliceVar(&f.Episodes, "from", nil, "`ids` of the episodes it rests on")
 	fs.StringVar(&tool, "tool", "", "it is foretold by this tool (`name`), not by a person")
@@ -145,7 +147,7 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 		app.completes(cmd, flag, nothing)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := errors.Join(missing(cmd, "criterion", "due", "confidence"), toolName(tool)); err != nil {
+		if err := errors.Join(missing(cmd, "criterion", "due", "confidence"), toolName(tool), legible("the claim", args[0]), legible("--criterion", f.Criterion), legible("--because", f.Trace)); err != nil {
 			return usage(err)
 		}
 		h, a, err := app.agentOf(cmd)
@@ -183,10 +185,16 @@ func missing(cmd *cobra.Command, flags ...string) error {
 	var faults []error
 	for _, name := range flags {
 		if f := cmd.Flags().Lookup(name); !f.Changed || f.Value.String() == "" {
-			faults = append(faults, fmt.Errorf("--%s is missing: %s", name, f.Usage))
+			faults = append(faults, fmt.Errorf("--%s is missing: %s", name, meant(f)))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// meant is what a flag is for.
+func meant(f *pflag.Flag) string {
+	_, text := flagText(f)
+	return text
 }
 
 // dueTime reads a horizon: a time, a day with all of it, or a span from now.

@@ -97,11 +97,14 @@ func (app *App) unreviewed(ctx context.Context, h *House, a dream.Agent, of stri
 	if err != nil || of == "" {
 		return items, err
 	}
-	id := dreamID(of, a)
+	var id string
 	if of == "last" {
-		if id, err = lastOf(items); err != nil {
-			return nil, err
-		}
+		id, err = lastOf(items)
+	} else {
+		id, err = dreamNamed(ctx, h, a, of)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().Dream != id }), nil
 }
@@ -125,6 +128,9 @@ func (app *App) reviewShow() *cobra.Command {
 	app.whose(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		_, a, item, err := app.itemOf(cmd, args[0])
+		if Code(err) == NotFound {
+			return exit(NotFound, "there is no %q; oneiros review list names what waits", args[0])
+		}
 		if err != nil {
 			return err
 		}

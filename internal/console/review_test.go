@@ -150,7 +150,7 @@ func TestAnAgentIsReviewedAsItIsToldTo(t *testing.T) {
 	d.ok(80, "agents", "show", "echo")
 	require.Contains(t, d.out.String(), "journal-only")
 	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--review", "never"))
-	require.Contains(t, d.err.String(), `--review: "never" must be one of [auto review journal-only]`)
+	require.Contains(t, d.err.String(), `--review: "never" must be one of auto, review, journal-only`)
 	d.ok(80, "agents", "edit", "echo", "--review", "")
 	a, err = d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)

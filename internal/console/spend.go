@@ -78,7 +78,7 @@ counted in full. The total is never below what a provider bills.`,
 			return exit(Usage, "--day %s is no day; it must be YYYY-MM-DD", q.Day)
 		}
 		if q.Phase != "" && !oneOf(q.Phase, dream.Phases) {
-			return exit(Usage, "--phase %s is unknown; phases are %v", q.Phase, dream.Phases)
+			return exit(Usage, "--phase %s is unknown; phases are %s", q.Phase, listed(dream.Phases))
 		}
 		h, err := app.within(cmd.Context())
 		if err != nil {

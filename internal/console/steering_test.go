@@ -132,22 +132,22 @@ func TestAServerGetsWhatItsFlagsSay(t *testing.T) {
 func TestWrongWordsAboutModelsNameTheirFlag(t *testing.T) {
 	t.Parallel()
 	for want, line := range map[string]string{
-		"--model is not given":             "llama --lib l",
-		"--lib is not given":               "llama --model m",
-		"--vector \"a\" should be":         "llama --model m --lib l --vector a",
-		"--vector \"a+b=x\" should be":     "llama --model m --lib l --vector a+b=x",
-		"--vector names \"a\" twice":       "llama --model m --lib l --vector a=x --vector a=y",
-		"--layers \"18-6\" should be":      "llama --model m --lib l --layers 18-6",
-		"--key-env names NOWHERE":          "llama --model m --lib l --key-env NOWHERE",
-		"--out is not given":               "steering train --model m --lib l",
-		"--layers \"x\" should be":         "steering train --model m --lib l -o v --layers x",
-		"open the pairs":                   "steering train --model m --lib l -o v --pairs /absent",
-		"--vector is not given":            "steering check --model m --lib l",
-		"--alphas \"1,x\" should be":       "steering check --model m --lib l --vector v --alphas 1,x",
-		"--prompts is 99; it must lie":     "steering check --model m --lib l --vector v --prompts 99",
-		"--seeds is 0; it must lie":        "steering check --model m --lib l --vector v --seeds 0",
-		"--tokens is 5000; it must lie be": "steering check --model m --lib l --vector v --tokens 5000",
-		"unknown command \"extra\"":        "llama extra",
+		"--model is not given":                     "llama --lib l",
+		"--lib is not given":                       "llama --model m",
+		"--vector \"a\" should be":                 "llama --model m --lib l --vector a",
+		"--vector \"a+b=x\" should be":             "llama --model m --lib l --vector a+b=x",
+		"--vector names \"a\" twice":               "llama --model m --lib l --vector a=x --vector a=y",
+		"--layers \"18-6\" should be":              "llama --model m --lib l --layers 18-6",
+		"--key-env names NOWHERE":                  "llama --model m --lib l --key-env NOWHERE",
+		"--out is not given":                       "steering train --model m --lib l",
+		"--layers \"x\" should be":                 "steering train --model m --lib l -o v --layers x",
+		"open the pairs":                           "steering train --model m --lib l -o v --pairs /absent",
+		"--vector is not given":                    "steering check --model m --lib l",
+		"--alphas \"1,x\" should be":               "steering check --model m --lib l --vector v --alphas 1,x",
+		"--prompts is 99; it must lie":             "steering check --model m --lib l --vector v --prompts 99",
+		"--seeds is 0; it must lie":                "steering check --model m --lib l --vector v --seeds 0",
+		"--tokens is 5000; it must lie be":         "steering check --model m --lib l --vector v --tokens 5000",
+		"oneiros llama has no place for \"extra\"": "llama extra",
 	} {
 		b := &bench{T: t}
 		require.Equal(t, console.Usage, b.run(strings.Fields(line)...), line)

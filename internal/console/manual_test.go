@@ -1,0 +1,48 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rivo/uniseg"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+func TestTheHelpOfEveryCommandFitsTheScreen(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "--help"))
+	d.golden("help-80")
+	var ask func(c *cobra.Command)
+	ask = func(c *cobra.Command) {
+		if c.Name() == "completion" {
+			return // cobra's own words
+		}
+		words := append(strings.Fields(c.CommandPath())[1:], "--help")
+		require.Equal(t, console.OK, d.run(80, words...), "%v: %s", words, d.err.String())
+		text := d.out.String()
+		for _, line := range strings.Split(text, "\n") {
+			if strings.HasPrefix(strings.TrimSpace(line), "oneiros ") {
+				continue // an example is copied, not broken
+			}
+			require.LessOrEqual(t, uniseg.StringWidth(line), 80, "%v: %q", words, line)
+		}
+		require.NotContains(t, text, "`", words)
+		for _, sub := range c.Commands() {
+			ask(sub)
+		}
+	}
+	ask(console.New(d.app))
+}
+
+func TestHelpSaysOnceWhatAFlagTakes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "predictions", "add", "--help"))
+	d.golden("help-predictions-add-80")
+	require.Equal(t, console.OK, d.run(0, "events", "--help"))
+	d.golden("help-events")
+}

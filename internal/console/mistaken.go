@@ -1,0 +1,126 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// misplaced says what is wrong with the words of a command line that are no flags.
+func misplaced(c *cobra.Command, args []string) error {
+	name, places, _ := strings.Cut(c.Use, " ")
+	wanted := strings.Fields(places)
+	if c.HasSubCommands() {
+		return unknown(c, args[0])
+	}
+	used := strings.TrimSuffix(c.CommandPath(), name) + c.Use
+	if len(wanted) == 0 {
+		hint := ""
+		if c.Flags().Lookup("agent") != nil {
+			hint = "; an agent is named with --agent " + args[0]
+		}
+		return exit(Usage, "%s has no place for %q%s", c.CommandPath(), args[0], hint)
+	}
+	if len(args) < len(wanted) {
+		return exit(Usage, "%s lacks %s; it is used as %q", c.CommandPath(), strings.Join(wanted[len(args):], " and "), used)
+	}
+	return exit(Usage, "%s has no place for %q; it is used as %q", c.CommandPath(), args[len(wanted)], used)
+}
+
+// misflagged says what is wrong with a flag, in the words of whoever wrote it.
+func misflagged(c *cobra.Command, err error) error {
+	var absent *pflag.NotExistError
+	var bad *pflag.InvalidValueError
+	var bare *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &absent):
+		name := absent.GetSpecifiedName()
+		if shorts := absent.GetSpecifiedShortnames(); shorts != "" {
+			return exit(Usage, "unknown flag: -%s", shorts)
+		}
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		hint := ""
+		if near := nearest(name, names); near != "" {
+			hint = "; did you mean --" + near + "?"
+		}
+		return exit(Usage, "unknown flag: --%s%s", name, hint)
+	case errors.As(err, &bad):
+		must := map[string]string{"int": "a whole number", "int64": "a whole number", "uint64": "a whole number, 0 or more", "float64": "a number", "bool": "true or false"}
+		if what := must[bad.GetFlag().Value.Type()]; what != "" {
+			return exit(Usage, "--%s is %q; it must be %s", bad.GetFlag().Name, bad.GetValue(), what)
+		}
+		return exit(Usage, "--%s: %w", bad.GetFlag().Name, bad.Unwrap())
+	case errors.As(err, &bare):
+		return exit(Usage, "--%s needs a value", bare.GetFlag().Name)
+	}
+	return usage(err)
+}
+
+// nearest is the word that a mistyped one is likeliest meant to be; empty when none is near.
+func nearest(word string, words []string) string {
+	best, least := "", max(2, len(word)/3)+1
+	for _, w := range words {
+		if d := distance(strings.ToLower(word), strings.ToLower(w)); d < least {
+			best, least = w, d
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's: how many letters are put in, left out or changed between two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// legible refuses text that is no UTF-8: what is kept of it would be another text.
+func legible(what, text string) error {
+	if utf8.ValidString(text) {
+		return nil
+	}
+	return exit(Usage, "%s is not UTF-8 text: %q", what, text)
+}
+
+// asksJSON says whether a command line asks for JSON, also one that cannot be parsed.
+func asksJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// complaint is an error as it is told: on a screen no line is longer than the screen is wide.
+func (app *App) complaint(err error) string {
+	lines := strings.Split("oneiros: "+strings.TrimSpace(err.Error()), "\n")
+	for i, line := range lines {
+		indent := ""
+		if i > 0 {
+			indent = "  "
+		}
+		if lines[i] = indent + line; app.Terminal && app.Width > 0 {
+			lines[i] = wrap(line, app.Width, indent)
+		}
+	}
+	return fmt.Sprintln(strings.Join(lines, "\n"))
+}
