@@ -111,7 +111,7 @@ func (c Config) Redacted() []Setting {
 	}
 	for _, name := range sortedHooks(c.Hooks) {
 		h, at := c.Hooks[name], "hooks."+name+"."
-		add(at+"url", h.URL, "")
+		add(at+"url", redactHook(h.URL), "")
 		add(at+"secret_env", h.SecretEnv, "")
 		add(at+"secret_file", h.SecretFile, "")
 		add(at+"at", strings.Join(h.At, ","), "entry,capture,exit")
@@ -139,6 +139,19 @@ func redactURL(s string) string {
 	}
 	u.Fragment = ""
 	return u.String()
+}
+
+// redactHook keeps of a hook's address who is asked: its path may be the secret, as those of chat services are.
+func redactHook(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return "(an address that cannot be read)"
+	}
+	at := u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		at += "/redacted"
+	}
+	return at
 }
 
 func sortedProviders(m map[string]Provider) []string {

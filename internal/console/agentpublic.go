@@ -11,6 +11,7 @@ import (
 type publicLife struct {
 	agentLife
 	Standing publicStanding  `json:"standing"`
+	Next     publicNext      `json:"next"`
 	Life     *temporalsWords `json:"life,omitempty"`
 }
 
@@ -23,6 +24,39 @@ type temporalsWords struct {
 	Settings   publicSettings `json:"settings"`
 	Wake       *publicVisit   `json:"wake,omitempty"`
 	Unraised   *publicVisit   `json:"unraised,omitempty"`
+
+	Triggering publicTriggering `json:"triggering,omitzero"`
+}
+
+// publicNext is when it dreams next.
+type publicNext struct {
+	nextDream
+	Urgency *publicUrgency `json:"urgency,omitempty"`
+}
+
+// publicTriggering is what its workflow knows of its triggers.
+type publicTriggering struct {
+	workflows.Triggering
+	Urgency *publicUrgency `json:"urgency,omitempty"`
+}
+
+// publicUrgency is an urgency and what it is made of.
+type publicUrgency struct {
+	circadian.Urgency
+	Lived publicLived `json:"lived"`
+}
+
+type publicLived struct {
+	circadian.Lived
+	Since   *int64  `json:"since_ns,omitempty"` // never set
+	SinceMS float64 `json:"since_ms"`
+}
+
+func urgencyOf(u *circadian.Urgency) *publicUrgency {
+	if u == nil {
+		return nil
+	}
+	return &publicUrgency{Urgency: *u, Lived: publicLived{Lived: u.Lived, SinceMS: millis(u.Lived.Since)}}
 }
 
 // publicSettings are the knobs of a life. Those in milliseconds shadow the others.
@@ -62,11 +96,11 @@ type publicVisit struct {
 }
 
 func (l agentLife) public(h *House) publicLife {
-	p := publicLife{agentLife: l, Standing: publicly(l.Standing, h.untold())}
+	p := publicLife{agentLife: l, Standing: publicly(l.Standing, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
 	if w := l.Life; w != nil {
 		p.Life = &temporalsWords{
 			Life: *w, LastActive: w.LastActive, LastDream: w.LastDream, LastTry: w.LastTry, Settings: publicKnobs(w.Settings),
-			Wake: visitOf(w.Wake), Unraised: visitOf(w.Unraised),
+			Wake: visitOf(w.Wake), Unraised: visitOf(w.Unraised), Triggering: publicTriggering{w.Triggering, urgencyOf(w.Triggering.Urgency)},
 		}
 	}
 	return p

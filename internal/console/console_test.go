@@ -50,6 +50,7 @@ type desk struct {
 	rules    map[string]policy.Rules // by handle
 
 	windows []string // hours that are open to dreams; none: all
+	hooks   console.HooksDoor
 }
 
 func newDesk(t *testing.T) *desk {
@@ -79,7 +80,7 @@ func (d *desk) run(width int, args ...string) int {
 		embed = letters
 	}
 	d.app = &console.App{
-		Patience: 20 * time.Millisecond, Night: d.night, Stores: d.stores, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
+		Patience: 20 * time.Millisecond, Night: d.night, Stores: d.stores, Hooks: d.hooks, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
 		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Open: func(context.Context) (*console.House, error) {
 			if d.closed != nil {

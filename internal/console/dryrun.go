@@ -40,8 +40,7 @@ func (app *App) rehearse(ctx context.Context, h *House, a dream.Agent, w Wish) e
 		return err
 	}
 	if app.json {
-		r.Hooks, r.Policy, r.Against = orEmpty(r.Hooks), orEmpty(r.Policy), orEmpty(r.Against)
-		return app.answer(r)
+		return app.answer(r.public())
 	}
 	app.say("A dry run for %s: nothing is written, and no model is asked.", a.Handle)
 	app.say("")
@@ -57,6 +56,27 @@ func (app *App) rehearse(ctx context.Context, h *House, a dream.Agent, w Wish) e
 	app.say("")
 	app.showCaps(r)
 	return nil
+}
+
+// publicRehearsal is a rehearsal as --json tells it: durations are milliseconds, and what there is none of is an empty list.
+type publicRehearsal struct {
+	Rehearsal
+	Hooks []publicHook `json:"hooks"`
+}
+
+type publicHook struct {
+	activities.HookRule
+	Timeout   *int64  `json:"timeout,omitempty"` // never set: it takes the place of nanoseconds
+	TimeoutMS float64 `json:"timeout_ms"`
+}
+
+func (r Rehearsal) public() publicRehearsal {
+	p := publicRehearsal{Rehearsal: r, Hooks: make([]publicHook, len(r.Hooks))}
+	p.Policy, p.Against = orEmpty(r.Policy), orEmpty(r.Against)
+	for i, rule := range r.Hooks {
+		p.Hooks[i] = publicHook{HookRule: rule, TimeoutMS: millis(rule.Timeout)}
+	}
+	return p
 }
 
 // gatherWords counts what the onset would be shown.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,7 @@ type feedLine struct {
 	Name      string               `json:"name"`
 	Host      string               `json:"host,omitempty"` // empty: it is only pushed
 	Path      string               `json:"path,omitempty"`
-	Every     string               `json:"every,omitempty"`
+	Every     time.Duration        `json:"every,omitempty"`
 	Rules     []dream.Rule         `json:"rules"`
 	Followers []string             `json:"followers"`
 	State     *workflows.FeedState `json:"state,omitempty"`
@@ -53,7 +54,7 @@ type feedLine struct {
 func lineOf(ctx context.Context, h *House, f dream.Feed) (feedLine, error) {
 	l := feedLine{Name: f.Name, Path: f.Path, Rules: orEmpty(f.Rules), Followers: []string{}}
 	if f.URL != "" {
-		l.Host, l.Every = "a URL that cannot be read", f.Every.String()
+		l.Host, l.Every = "a URL that cannot be read", f.Every
 		if u, err := url.Parse(f.URL); err == nil {
 			l.Host = u.Host
 		}
@@ -71,7 +72,7 @@ func (l feedLine) source() string {
 	if l.Host == "" {
 		return "pushed"
 	}
-	return l.Host + ", every " + l.Every
+	return l.Host + ", every " + l.Every.String()
 }
 
 func (app *App) feedAdd() *cobra.Command {
@@ -160,7 +161,7 @@ func (app *App) putFeed(ctx context.Context, h *House, f dream.Feed) error {
 	case err != nil:
 		return err
 	case app.json:
-		return app.answer(l)
+		return app.answer(l.public())
 	}
 	app.say("Feed %s is kept: %s, %s.", f.Name, l.source(), plural(len(f.Rules), "rule", "rules"))
 	if len(l.Followers) == 0 {
@@ -198,7 +199,7 @@ func (app *App) feedRemove() *cobra.Command {
 			case err != nil:
 				return err
 			case app.json:
-				return app.answer(l)
+				return app.answer(l.public())
 			}
 			app.say("Feed %s is removed.", f.Name)
 			if len(l.Followers) > 0 {

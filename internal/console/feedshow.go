@@ -23,14 +23,14 @@ func (app *App) feedList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := []feedLine{}
+		list := []publicFeed{}
 		t := &table{columns: []column{{title: "FEED"}, {title: "SOURCE", flex: true}, {title: "FOLLOWED BY", drop: 1}, {title: "RULES", flex: true, least: 60, under: true, drop: 2}}}
 		for _, f := range all {
 			l, err := lineOf(cmd.Context(), h, f)
 			if err != nil {
 				return err
 			}
-			list = append(list, l)
+			list = append(list, l.public())
 			t.add(l.Name, l.source(), orDash(strings.Join(l.Followers, ", ")), orDash(strings.Join(l.rules(), "; ")))
 		}
 		return app.rows(list, t, "No feeds yet. Add one: oneiros feed add NAME --rule price")
@@ -75,7 +75,7 @@ func (app *App) feedShow() *cobra.Command {
 			}
 			l.Warning = l.deaf()
 			if app.json {
-				return app.answer(l)
+				return app.answer(l.public())
 			}
 			app.showFeed(l, why)
 			return cmd.Context().Err()

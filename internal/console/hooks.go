@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ type hookRow struct {
 	Name    string              `json:"name"`
 	URL     string              `json:"url"`
 	At      []activities.Border `json:"at"`
-	Timeout string              `json:"timeout"`
+	Timeout float64             `json:"timeout_ms"`
 	Silent  string              `json:"silent"`
 	Text    bool                `json:"text"`
 }
@@ -51,12 +52,26 @@ func (app *App) hooksList() *cobra.Command {
 			rows := []hookRow{}
 			t := table{columns: []column{{title: "HOOK"}, {title: "ASKED AT"}, {title: "TIMEOUT"}, {title: "WHEN SILENT"}, {title: "SEES TEXT", drop: 1}, {title: "ADDRESS", flex: true}}}
 			for _, r := range rules {
-				rows = append(rows, hookRow{Name: r.Name, URL: urls[r.Name], At: r.At, Timeout: r.Timeout.String(), Silent: r.Silent, Text: r.Text})
-				t.add(r.Name, borders(r.At), r.Timeout.String(), r.Silent, yesNo(r.Text), urls[r.Name])
+				at := whereAsked(urls[r.Name])
+				rows = append(rows, hookRow{Name: r.Name, URL: at, At: r.At, Timeout: millis(r.Timeout), Silent: r.Silent, Text: r.Text})
+				t.add(r.Name, borders(r.At), r.Timeout.String(), r.Silent, yesNo(r.Text), at)
 			}
 			return app.rows(rows, &t, "No hooks are configured; docs/hooks.md shows how.")
 		},
 	}
+}
+
+// whereAsked is the address of a hook without what may be secret of it: whoever is asked, and that there is more.
+func whereAsked(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "an address that cannot be read"
+	}
+	at := u.Scheme + "://" + u.Host
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		at += "/..."
+	}
+	return at
 }
 
 func borders(at []activities.Border) string {
@@ -70,7 +85,7 @@ func borders(at []activities.Border) string {
 // hookTried is what became of one question of a test.
 type hookTried struct {
 	Border   activities.Border    `json:"border"`
-	Took     string               `json:"took"`
+	Took     float64              `json:"took_ms"`
 	Veto     string               `json:"veto,omitempty"`
 	Concerns []activities.Concern `json:"concerns,omitempty"`
 	Fault    string               `json:"fault,omitempty"`
@@ -121,7 +136,7 @@ func (app *App) printTried(tried []hookTried) error {
 		case one.Border == activities.AtExit:
 			said = "heard"
 		}
-		t.add(string(one.Border), one.Took, said)
+		t.add(string(one.Border), fmt.Sprintf("%.0fms", one.Took), said)
 	}
 	return app.rows(tried, &t, "it is asked at no border")
 }
@@ -151,7 +166,7 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 	if err != nil {
 		tried.Fault = err.Error()
 	}
-	tried.Took = time.Since(began).Round(time.Millisecond).String()
+	tried.Took = millis(time.Since(began).Round(time.Millisecond))
 	return tried
 }
 

@@ -288,5 +288,3 @@ func (app *App) recorded(ctx context.Context, h *House, a dream.Agent, w Waker, 
 	}
 	return nil
 }
-
-func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

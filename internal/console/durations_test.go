@@ -1,0 +1,94 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// quietHook answers nothing, or fails.
+type quietHook struct{ err error }
+
+func (q quietHook) Entry(context.Context, activities.HookEntry) (string, error) { return "", q.err }
+func (q quietHook) Capture(context.Context, activities.HookCapture) ([]activities.Concern, error) {
+	return nil, q.err
+}
+func (q quietHook) Exit(context.Context, activities.HookExit) error { return q.err }
+
+// hooked is a desk with a hook whose address holds a secret.
+func hooked(t *testing.T, hook activities.Hook) *desk {
+	t.Helper()
+	d := newDesk(t).furnish()
+	rule := activities.HookRule{Name: "guard", At: activities.Borders, Timeout: 2 * time.Second, Silent: activities.SilentAllow}
+	d.hooks = console.HooksDoor{
+		Rules: func() ([]activities.HookRule, map[string]string, error) {
+			return []activities.HookRule{rule}, map[string]string{"guard": "https://guard.example:8443/services/hush?key=hush"}, nil
+		},
+		Fit: func(string) (activities.Hook, activities.HookRule, error) { return hook, rule, nil },
+	}
+	return d
+}
+
+// What --json tells as a number is in milliseconds and says so by its name; nothing is in nanoseconds.
+func TestDurationsInJSONAreMilliseconds(t *testing.T) {
+	t.Parallel()
+	life := workflows.Life{State: "sleeping", LastActive: now, Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}}}
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"an agent":         {[]string{"agents", "show", "echo"}, []string{`"since_ms": 3600000`}},
+		"a feed's rules":   {[]string{"feed", "show", "harbour"}, []string{`"every_ms": 30000`, `"window_ms": 600000`}},
+		"all feeds":        {[]string{"feed", "list"}, []string{`"every_ms": 30000`, `"window_ms": 600000`}},
+		"hooks":            {[]string{"hooks", "list"}, []string{`"timeout_ms": 2000`}},
+		"a hook's test":    {[]string{"hooks", "test", "guard"}, []string{`"took_ms": `}},
+		"a dry run":        {[]string{"dream", "--dry-run", "-a", "echo"}, []string{`"timeout_ms": 5000`}},
+		"an agent's calls": {[]string{"triggers", "list", "-a", "echo"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := hooked(t, quietHook{}).asleep(&sleeper{}, 40_000)
+			d.guarded(&porter{life: life})
+			d.night.Rehearse = func(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
+				e, err := d.night.Estimate(ctx, h, w)
+				return rehearsed(e), err
+			}
+			require.NoError(t, d.store.PutFeed(t.Context(), dream.Feed{
+				Name: "harbour", URL: "https://harbour.example/v1", Every: 30 * time.Second,
+				Rules: []dream.Rule{{Name: "r", Kind: dream.Stale, Window: 10 * time.Minute}},
+			}))
+			d.ok(0, append(c.args, "--json")...)
+			for _, want := range c.want {
+				require.Contains(t, d.out.String(), want)
+			}
+			for _, unit := range []string{`_ns"`, `"window":`, `"every":`, `"timeout":`, `"took": "`} {
+				require.NotContains(t, d.out.String(), unit)
+			}
+			require.True(t, json.Valid(bytes.TrimSpace(d.out.Bytes())))
+		})
+	}
+}
+
+// The address of a hook may hold a secret, in its path as well: only who is asked is told.
+func TestTheAddressOfAHookIsToldWithoutWhatMayBeSecret(t *testing.T) {
+	t.Parallel()
+	d := hooked(t, quietHook{errors.New("no")})
+	for _, args := range [][]string{{"hooks", "list"}, {"hooks", "list", "--json"}} {
+		d.ok(200, args...)
+		require.Contains(t, d.out.String(), "https://guard.example:8443")
+		require.NotContains(t, d.out.String(), "hush")
+	}
+	require.Equal(t, console.Failure, d.run(0, "hooks", "test", "guard", "--json"))
+	require.Contains(t, d.out.String(), `"fault": "no"`)
+}

@@ -1,0 +1,55 @@
+package console
+
+import (
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// publicFeed is a feed as --json tells it: durations are milliseconds.
+type publicFeed struct {
+	feedLine
+	Every   *int64           `json:"every,omitempty"` // never set: it takes the place of nanoseconds
+	EveryMS float64          `json:"every_ms,omitempty"`
+	Rules   []publicRule     `json:"rules"`
+	State   *publicFeedState `json:"state,omitempty"`
+}
+
+// publicRule is one of its rules.
+type publicRule struct {
+	dream.Rule
+	Window   *int64  `json:"window,omitempty"` // never set
+	WindowMS float64 `json:"window_ms,omitempty"`
+}
+
+// publicFeedState is where its probe stands.
+type publicFeedState struct {
+	workflows.FeedState
+	Settings publicFeedSettings `json:"settings"`
+}
+
+type publicFeedSettings struct {
+	EveryMS float64      `json:"every_ms,omitempty"`
+	Rules   []publicRule `json:"rules"`
+}
+
+func (l feedLine) public() publicFeed {
+	p := publicFeed{feedLine: l, EveryMS: millis(l.Every), Rules: publicRules(l.Rules)}
+	if l.State != nil {
+		s := l.State.Settings
+		p.State = &publicFeedState{FeedState: *l.State, Settings: publicFeedSettings{millis(s.Every), publicRules(s.Rules)}}
+	}
+	return p
+}
+
+func publicRules(rules []dream.Rule) []publicRule {
+	told := make([]publicRule, len(rules))
+	for i, r := range rules {
+		told[i] = publicRule{Rule: r, WindowMS: millis(r.Window)}
+	}
+	return told
+}
+
+// millis tells a duration as --json does.
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
