@@ -287,7 +287,8 @@ func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
 	return nil
 }
 
-// room refuses more staged hypotheses than there may be at once (H14).
+// room refuses more staged hypotheses than there may be at once (H14). Whoever accepts another one meanwhile changes what waits:
+// it is written along as it was read, so that of two decisions that count at once one has to count again.
 func (d *deciding) room(ctx context.Context) error {
 	accepted := 0
 	for _, item := range d.known {
@@ -298,9 +299,19 @@ func (d *deciding) room(ctx context.Context) error {
 	if accepted == 0 || d.MaxStaged <= 0 {
 		return nil
 	}
-	staged, err := d.Memory.Count(ctx, memory.Query{
-		Agent: d.agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged},
-	})
+	q := memory.Query{Agent: d.agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}}
+	waiting := q
+	waiting.States = []dream.State{dream.Proposed}
+	others, err := d.Memory.Find(ctx, waiting)
+	if err != nil {
+		return fmt.Errorf("read which hypotheses wait: %w", err)
+	}
+	for _, h := range others {
+		if _, decided := d.known[h.Header().ID]; !decided {
+			d.w.Change = append(d.w.Change, h)
+		}
+	}
+	staged, err := d.Memory.Count(ctx, q)
 	if err == nil && staged+accepted > d.MaxStaged {
 		err = fmt.Errorf("%w: %d are, %d more would be accepted, and %d may be", ErrFull, staged, accepted, d.MaxStaged)
 	}
