@@ -9,9 +9,7 @@ func (o Options) PolicyOf(handle string) *policy.Rules {
 	if o.Policy != nil {
 		rules = *o.Policy
 	}
-	if more, ok := o.AgentPolicy[handle]; ok {
-		rules = rules.With(more)
-	}
+	rules = rules.With(o.AgentPolicy[handle]) // a copy, whatever is added: an order is not changed by what is said later
 	if rules.None() {
 		return nil
 	}

@@ -1,12 +1,16 @@
 package starter
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
@@ -37,4 +41,87 @@ func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 		require.Equal(t, dream.Observer, with[len(with)-1].role)
 		require.Equal(t, 1, with[len(with)-1].times)
 	}
+}
+
+// H18: what a dream may not develop is frozen with its order. What the deployment says later is for later dreams, and what is
+// added for an agent binds that agent, the stricter of each rule.
+func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
+	t.Parallel()
+	s, _ := build(t)
+	nova := dream.Agent{ID: "a2", Handle: "nova", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps}
+	require.NoError(t, s.Memory.PutAgent(t.Context(), nova))
+	s.Options.Policy = &policy.Rules{
+		Assets: []string{"BTC", "ETH"}, Guards: policy.Guards(), Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}},
+	}
+	s.Options.AgentPolicy = map[string]policy.Rules{"echo": {
+		Assets: []string{"ETH", "DOGE"}, Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}}, Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
+	}}
+	freeze := func(agent string) *policy.Rules {
+		order, err := s.Freeze(t.Context(), Wish{Agent: agent})
+		require.NoError(t, err)
+		require.NoError(t, order.Validate())
+		raw, err := json.Marshal(order)
+		require.NoError(t, err)
+		var crossed activities.Order // as it lies in the history
+		require.NoError(t, json.Unmarshal(raw, &crossed))
+		require.Equal(t, order.Policy, crossed.Policy)
+		return crossed.Policy
+	}
+	echo, other := freeze("echo"), freeze("nova")
+	require.Equal(t, []string{"ETH"}, echo.Assets, "what both allow")
+	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 2}}, echo.Caps)
+	require.Equal(t, policy.Guards(), echo.Guards)
+	require.Len(t, echo.Sentences, 1)
+	require.Equal(t, []string{"BTC", "ETH"}, other.Assets)
+	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 3}}, other.Caps)
+	require.Empty(t, other.Sentences)
+
+	order, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	require.NoError(t, err)
+	beside, err := s.Freeze(t.Context(), Wish{Agent: "nova"})
+	require.NoError(t, err)
+	s.Options.Policy.Assets[1], s.Options.Policy.Caps[0].Most, s.Options.AgentPolicy["echo"].Sentences[0].Text = "DOGE", 99, "Anything."
+	s.Options.Policy, s.Options.AgentPolicy = &policy.Rules{}, nil
+	require.Equal(t, echo, order.Policy, "an order that is made stays as it is")
+	require.Equal(t, other, beside.Policy)
+	require.Nil(t, freeze("echo"), "later ones follow what holds then")
+
+	planned, reason, err := s.Plan(t.Context(), nova.ID, tonight)
+	require.NoError(t, err)
+	require.Empty(t, reason)
+	require.Nil(t, planned.Policy)
+	s.Options.Policy = nil
+	planned, _, err = s.Plan(t.Context(), nova.ID, tonight)
+	require.NoError(t, err)
+	require.Equal(t, policy.Guards(), planned.Policy.Guards, "a dream by itself is under the policy as well")
+}
+
+// The estimate and the rehearsal of an agent know of its own rules, those in words with what it costs to ask about them.
+func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	table := s.Catalog.(inference.Table)
+	spec := table[thinker]
+	spec.Price = &budget.Price{In: 150_000, Out: 600_000}
+	table[thinker] = spec
+	agent.Caps.Dream = budget.Dollar
+	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
+	for _, tier := range []dream.Tier{dream.Core, dream.Hardened} {
+		s.Options.AgentPolicy = nil
+		plain, err := s.Estimate(t.Context(), Wish{Agent: "echo", Tier: tier})
+		require.NoError(t, err)
+		s.Options.AgentPolicy = map[string]policy.Rules{"echo": {Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}}}, "nova": {Assets: []string{"BTC"}}}
+		ruled, err := s.Estimate(t.Context(), Wish{Agent: "echo", Tier: tier})
+		require.NoError(t, err)
+		require.Equal(t, plain.Calls+1, ruled.Calls, tier)
+		require.Greater(t, ruled.Expected, plain.Expected, tier)
+		require.Greater(t, ruled.Worst, plain.Worst, tier)
+		require.LessOrEqual(t, ruled.Worst, ruled.Cap, tier)
+		told, err := s.Rehearse(t.Context(), Wish{Agent: "echo", Tier: tier})
+		require.NoError(t, err)
+		require.Equal(t, ruled.Calls, told.Estimate.Calls)
+		require.Contains(t, told.Policy, "in words: kind")
+		require.NotContains(t, strings.Join(told.Policy, "; "), "BTC", "another agent's")
+	}
+	require.Empty(t, nights(t, s, agent), "nothing was written")
 }
