@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,10 +44,19 @@ func (app *App) policyShow() *cobra.Command {
 	return cmd
 }
 
-// rulesFor are the rules of the agent that a command names, or those of every agent.
+// rulesFor are the rules of the agent that a command names, or those of every agent. An agent that has none of its own must be
+// there: a mistyped name would show weaker rules than hold.
 func (app *App) rulesFor(cmd *cobra.Command) (policy.Rules, error) {
 	handle, _ := cmd.Flags().GetString("agent")
-	return app.Policy(strings.TrimPrefix(handle, "@"))
+	rules, err := app.Policy(strings.TrimPrefix(handle, "@"))
+	if err != nil || handle == "" {
+		return rules, err
+	}
+	if common, err := app.Policy(""); err != nil || !reflect.DeepEqual(rules, common) {
+		return rules, err
+	}
+	_, _, err = app.agentOf(cmd)
+	return rules, err
 }
 
 func rulePairs(r policy.Rules) []string {
@@ -97,8 +107,11 @@ func (app *App) policyCheck() *cobra.Command {
 	file := cmd.Flags().String("file", "", "hold every line of a `file` against the rules; - is standard input")
 	app.whose(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if (len(args) == 1) == (*file != "") {
+		if (len(args) == 1) == (*file != "") || len(args) == 1 && strings.TrimSpace(args[0]) == "" {
 			return exit(Usage, "policy check takes a text or --file, one of them")
+		}
+		if err := legible("the text", strings.Join(args, " ")); err != nil {
+			return err
 		}
 		rules, err := app.rulesFor(cmd)
 		if err != nil {

@@ -86,3 +86,14 @@ func TestACheckOfNothingIsAWrongUse(t *testing.T) {
 	require.Equal(t, console.Usage, d.run(80, "policy", "check", "-a", "broken", "x"))
 	require.Contains(t, d.err.String(), `there is no guard "cats"`)
 }
+
+func TestAMistypedAgentIsNotShownTheRulesOfEverybody(t *testing.T) {
+	t.Parallel()
+	d := caged(t).furnish()
+	require.Equal(t, console.NotFound, d.run(0, "policy", "show", "-a", "ecko"))
+	require.Contains(t, d.err.String(), `there is no agent "ecko"`)
+	require.Equal(t, console.NotFound, d.run(0, "policy", "check", "Count the boats.", "-a", "ecko"))
+	d.ok(0, "policy", "check", "Count the boats.", "-a", "free")
+	require.Equal(t, console.Usage, d.run(0, "policy", "check", " "))
+	require.Equal(t, console.Usage, d.run(0, "policy", "check", "\xff"))
+}

@@ -48,12 +48,16 @@ func (app *App) triggersList() *cobra.Command {
 			{title: "TRIGGER"},
 			{title: "CALLS", drop: 2},
 			{title: "NEXT", drop: 1},
-			{title: "NOW", flex: true},
+			{title: "NOW", flex: true, least: 48},
 		}}
 		for _, line := range life.Next.Triggers {
 			next := "-"
-			if line.Due != nil {
+			switch {
+			case line.Due == nil:
+			case line.Due.After(app.Now()):
 				next = clock(*line.Due, app.Now(), a.Zone)
+			default:
+				next = "now"
 			}
 			t.add(line.Name, calls(line.Trigger), next, line.Now)
 		}
@@ -140,7 +144,11 @@ oneiros triggers add price --rule quay-price`,
 			return exit(Usage, "%s has a trigger %q already; --replace puts this one in its place", a.Handle, t.Name)
 		}
 		a.Triggers = append(slices.DeleteFunc(slices.Clone(a.Triggered()), calledBy(t.Name)), t)
-		return app.putTriggers(cmd.Context(), h, a, t, "added")
+		did := "added"
+		if had {
+			did = "replaced"
+		}
+		return app.putTriggers(cmd.Context(), h, a, t, did)
 	}
 	return cmd
 }
@@ -186,6 +194,8 @@ func (f triggerFlags) trigger(cmd *cobra.Command, name string, a dream.Agent) (d
 	switch {
 	case given == 0 && name == dream.IdleTrigger.Name:
 		return dream.IdleTrigger, nil
+	case name == string(dream.OnRequest):
+		return t, fmt.Errorf("every agent has the trigger %s: oneiros triggers fire calls it", name)
 	case given != 1:
 		return t, errors.New("say when it calls with one of --schedule, --episodes, --event and --rule")
 	case f.residual != 0 && f.event != event.PredictionResolved{}.EventType():
@@ -304,7 +314,7 @@ func (app *App) putTriggers(ctx context.Context, h *House, a dream.Agent, t drea
 	case err != nil:
 		app.note("The agent's life could not be told; a worker does so within a minute (%v).", err)
 	}
-	if !a.Auto && !h.Settings.Auto {
+	if did != "dropped" && !a.Auto && !h.Settings.Auto {
 		app.note("%s does not dream by itself yet: oneiros agents edit %s --auto%s", a.Handle, a.Handle, h.option())
 	}
 	return nil

@@ -145,3 +145,17 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 		require.Contains(t, d.out.String(), "not before 07:00:00 by full")
 	}
 }
+
+func TestATriggerIsReplacedAndManualNeedsNone(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.ok(0, "triggers", "add", "full", "-a", "echo", "--episodes", "3")
+	require.Equal(t, "Trigger full of echo is added.\n", d.out.String())
+	d.ok(0, "triggers", "add", "full", "-a", "echo", "--episodes", "4", "--replace")
+	require.Equal(t, "Trigger full of echo is replaced.\n", d.out.String())
+	require.Contains(t, d.err.String(), "oneiros agents edit echo --auto")
+	d.ok(0, "triggers", "drop", "full", "-a", "echo")
+	require.NotContains(t, d.err.String(), "--auto", "who drops a trigger wants no dream by it")
+	require.Equal(t, console.Usage, d.run(0, "triggers", "add", "manual", "-a", "echo"))
+	require.Contains(t, d.err.String(), "every agent has the trigger manual: oneiros triggers fire calls it")
+}

@@ -98,9 +98,13 @@ func (o outlook) stands(line *triggerLine) {
 			due = o.rhythm.Look(o.settings.Eager.Idle, o.past).UTC()
 		}
 		line.Due, line.Fires = &due, !due.After(o.now)
-		line.Now = fmt.Sprintf("quiet since %s, and %s are needed", clock(o.past.Active, o.now, o.agent.Zone), span(o.settings.IdleTimeout))
-		if o.past.Active.IsZero() {
+		switch since := clock(o.past.Active, o.now, o.agent.Zone); {
+		case o.past.Active.IsZero():
 			line.Now = "it was never used"
+		case o.past.Active.Add(o.settings.IdleTimeout).After(o.now):
+			line.Now = fmt.Sprintf("needs %s of quiet from %s on", span(o.settings.IdleTimeout), since)
+		default:
+			line.Now = fmt.Sprintf("quiet for long enough, since %s", since)
 		}
 		if o.early() {
 			line.Now += fmt.Sprintf("; urgent, so that %s are enough", span(o.settings.Eager.Idle))
@@ -207,7 +211,7 @@ func urgencyTold(n nextDream) string {
 	return text
 }
 
-// triggersTold tells an agent's own triggers in a line.
+// triggersTold tells an agent's own triggers, each on a line.
 func triggersTold(n nextDream, a dream.Agent, now time.Time) string {
 	if a.Triggers == nil {
 		return ""
@@ -218,7 +222,7 @@ func triggersTold(n nextDream, a dream.Agent, now time.Time) string {
 			continue
 		}
 		text := line.Name + " (" + calls(line.Trigger)
-		if line.Due != nil {
+		if line.Due != nil && line.Due.After(now) {
 			text += ", next " + clock(*line.Due, now, a.Zone)
 		}
 		parts = append(parts, text+"): "+line.Now)
@@ -226,5 +230,5 @@ func triggersTold(n nextDream, a dream.Agent, now time.Time) string {
 	if len(parts) == 0 {
 		return "none: it dreams only when asked"
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "\n")
 }
