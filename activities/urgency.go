@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -166,6 +167,10 @@ func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Ou
 		return nil, "", err
 	}
 	places, of, err := n.Place(ctx, claims)
+	var without goesWithout
+	if errors.As(err, &without) {
+		return nil, string(without), nil
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -100,6 +101,15 @@ type Embedders interface {
 	Embedder(agent dream.Agent) (model, why string)
 }
 
+// placeWithin bounds how long a look at an idle agent waits for an embedder: half of what the whole look may take, since the
+// agent's schedules wait with it.
+const placeWithin = 2 * time.Second
+
+// goesWithout is why nothing was placed, of a look that goes on without.
+type goesWithout string
+
+func (w goesWithout) Error() string { return string(w) }
+
 // placing buys places outside a dream, under the caps of the agent's day.
 func (b *Bed) placing(ctx context.Context, r HeedRequest) (Placing, string) {
 	which, ok := b.Planner.(Embedders)
@@ -120,13 +130,18 @@ func (b *Bed) placing(ctx context.Context, r HeedRequest) (Placing, string) {
 	}
 	day := r.Now.In(zone).Format(time.DateOnly)
 	return func(ctx context.Context, texts []string) ([][]float32, string, error) {
+		ctx, cancel := context.WithTimeout(ctx, placeWithin)
+		defer cancel()
 		sum := sha256.Sum256([]byte(model + "\x00" + strings.Join(texts, "\x00")))
 		v, err := b.Purse.Embed(ctx, purse.Charge{
 			Step: "urgency/" + agent.ID + "/" + hex.EncodeToString(sum[:16]), Agent: agent.ID, Phase: "urgency", Day: day,
 			Accounts: DayAccounts(agent, day, b.Planner.FleetDay()),
 		}, model, texts)
-		if err != nil { // urgency is an estimate: over a cap, or with a provider away, it goes without
-			return nil, "", nil
+		switch { // urgency is an estimate: over a cap, or with a provider away, it goes without
+		case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+			return nil, "", goesWithout("its embedder did not answer in time")
+		case err != nil:
+			return nil, "", goesWithout("its claims could not be placed: " + oneLine(err.Error()))
 		}
 		return v.V, v.Space, nil
 	}, ""

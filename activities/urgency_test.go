@@ -13,6 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
@@ -130,6 +131,35 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 	require.Equal(t, "automatic dreaming on a paid provider is switched off", ask(.3).Urgency.Lived.Unplaced)
 	bed.Planner = unplanned{}
 	require.NotEmpty(t, ask(.3).Urgency.Lived.Unplaced)
+}
+
+// slowEmbedder answers when nobody waits for it any more.
+type slowEmbedder struct{ inference.Model }
+
+func (slowEmbedder) Embed(ctx context.Context, _ string, _ []string, _ string) (inference.Vectors, error) {
+	<-ctx.Done()
+	return inference.Vectors{}, ctx.Err()
+}
+
+// The look at an idle agent keeps its schedules too: an embedder that does not answer holds them up for a moment, not for good.
+func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(12)
+	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
+	r.ports.Purse.Model = slowEmbedder{r.ports.Purse.Model}
+	bed := r.bed()
+	bed.Planner = pays{model: "p/e"}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got, err := bed.Heed(ctx, HeedRequest{
+		Agent: "a", Now: tonight, Schedules: []dream.Trigger{{Name: "b", Schedule: "03:30"}}, Eager: &circadian.Eager{Idle: time.Minute, Urgent: .3, Uncertain: .3},
+	})
+	require.NoError(t, err)
+	require.NoError(t, ctx.Err(), "it did not wait for whoever asked to give up")
+	require.Len(t, got.Appointments, 1)
+	require.NotNil(t, got.Urgency)
+	require.Equal(t, "its embedder did not answer in time", got.Urgency.Lived.Unplaced)
 }
 
 func TestAScheduleThatCannotBeReadIsToldAndKeepsNoOther(t *testing.T) {
