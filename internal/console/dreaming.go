@@ -135,6 +135,7 @@ func (app *App) agree(ctx context.Context, h *House, w Wish, e Estimate, f *drea
 		if err := app.showEstimate(e); err != nil {
 			return false, err
 		}
+		return false, app.confirm(false, "This dream of "+e.Agent+" is paid for")
 	}
 	return false, app.confirm(f.yes, fmt.Sprintf("This dream of %s may cost about %s and never more than %s", e.Agent, e.Expected, e.Cap))
 }

@@ -171,6 +171,7 @@ func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
 	require.Contains(t, d.out.String(), "ONSET")
 	require.Contains(t, d.out.String(), "$0.012 / $0.05")
 	require.Contains(t, d.out.String(), "\x1b[4A\x1b[J", "what was drawn is taken off again")
+	require.Equal(t, 1, strings.Count(d.out.String(), "A\x1b[J"), "and only then: every other drawing is written over the last")
 	require.Contains(t, flat(d.err.String()), "stopped without an end: its workflow was terminated or timed out")
 }
 
@@ -185,6 +186,7 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 		d.in = answer
 		d.run(80, "dream", "-a", "echo")
 		require.Len(t, s.begun, begun, "%q: %s", answer, d.err.String())
+		require.Contains(t, d.err.String(), "This dream of echo is paid for. Go on? [y/N] ", "what it costs stands above")
 		s.begun = nil
 	}
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--yes", "--json"))

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +64,7 @@ func residual(p *dream.Prediction) string {
 	if p.Residual == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%+.2f", *p.Residual)
+	return signed(*p.Residual)
 }
 
 // reckoning holds predictions against what happened.

@@ -62,5 +62,5 @@ func (t *table) addRecord(who string, r prediction.Record) {
 		expected, reading = score(r.Expected), string(r.Read())
 	}
 	t.add(who, strconv.Itoa(r.Outcomes), strconv.Itoa(r.Right), score(r.Accuracy), score(r.Low)+" to "+score(r.High), expected,
-		score(r.Confidence), fmt.Sprintf("%.3f", r.Brier), fmt.Sprintf("%+.2f", r.Bias), reading)
+		score(r.Confidence), fmt.Sprintf("%.3f", r.Brier), signed(r.Bias), reading)
 }

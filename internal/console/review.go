@@ -56,8 +56,8 @@ func proposalText(p *dream.Proposal) string {
 		return "let go of " + p.Of + ", which has faded"
 	}
 	by := func(of func(mood.PAD) float64) float64 { return of(*p.To) - of(*p.From) }
-	return fmt.Sprintf("move the mood by pleasure %+.2f, arousal %+.2f, dominance %+.2f", by(func(m mood.PAD) float64 { return m.Pleasure }),
-		by(func(m mood.PAD) float64 { return m.Arousal }), by(func(m mood.PAD) float64 { return m.Dominance }))
+	return fmt.Sprintf("move the mood by pleasure %s, arousal %s, dominance %s", signed(by(func(m mood.PAD) float64 { return m.Pleasure })),
+		signed(by(func(m mood.PAD) float64 { return m.Arousal })), signed(by(func(m mood.PAD) float64 { return m.Dominance })))
 }
 
 func (app *App) reviewing(h *House) activities.Reviewing {

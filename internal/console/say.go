@@ -129,7 +129,7 @@ func (app *App) confirm(yes bool, question string) error {
 	if !app.Terminal || app.json {
 		return exit(Refused, "%s; add --yes to agree, since nobody is there to ask", question)
 	}
-	fmt.Fprintf(app.Err, "%s. Go on? [y/N] ", question)
+	fmt.Fprint(app.Err, app.wrapped(question+". Go on? [y/N]"), " ")
 	line, err := bufio.NewReader(app.In).ReadString('\n')
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
@@ -139,6 +139,14 @@ func (app *App) confirm(yes bool, question string) error {
 		fmt.Fprintln(app.Err)
 	}
 	return exit(Refused, "nothing was done: the question was not answered with yes")
+}
+
+// signed writes a number with its sign and two decimals; what rounds to nothing is +0.00.
+func signed(v float64) string {
+	if text := fmt.Sprintf("%+.2f", v); text != "-0.00" {
+		return text
+	}
+	return "+0.00"
 }
 
 // when writes a time in the agent's zone, to the minute.

@@ -233,7 +233,7 @@ func sleeps(a dream.Agent, s presence.Standing, now time.Time) string {
 const wakeWidth = len("interrupted")
 
 func feeling(m mood.PAD) string {
-	return fmt.Sprintf("pleasure %+.2f, arousal %+.2f, dominance %+.2f", m.Pleasure, m.Arousal, m.Dominance)
+	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal), signed(m.Dominance))
 }
 
 // shift tells how a dream moved the mood that it was woken from (Z14).

@@ -94,8 +94,18 @@ func (v *view) draw() {
 	if v.life != "" {
 		text += v.life + "\n"
 	}
-	fmt.Fprint(v.app.Out, v.erase()+text)
+	fmt.Fprint(v.app.Out, v.over(text))
 	v.lines = strings.Count(text, "\n")
+}
+
+// over writes a drawing over the last one, line by line: a terminal that is told to clear all of what it shows may keep that in its
+// scrollback, a copy for each beat.
+func (v *view) over(text string) string {
+	if v.lines == 0 {
+		return text
+	}
+	text = strings.ReplaceAll(text, "\n", "\x1b[K\n")
+	return fmt.Sprintf("\x1b[%dA%s\x1b[J", v.lines, text)
 }
 
 // gaugeRows is how many rows the depth gauge has; narrowLine is the least that a line of news beside it needs.
