@@ -183,7 +183,7 @@ func (app *App) agentsAdd() *cobra.Command {
 		}
 		name := strings.TrimPrefix(args[0], "@")
 		if taken, err := h.Store.Agent(cmd.Context(), name); err == nil {
-			return exit(Failure, "the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name, taken.Handle, taken.Handle)
+			return exit(Usage, "the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name, taken.Handle, taken.Handle)
 		} else if !errors.Is(err, memory.ErrNotFound) {
 			return err
 		}

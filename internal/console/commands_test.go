@@ -35,7 +35,7 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	require.Equal(t, dream.Core, a.Tier)
 	require.Empty(t, a.Models)
 
-	require.Equal(t, console.Failure, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, console.Usage, d.run(80, "agents", "add", "echo"))
 	require.Contains(t, d.err.String(), "belongs to agent echo already")
 	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--cap-dream", "5", "--zone", "Mars"))
 	require.Contains(t, d.err.String(), "cap of one dream ($5.00) is above the cap of a day")

@@ -96,7 +96,11 @@ func typesMeant(names []string) ([]string, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(event.Types(), func(t string) bool { return strings.EqualFold(t, name) })
 		if i < 0 {
-			return nil, exit(Usage, "--type is %q; oneiros events types names what there is", name)
+			hint := ""
+			if near := nearest(name, event.Types()); near != "" {
+				hint = "did you mean " + near + "? "
+			}
+			return nil, exit(Usage, "--type is %q; %soneiros events types names what there is", name, hint)
 		}
 		found = append(found, event.Types()[i])
 	}

@@ -178,6 +178,7 @@ func TestEventsFromWhereThereAreNone(t *testing.T) {
 		{[]string{"--last", "-1"}, "--last is -1; it must be 0 or more"},
 		{[]string{"--from", "1", "--last", "2"}, "keep one"},
 		{[]string{"--type", "Dreamt"}, `--type is "Dreamt"; oneiros events types names what there is`},
+		{[]string{"--type", "FragmentCapture"}, `--type is "FragmentCapture"; did you mean FragmentCaptured? oneiros events types names what there is`},
 		{[]string{"frobnicate"}, "frobnicate"},
 	} {
 		require.Equal(t, console.Usage, l.run(80, append([]string{"events"}, wrong.args...)...), wrong.args)

@@ -105,7 +105,7 @@ func (app *App) placed(m *LlamaModel) error {
 			*p.into = app.Llama.Getenv(p.env)
 		}
 		if *p.into == "" {
-			return exit(Usage, "%s is not given; it names %s (or set %s); docs/steering.md says where both come from", p.flag, p.what, p.env)
+			return exit(Usage, "%s is not given; it names %s (or set %s); docs/steering.md says where models and libraries come from", p.flag, p.what, p.env)
 		}
 	}
 	return nil

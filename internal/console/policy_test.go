@@ -90,6 +90,7 @@ func TestACheckOfNothingIsAWrongUse(t *testing.T) {
 func TestAMistypedAgentIsNotShownTheRulesOfEverybody(t *testing.T) {
 	t.Parallel()
 	d := caged(t).furnish()
+	d.rules["ecko"] = d.rules[""] // what a configuration without the name says
 	require.Equal(t, console.NotFound, d.run(0, "policy", "show", "-a", "ecko"))
 	require.Contains(t, d.err.String(), `there is no agent "ecko"`)
 	require.Equal(t, console.NotFound, d.run(0, "policy", "check", "Count the boats.", "-a", "ecko"))

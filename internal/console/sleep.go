@@ -138,5 +138,5 @@ func (app *App) goesOn(ctx context.Context, h *House, a dream.Agent, n *dream.Ni
 	if err != nil || next.At == nil {
 		return "after " + span(life.Settings.ResumeAfter) + " of quiet", err
 	}
-	return "not before " + clock(*next.At, app.Now(), a.Zone) + " if nobody comes until then", nil
+	return "at " + clock(*next.At, app.Now(), a.Zone) + " or later, if nobody comes until then", nil
 }

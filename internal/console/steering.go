@@ -29,7 +29,11 @@ func (app *App) steeringPairs() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			pairs := steering.Pairs()
 			if app.json {
-				return app.answer(pairs)
+				told := make([]pairLine, len(pairs))
+				for i, p := range pairs {
+					told[i] = pairLine(p)
+				}
+				return app.answer(told)
 			}
 			for _, p := range pairs {
 				fmt.Fprintf(app.Out, "? %s\n+ %s\n- %s\n\n", p.Ask, p.Creative, p.Analytical)
@@ -37,6 +41,13 @@ func (app *App) steeringPairs() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// pairLine is a pair as --json tells it.
+type pairLine struct {
+	Ask        string `json:"ask"`
+	Creative   string `json:"creative"`
+	Analytical string `json:"analytical"`
 }
 
 func (app *App) steeringTrain() *cobra.Command {

@@ -102,6 +102,9 @@ func TestAVectorThatWasLearnedIsWrittenWhole(t *testing.T) {
 func TestPairsArePrintedAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	b := &bench{T: t, env: here}
+	require.Equal(t, console.OK, b.run("steering", "pairs", "--json"))
+	require.Contains(t, b.out.String(), `"ask": "`)
+	require.Contains(t, b.out.String(), `"analytical": "`)
 	require.Equal(t, console.OK, b.run("steering", "pairs"))
 	file := filepath.Join(t.TempDir(), "pairs.txt")
 	require.NoError(t, os.WriteFile(file, b.out.Bytes(), 0o600))

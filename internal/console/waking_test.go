@@ -390,7 +390,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	require.Contains(t, d.out.String(), "echo stays awake, held by operator (knock) until 06:05:00.")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
 	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
-	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on not before 06:05:00 if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
+	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on at 06:05:00 or later, if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "echo may sleep")
 	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Knock)}
