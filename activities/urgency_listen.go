@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +25,8 @@ type Callers interface {
 }
 
 // Listener notices what nobody tells an agent's life: memories that were brought, and events in its log. Whether something
-// calls is read from the store each time, so that a listener which dies misses nothing; what it remembers only spares words.
+// calls is read from the store each time, so that a listener which dies misses nothing; what it remembers only spares words, and
+// is forgotten within the hour.
 type Listener struct {
 	Memory memory.Store
 	Events fabric.Log
@@ -33,7 +36,13 @@ type Listener struct {
 	mu    sync.Mutex
 	told  map[string]string // by agent and trigger, the key that its life has heard
 	heard map[string]int64  // by agent, the newest event that was looked at
+
+	since map[string]time.Time // by agent, since when it remembers
 }
+
+// forgetAfter is how long a listener remembers whom it told what. A life that was terminated, or did not know the trigger yet, has
+// not heard it; one that has knows it by its key.
+const forgetAfter = time.Hour
 
 // Listen looks at every agent that dreams by itself once, and answers how many calls it passed on. One that cannot be read or
 // told keeps no other waiting.
@@ -45,7 +54,7 @@ func (l *Listener) Listen(ctx context.Context) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.told == nil {
-		l.told, l.heard = map[string]string{}, map[string]int64{}
+		l.told, l.heard, l.since = map[string]string{}, map[string]int64{}, map[string]time.Time{}
 	}
 	passed := 0
 	var faults []error
@@ -72,6 +81,7 @@ func listens(a dream.Agent) bool {
 }
 
 func (l *Listener) listen(ctx context.Context, a dream.Agent) (int, error) {
+	l.forget(a.ID)
 	needs := Needs{Memory: l.Memory}
 	last, err := needs.lastDream(ctx, a.ID)
 	if err != nil {
@@ -97,6 +107,14 @@ func (l *Listener) listen(ctx context.Context, a dream.Agent) (int, error) {
 		l.heard[a.ID] = head
 	}
 	return passed, nil
+}
+
+// forget lets everything since an agent's last dream be told again, when it was told long ago.
+func (l *Listener) forget(agent string) {
+	if now := l.Now(); now.Sub(l.since[agent]) >= forgetAfter {
+		l.since[agent], l.heard[agent] = now, 0
+		maps.DeleteFunc(l.told, func(to, _ string) bool { return strings.HasPrefix(to, agent+"\x00") })
+	}
 }
 
 // fires are the calls of an agent's triggers since its last dream, at most one of each.

@@ -239,6 +239,45 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 	listen(listener())
 }
 
+// A life that did not know the trigger yet, or was terminated since, has not heard of what is told once: it is told again, and one
+// that has heard knows it by its key.
+func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	agent, err := r.store.Agent(t.Context(), "a")
+	require.NoError(t, err)
+	agent.Auto, agent.Created = true, tonight.AddDate(0, -1, 0)
+	agent.Triggers = []dream.Trigger{
+		{Name: "full", Kind: dream.OnEpisodes, Episodes: 10}, {Name: "wrong", Kind: dream.OnEvent, Event: "PredictionResolved", Residual: .5},
+	}
+	require.NoError(t, r.store.PutAgent(t.Context(), agent))
+	r.live(12)
+	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
+	heard, at := &hearer{}, tonight
+	l := &Listener{Memory: r.store, Events: r.store, Calls: heard, Now: func() time.Time { return at }}
+	var first []Fire
+	for _, c := range []struct {
+		after time.Duration
+		calls int
+	}{{0, 2}, {time.Minute, 0}, {58 * time.Minute, 0}, {time.Minute, 2}, {time.Minute, 0}} {
+		at, heard.calls = at.Add(c.after), nil
+		_, err := l.Listen(t.Context())
+		require.NoError(t, err)
+		require.Len(t, heard.calls, c.calls, at)
+		if first == nil {
+			first = heard.calls
+		}
+		for i, f := range heard.calls {
+			require.Equal(t, first[i].Key, f.Key, "by which its life knows it")
+		}
+	}
+	r.rise(r.lie(r.order(1, tonight)))
+	at, heard.calls = at.Add(2*time.Hour), nil
+	_, err = l.Listen(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, heard.calls)
+}
+
 func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
