@@ -49,7 +49,17 @@ type scenario struct {
 	stay     time.Duration // how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
 	long     int           // tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the default
 	each     time.Duration
+	limit    time.Duration // of the row, its setting-up apart; 0: rowMost. What was measured by then is told
 }
+
+const (
+	// rowMost bounds a row, so that all of them end within a quarter of an hour.
+	rowMost = 40 * time.Second
+	// thousandMost bounds a row of a thousand dreams, of which beginning them takes most.
+	thousandMost = 240 * time.Second
+	// bedtime is the share of a row's limit in which its dreams must have begun; who lies awake then is left out.
+	bedtime = .6
+)
 
 // BenchmarkWake measures a wake from the call until (a) generation has stopped, (b) the partial is safe in the store, (c)
 // the caller may go on: the epoch is durable, affect and digest are fixed, (d) the agent's workflow has it recorded: the dream
@@ -71,14 +81,14 @@ func BenchmarkWake(b *testing.B) {
 		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
 		{"embedded/100-at-once", scenario{dreaming: 100, wakes: 4, each: token}},
 		{"embedded/100-at-once-without-bell", scenario{dreaming: 100, wakes: 2, each: token, deaf: true}},
-		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow, long: 3000}},
+		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow, long: 3000, limit: thousandMost}},
 		{"redis/one-of-1", scenario{redis: true, dreaming: 1, knocking: 1, wakes: 200, each: token}},
 		{"redis/one-of-20", scenario{redis: true, dreaming: 20, knocking: 1, wakes: 400, each: token}},
 		{"redis/one-of-20-fsync-always", scenario{redis: true, fsync: "always", dreaming: 20, knocking: 1, wakes: 400, each: token}},
 		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 480, each: token, stay: paced}},
 		{"redis/100-dreaming-16-knocking-saturated", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 800, each: token}},
 		{"redis/100-at-once", scenario{redis: true, dreaming: 100, wakes: 4, each: token}},
-		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow, long: 3000}},
+		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow, long: 3000, limit: thousandMost}},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			room := newBedroom(b, row.scenario)
@@ -169,16 +179,49 @@ func crowd(b *testing.B, play stage.Play, n int) {
 	}
 }
 
-// wake is one measured wake, in milliseconds; a and b are negative for a light one.
-type wake struct{ a, b, c, d float64 }
+// wake is one measured wake, in milliseconds. What was not measured is negative: a and b of a light one, d of one that was not
+// recorded before the row had to end.
+type wake struct {
+	a, b, c, d float64
+	degraded   bool // the store did not answer whoever knocked in time: the wake is made good later
+}
 
-// patience bounds one step of a benchmark.
-const patience = 5 * time.Minute
+// pause waits; false when the row ends meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
 
-// asleep sees to it that an agent dreams and a call of it is being served.
-func (r *bedroom) asleep(tb testing.TB, i int) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+// sideBySide does n deeds, some at once, and answers their first fault, which ends the others. That the time is up is no fault.
+func sideBySide(ctx context.Context, n, some int, do func(context.Context, int) error) error {
+	doing, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	room := make(chan struct{}, some)
+	var all sync.WaitGroup
+	for i := range n {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			if err := do(doing, i); err != nil && doing.Err() == nil {
+				stop(err)
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return context.Cause(doing)
+}
+
+// asleep sees to it that an agent dreams.
+func (r *bedroom) asleep(ctx context.Context, i int) error {
 	agent, seed := r.agents[i], uint64(i)
 	for {
 		_, err := r.company.Starter.Resume(ctx, agent.Handle)
@@ -186,75 +229,108 @@ func (r *bedroom) asleep(tb testing.TB, i int) {
 			_, err = r.company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 		}
 		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although nobody said so in time
-			return
+			return nil
 		}
-		require.NoError(tb, ctx.Err(), "put %s to sleep: %v", agent.Handle, err)
-		time.Sleep(2 * time.Millisecond) // its life is about to fall asleep
+		if !pause(ctx, 2*time.Millisecond) { // its life is about to fall asleep
+			return fmt.Errorf("put %s to sleep: %w", agent.Handle, err)
+		}
 	}
 }
 
-// all puts every agent to sleep and waits until each is being served.
-func (r *bedroom) all(tb testing.TB, s scenario) {
-	tb.Helper()
-	var beds sync.WaitGroup
-	free := make(chan struct{}, 32)
-	for i := range r.agents {
-		free <- struct{}{}
-		beds.Go(func() {
-			defer func() { <-free }()
-			r.asleep(tb, i)
-		})
+// all puts every agent to sleep, waits until each is being served, and answers who dreams.
+func (r *bedroom) all(ctx context.Context, b *testing.B, s scenario) []int {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(bedtime*float64(s.most())))
+	defer cancel()
+	lies := make([]bool, len(r.agents))
+	require.NoError(b, sideBySide(ctx, len(r.agents), 32, func(ctx context.Context, i int) error {
+		err := r.asleep(ctx, i)
+		lies[i] = err == nil
+		return err
+	}))
+	var dreaming []int
+	for i, so := range lies {
+		if so {
+			dreaming = append(dreaming, i)
+		}
 	}
-	beds.Wait()
-	require.Eventually(tb, func() bool { return r.till.served(tb) >= len(r.agents) }, patience, s.each)
+	for r.till.served(b) < len(dreaming) && pause(ctx, s.each) {
+	}
+	require.NotEmpty(b, dreaming)
+	return dreaming
+}
+
+func (s scenario) most() time.Duration {
+	if s.limit > 0 {
+		return s.limit
+	}
+	return rowMost
 }
 
 func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), s.most())
+	defer cancel()
 	began := time.Now()
-	r.all(b, s)
-	b.ReportMetric(float64(len(r.agents))/time.Since(began).Seconds(), "begun/s")
+	dreaming := r.all(ctx, b, s)
+	b.ReportMetric(float64(len(dreaming))/time.Since(began).Seconds(), "begun/s")
+	b.ReportMetric(float64(len(dreaming)), "dreaming")
 	before := loaded(b)
 	defer func() {
 		loaded(b).tell(b, before, map[string]int{"temporal": r.server.PID(), "provider": r.till.child.Process.Pid, "knocking": os.Getpid()})
+		b.ReportMetric(time.Since(began).Seconds(), "row-s")
 	}()
 	if s.knocking > 0 {
-		return r.oneByOne(b, s)
+		return r.oneByOne(ctx, b, s)
 	}
 	var taken []wake
 	for round := range s.wakes {
 		if round > 0 {
-			r.all(b, s)
+			r.rest(ctx, b, dreaming)
+			dreaming = r.all(ctx, b, s)
 		}
-		time.Sleep(10 * s.each) // streams run
-		taken = append(taken, r.atOnce(b)...)
+		if !pause(ctx, 10*s.each) { // streams run
+			break
+		}
+		taken = append(taken, r.atOnce(ctx, b, dreaming)...)
 	}
 	return taken
 }
 
 // oneByOne lets some knock, each at agents of its own, while the others dream on; who was woken is put to sleep again.
-func (r *bedroom) oneByOne(b *testing.B, s scenario) []wake {
+func (r *bedroom) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake {
+	b.Helper()
 	var mu sync.Mutex
 	var taken []wake
-	var knocking sync.WaitGroup
-	for k := range s.knocking {
-		knocking.Go(func() {
-			dice := rand.New(rand.NewPCG(7, uint64(k)))
-			for range s.wakes / s.knocking {
-				i := k + s.knocking*dice.IntN((len(r.agents)-k-1)/s.knocking+1)
-				time.Sleep(time.Duration(dice.Int64N(int64(3 * s.each))))
-				w := r.knock(b, i)
-				mu.Lock()
-				taken = append(taken, w)
-				mu.Unlock()
-				time.Sleep(while(dice, s.stay))
-				r.leave(b, i)
-				r.asleep(b, i)
-				time.Sleep(while(dice, s.stay))
+	require.NoError(b, sideBySide(ctx, s.knocking, s.knocking, func(ctx context.Context, k int) error {
+		dice := rand.New(rand.NewPCG(7, uint64(k)))
+		for range s.wakes / s.knocking {
+			i := k + s.knocking*dice.IntN((len(r.agents)-k-1)/s.knocking+1)
+			if !pause(ctx, while(dice, 3*s.each/2)) {
+				return nil
 			}
-		})
-	}
-	knocking.Wait()
+			w, err := r.knock(ctx, i)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			taken = append(taken, w)
+			mu.Unlock()
+			if !pause(ctx, while(dice, s.stay)) {
+				return nil
+			}
+			if err := r.leave(ctx, i); err != nil {
+				return err
+			}
+			if err := r.asleep(ctx, i); err != nil {
+				return err
+			}
+			if !pause(ctx, while(dice, s.stay)) {
+				return nil
+			}
+		}
+		return nil
+	}))
 	return taken
 }
 
@@ -263,62 +339,90 @@ func while(dice *rand.Rand, mean time.Duration) time.Duration {
 	return time.Duration(dice.Int64N(int64(2*mean) + 1))
 }
 
-func (r *bedroom) atOnce(b *testing.B) []wake {
-	taken := make([]wake, len(r.agents))
+func (r *bedroom) atOnce(ctx context.Context, b *testing.B, dreaming []int) []wake {
+	b.Helper()
+	taken := make([]wake, len(dreaming))
 	start := make(chan struct{})
-	var knocking sync.WaitGroup
-	for i := range r.agents {
-		knocking.Go(func() {
+	faults := make(chan error, 1)
+	go func() {
+		faults <- sideBySide(ctx, len(dreaming), len(dreaming), func(ctx context.Context, n int) error {
 			<-start
-			taken[i] = r.knock(b, i)
+			w, err := r.knock(ctx, dreaming[n])
+			if err == nil {
+				taken[n] = w
+			}
+			return err
 		})
-	}
+	}()
 	close(start)
-	knocking.Wait()
-	for i := range r.agents {
-		r.leave(b, i)
-	}
-	return taken
+	require.NoError(b, <-faults)
+	return slices.DeleteFunc(taken, func(w wake) bool { return w == wake{} })
 }
 
-func (r *bedroom) leave(b *testing.B, i int) {
-	require.NoError(b, r.company.Starter.Leave(context.Background(), r.agents[i].Handle, "guest"))
+// rest lets all visitors leave.
+func (r *bedroom) rest(ctx context.Context, b *testing.B, woken []int) {
+	b.Helper()
+	require.NoError(b, sideBySide(ctx, len(woken), 16, func(ctx context.Context, n int) error { return r.leave(ctx, woken[n]) }))
+}
+
+func (r *bedroom) leave(ctx context.Context, i int) error {
+	return r.company.Starter.Leave(ctx, r.agents[i].Handle, "guest")
 }
 
 // knock wakes one agent and times it.
-func (r *bedroom) knock(b *testing.B, i int) wake {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
+func (r *bedroom) knock(ctx context.Context, i int) (wake, error) {
 	began := time.Now()
 	woken, err := r.company.Starter.Wake(ctx, starter.Knock{Agent: r.agents[i].Handle, Client: "guest"})
-	c := time.Since(began)
-	require.NoError(b, err)
-	require.Empty(b, woken.Degraded)
-	require.True(b, woken.Raised)
-	_, err = r.company.Starter.Recorded(ctx, r.agents[i].ID, woken.Epoch)
-	d := time.Since(began)
-	require.NoError(b, err)
-	w := wake{a: -1, b: -1, c: float64(c.Microseconds()) / 1000, d: float64(d.Microseconds()) / 1000}
-	events, err := r.company.Store.Events(ctx, r.agents[i].ID, r.known[i], 0)
-	require.NoError(b, err)
+	w := wake{a: -1, b: -1, c: since(began), d: -1, degraded: woken.Degraded != ""}
+	if err != nil {
+		return w, err
+	}
+	if !woken.Raised && !w.degraded {
+		return w, fmt.Errorf("%s was awake already", r.agents[i].Handle)
+	}
+	if _, err = r.company.Starter.Recorded(ctx, woken.Agent, woken.Epoch); err == nil {
+		w.d = since(began)
+	} else if ctx.Err() == nil {
+		return w, err
+	}
+	events, err := r.company.Store.Events(context.WithoutCancel(ctx), r.agents[i].ID, r.known[i], 0)
+	if err != nil {
+		return w, err
+	}
 	for _, e := range events {
 		r.known[i] = e.Seq
 		var told event.DreamInterrupted
 		if e.Type != told.EventType() {
 			continue
 		}
-		require.NoError(b, json.Unmarshal(e.Data, &told))
+		if err := json.Unmarshal(e.Data, &told); err != nil {
+			return w, err
+		}
 		if told.Epoch == woken.Epoch && !told.Light && !told.Forced {
 			w.a, w.b = told.Receipt+told.Stop, told.Receipt+told.Stop+told.Preserve
 		}
 	}
-	return w
+	return w, nil
 }
+
+// since is the time since then in milliseconds.
+func since(began time.Time) float64 { return float64(time.Since(began).Microseconds()) / 1000 }
 
 func (r *bedroom) report(b *testing.B, taken []wake) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(len(taken)), "wakes")
+	unrecorded, degraded := 0, 0
+	for _, w := range taken {
+		if w.d < 0 {
+			unrecorded++
+		}
+		if w.degraded {
+			degraded++
+		}
+	}
+	b.ReportMetric(float64(unrecorded), "unrecorded") // before the row had to end
+	b.ReportMetric(float64(degraded), "degraded")
 	for _, m := range []struct {
 		name string
 		of   func(wake) float64
