@@ -159,10 +159,18 @@ func (p Ports) went(ctx context.Context, agent, dreamID string) (*dream.Depth, e
 // sensed tells of a judged partial how much sense it still made.
 func sensed(f *dream.Fragment, logProb *float64) func(StepResult, error) (StepResult, error) {
 	return func(r StepResult, err error) (StepResult, error) {
-		sense := hypnagogia.SenseOf(f.Content, f.Verdict.Coherence, logProb)
 		for i := range r.Made {
-			r.Made[i].Sense = &sense
+			r.Made[i].Sense = senseOf(f, logProb)
 		}
 		return r, err
 	}
+}
+
+// senseOf is the sense that a thought still made; nil for one that says nothing: silence is not too deep.
+func senseOf(f *dream.Fragment, logProb *float64) *hypnagogia.Sense {
+	if f.Content == "" {
+		return nil
+	}
+	sense := hypnagogia.SenseOf(f.Content, f.Verdict.Coherence, logProb)
+	return &sense
 }

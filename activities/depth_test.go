@@ -237,6 +237,21 @@ func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
 }
 
 // The verdict of a partial tells the workflow how much sense it still made, in numbers.
+func TestAThoughtThatSaysNothingTellsNothingOfDepth(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(12)
+	s := r.lie(r.watched(1, dream.BySingle))
+	r.drift(s, "")
+	request := step(s, .4)
+	request.Cycle, request.Source, request.Turn = 1, 1, 1
+	result, err := (&Onset{r.ports}).Judge(context.Background(), request)
+	require.NoError(t, err)
+	require.Len(t, result.Made, 1)
+	require.False(t, result.Made[0].Kept)
+	require.Nil(t, result.Made[0].Sense)
+}
+
 func TestAJudgedPartialTellsItsSense(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -168,7 +168,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 // unreadable is why an answer came to nothing; what it said stays out of the history.
 const unreadable = "the answer could not be read, nor its repair"
 
-// askFor buys an answer that must be one JSON value, with one attempt at repair.
+// askFor buys an answer that must be one JSON value, with one attempt at repair; then Cost is that of both.
 func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, error) {
 	paid, done, err := p.ask(ctx, c)
 	if err != nil || done.End != EndDone {
@@ -184,6 +184,7 @@ func (p Ports) askFor(ctx context.Context, c call, into any) (purse.Paid, Done, 
 	if err != nil || done.End != EndDone {
 		return paid, done, err
 	}
+	again.Cost += paid.Cost
 	if problem := inference.ReadJSON(again.Text, into); problem != nil {
 		return again, Done{End: EndUnreadable, Reason: unreadable}, nil
 	}

@@ -85,8 +85,8 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	require.Len(t, r.model.asked, asked+1, "one call")
 	require.Equal(t, EndDone, result.End)
 	require.Len(t, result.Made, 4)
-	for _, made := range result.Made {
-		require.NotNil(t, made.Sense)
+	for i, made := range result.Made {
+		require.Equal(t, i < 3, made.Sense != nil, "who says nothing tells nothing of how deep it is")
 	}
 	id := func(turn int) string { return fmt.Sprintf("%s/onset/1.%d", s.Dream, turn) }
 	first, second, third, silent := r.thought(id(1)), r.thought(id(2)), r.thought(id(3)), r.thought(id(4))
@@ -132,6 +132,18 @@ func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
 	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, r.model.asked, asked+2, "and its repair")
+	rows, err := r.store.Ledger().Rows(context.Background(), purse.Query{Dream: s.Dream})
+	require.NoError(t, err)
+	var paid, told budget.Micros
+	for _, row := range rows {
+		if strings.Contains(row.Step, "judge-all") && !strings.Contains(row.Step, "embed") {
+			paid += row.Counted
+		}
+	}
+	for _, made := range result.Made {
+		told += *r.thought(made.ID).Verdict.Parts.Cost
+	}
+	require.InDelta(t, float64(paid), float64(told), 2, "the verdicts tell what both calls cost")
 	for _, made := range result.Made {
 		v := r.thought(made.ID).Verdict
 		require.Equal(t, hypnagogia.Measured, v.Judge)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
@@ -71,12 +70,8 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 	if err != nil {
 		return result, err
 	}
-	if err != nil {
-		return result, err
-	}
 	for i, h := range all {
-		sense := hypnagogia.SenseOf(h.f.Content, h.f.Verdict.Coherence, logProbs[h.f.ID])
-		result.Made[i].Sense = &sense
+		result.Made[i].Sense = senseOf(h.f, logProbs[h.f.ID])
 	}
 	return result, nil
 }
