@@ -146,9 +146,11 @@ func TestAnUnknownVariableIsAWarningAndNotAFault(t *testing.T) {
 
 func TestUnknownSetIsAFault(t *testing.T) {
 	t.Parallel()
-	_, err := load(t, "", "", nil, []string{"--set", "dream.cylces=3", "--set", "nothing"})
+	_, err := load(t, "", "", nil, []string{"--set", "dream.cylces=3", "--set", "nothing", "--set", "policy.forbidden.acme=acme", "--set", "hooks=x"})
 	require.ErrorContains(t, err, "--set: dream.cylces is no setting; did you mean dream.cycles?")
 	require.ErrorContains(t, err, "must be key=value")
+	require.ErrorContains(t, err, "--set: policy.forbidden.acme belongs to the section policy.forbidden, which stands in a file")
+	require.ErrorContains(t, err, "--set: hooks belongs to the section hooks")
 }
 
 func TestReferenceIsWhatTheTableSays(t *testing.T) {

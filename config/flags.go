@@ -61,6 +61,8 @@ func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
 		switch {
 		case !ok:
 			faults = append(faults, fmt.Errorf("--set %s must be key=value, such as dream.cycles=2", shown(line)))
+		case sectionOf(key) != "":
+			faults = append(faults, fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
 		case !contains(knownKeys()[1:], key):
 			faults = append(faults, fmt.Errorf("--set: %s is no setting%s", key, nearestHint(key, knownKeys())))
 		default:
@@ -69,6 +71,20 @@ func bind(v *viper.Viper, flags *pflag.FlagSet) (map[string]bool, error) {
 		}
 	}
 	return sets, errors.Join(faults...)
+}
+
+// sectionOf names the part of a file that a key belongs to when no fixed table can hold it; empty for every other key.
+func sectionOf(key string) string {
+	names := []string{"providers", "hooks"}
+	for _, part := range policySections {
+		names = append(names, "policy."+part)
+	}
+	for _, name := range names {
+		if key == name || strings.HasPrefix(key, name+".") {
+			return name
+		}
+	}
+	return ""
 }
 
 const fromDefault = "default"

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Hook is somebody behind an address who is asked at the borders of every dream (H23).
@@ -126,7 +128,18 @@ func (r *reader) borders() []string {
 			at = append(at, strings.TrimSpace(word))
 		}
 	}
-	return at
+	known := at[:0:0]
+	for _, word := range at {
+		if slices.Contains(activities.Borders, dream.Border(word)) {
+			known = append(known, word)
+		} else {
+			r.fault("%s.at names %q; a hook is asked at entry, capture or exit", r.at, word)
+		}
+	}
+	if len(known) == 0 && len(at) > 0 { // told already
+		return []string{string(activities.Borders[0])}
+	}
+	return known
 }
 
 func (r *reader) checkHook(name string, h Hook) {
@@ -146,9 +159,20 @@ func (r *reader) checkHook(name string, h Hook) {
 		r.fault("%s names no secret; its questions are signed, so say where the secret lies by secret_env or secret_file", r.at)
 	}
 	rule := Config{Hooks: map[string]Hook{name: h}}.HookRules()[0]
-	if err := rule.Validate(); err != nil {
-		r.fault("%s: %w", r.at, err)
+	for _, fault := range faultsOf(rule.Validate()) {
+		r.fault("%s %s", r.at, strings.TrimPrefix(fault.Error(), "hook "+name+" "))
 	}
+}
+
+// faultsOf are the faults that were joined to one.
+func faultsOf(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
 }
 
 func sortedHooks(m map[string]Hook) []string {

@@ -84,7 +84,7 @@ func (p Policy) validate() error {
 	return errors.Join(faults...)
 }
 
-// under puts a place before every fault.
+// under puts a place before every fault. What the law calls sentences are the rules of a file.
 func under(at string, err error) error {
 	if err == nil {
 		return nil
@@ -95,6 +95,9 @@ func under(at string, err error) error {
 	}
 	for i, fault := range all {
 		all[i] = fmt.Errorf("%s.%w", at, fault)
+		if text, ok := strings.CutPrefix(fault.Error(), "sentences: "); ok {
+			all[i] = fmt.Errorf("%s.rules: %s", at, text)
+		}
 	}
 	return errors.Join(all...)
 }

@@ -94,7 +94,7 @@ policy:
 		`policy.assets: "E/H" is no ticker`, "policy.position is 20; it must be between 0 and 1", `policy.guards: there is no guard "cats"`, "it must be all, none, or names of guards",
 		"policy.amout is no setting; did you mean policy.amount?", "policy.caps.gas.colour is no setting", "policy.caps.gas.most is missing", "policy.caps.flat is 3; it must be a section",
 		"policy.caps: tips is -1", `policy.forbidden: the pattern of broken, "(", is no RE2 expression`, "policy.forbidden: the pattern of all", "policy.forbidden.far.loud is no setting",
-		"policy.forbidden.list is [x]; it must be an RE2 expression", "policy.sentences: empty has 0 characters", `policy.worth.eth is "cheap"`, "policy.agents.echo is 5; it must be a section",
+		"policy.forbidden.list is [x]; it must be an RE2 expression", "policy.rules: empty has 0 characters", `policy.worth.eth is "cheap"`, "policy.agents.echo is 5; it must be a section",
 		"policy.agents.nova.leverage is -2", "policy.agents.nova.friends is no setting",
 	} {
 		require.ErrorContains(t, err, says)

@@ -90,6 +90,9 @@ const (
 
 func (d *door) checkDisk(context.Context) console.Finding {
 	dir := d.told.DataDir
+	if dir == "" {
+		return warn("Correct the configuration first.", "not looked at: it is not known where anything is kept")
+	}
 	for {
 		var fs syscall.Statfs_t
 		err := syscall.Statfs(dir, &fs)

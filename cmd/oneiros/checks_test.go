@@ -67,3 +67,14 @@ func TestSealingKeysAreLookedAtThoughNoServerRuns(t *testing.T) {
 	require.Equal(t, console.Well, doorOf(t, "").checkSeal(t.Context()).State)
 	require.Equal(t, console.Well, doorOf(t, "").checkFeeds(t.Context()).State)
 }
+
+func TestADiskIsNotLookedAtWhereNoFolderIsKnown(t *testing.T) {
+	t.Parallel()
+	d := newDoor(nil)
+	require.NoError(t, d.flags.Parse([]string{"--config", filepath.Join(t.TempDir(), "absent.yaml")}))
+	_, err := d.config()
+	require.Error(t, err)
+	found := d.checkDisk(t.Context())
+	require.Equal(t, console.Warning, found.State)
+	require.Contains(t, found.Found, "not looked at")
+}
