@@ -1,0 +1,82 @@
+package stage_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/policy"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// sentry is a hook that an alarm interrupts when it is first asked about a cycle, and that holds everything once it may answer.
+type sentry struct {
+	guard
+	alarm func()
+	once  sync.Once
+}
+
+func (g *sentry) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
+	interrupted := false
+	if c.Cycle > 0 {
+		g.once.Do(func() { interrupted = true })
+	}
+	if interrupted {
+		g.alarm()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return g.guard.Capture(ctx, c)
+}
+
+// H18, H19, H23: an alarm ends the onset at once, and takes neither its fragments from whoever may hold them nor the rules in words
+// from the observer.
+func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
+	t.Parallel()
+	g := &sentry{guard: guard{hold: true}}
+	breaches := 0
+	s := newSleeper(t, provider.Options{Seed: 5, Each: time.Millisecond, Say: func(asked provider.Asked) string {
+		if asked.Schema == "breaches" {
+			breaches++
+		}
+		return ""
+	}}, func(p *stage.Play) {
+		p.Settings.AlarmHold = time.Second
+		p.Hooks = activities.Hooks{"guard": g}
+		p.Rules = []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: activities.LongestHook, Silent: activities.SilentAllow}}
+	})
+	g.alarm = func() { _ = s.Starter.Alarm(s.ctx, s.agent.ID, "harbour/price") }
+	s.Starter.Options.Policy = &policy.Rules{Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}}, Unclear: policy.Bar}
+	id := s.begin()
+	require.Eventually(t, func() bool {
+		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
+		return err == nil && life.State == workflows.Sleeping && life.Broken != nil
+	}, patience, 5*time.Millisecond)
+	_, err := s.Starter.Resume(s.ctx, s.agent.Handle)
+	require.NoError(t, err)
+	result, err := s.Result(s.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	require.Len(t, s.events("AlarmAbort"), 1)
+	require.Empty(t, s.events("HookSilent"), "an alarm is no silence")
+	kept := 0
+	for _, f := range fragmentsOf(t, s.Company, s.agent, id) {
+		if f.Status == dream.FragmentDiscarded {
+			continue
+		}
+		kept++
+		require.Contains(t, g.seen, f.ID)
+		_, barred := f.Barred()
+		require.True(t, barred, f.ID)
+		require.Equal(t, dream.FragmentRaw, f.Status)
+	}
+	require.NotZero(t, kept)
+	require.Zero(t, breaches, "what a hook holds is not paid for again")
+}
