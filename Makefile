@@ -85,9 +85,9 @@ lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) -C cmd/temporald vet ./...
-	$(GO) vet -tags llama ./cmd/oneiros
+	$(GO) vet -tags llama ./cmd/oneiros ./testsuite/ablation
 	bin/tools/staticcheck ./...
-	bin/tools/staticcheck -tags llama ./cmd/oneiros
+	bin/tools/staticcheck -tags llama ./cmd/oneiros ./testsuite/ablation
 	bin/tools/go-errorlint -asserts=false -comparison=true -errorf=true ./...
 	bin/tools/workflowcheck ./workflows/...
 
@@ -142,6 +142,13 @@ bench: bin/temporald redis ## Every benchmark; written to docs/measurements/benc
 
 # What a measurement was made on, so that two files can be compared.
 MEASURED = echo "\# $(VERSION), $$($(GO) version | cut -d' ' -f3,4), $$(getconf _NPROCESSORS_ONLN) cores, $$(date -u +%Y-%m-%d)"
+
+# Without a model both only say what they need. The second lets the plain model score what was said.
+.PHONY: ablation
+ablation: bin/temporald ## Ways of dreaming at equal money on a real model, 45 minutes (docs/ablation.md says what it needs)
+	@mkdir -p bin
+	ONEIROS_ABLATION_RECORD="$${ONEIROS_ABLATION_RECORD:-$(CURDIR)/bin/ablation.jsonl}" $(GO) test -count=1 -v -timeout 6h -run TestTheArmsAreDreamt ./testsuite/ablation
+	ONEIROS_ABLATION_RECORD="$${ONEIROS_ABLATION_RECORD:-$(CURDIR)/bin/ablation.jsonl}" $(GO) test -tags llama -count=1 -v -timeout 6h -run TestTheRecordIsScored ./testsuite/ablation
 
 # --- keep house ---
 

@@ -24,6 +24,7 @@ const aRealModel = "needs a model and llama.cpp; TestARealModelIsServedSteeredAn
 // elsewhere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
 var elsewhere = map[string]string{
 	"make dream":                             "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
+	"make ablation":                          "needs a model and three quarters of an hour; testsuite/ablation holds the page to the record of such a run",
 	"make test":                              "runs this test",
 	"bin/oneiros dreams resume --agent iris": "needs a dream that was woken; TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn of cmd/oneiros resumes one",
 	"bin/oneiros dreams cancel dream/iris/0003": "needs a dream that goes on; TestAPushedReadingRaisesAnAlarmThatEndsTheOnset of cmd/oneiros ends one that was woken",

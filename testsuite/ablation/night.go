@@ -1,0 +1,203 @@
+package ablation
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/forgetting"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sample"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+const (
+	usageWait = 5 * time.Second
+	patient   = 10 * time.Minute // for one call of a slow model, which may wait for others
+)
+
+// Knobs of every night: the product's own, but short, so that a model of fifteen tokens a second on one core is through with an
+// onset in a minute. What is left out is told in docs/ablation.md.
+func Knobs(a Arm) dream.Knobs {
+	k := dream.DefaultKnobs()
+	k.OnsetEnabled, k.Loosening, k.Depth = a.Onset, a.Way, dream.DepthFixed
+	k.Cycles, k.Partials, k.PartialTokens = 2, 3, 50
+	k.AnswerTokens, k.ShownCharacters = 220, 1500
+	k.ReplayEpisodes, k.LastLookEntries = 4, 0
+	k.Branches, k.Keep, k.RemRounds = 2, 2, 0
+	k.CallTimeout, k.IdleToken = patient, patient
+	// A phase without money makes no call: money is what ends a night where its arm does.
+	k.Shares = budget.Shares{Onset: 98, Integration: 1, Return: 1}
+	if a.Whole {
+		k.Shares = budget.Shares{Onset: 30, NREM: 30, REM: 38, Integration: 1, Return: 1}
+	}
+	k.BudgetFraction = float64(k.Shares.Onset+k.Shares.Return) / 100
+	return k
+}
+
+// allowance of a night: more than any spends, at whatever price; its hundredth buys no call.
+var allowance = budget.Tokens{In: 80_000, Out: 20_000}
+
+// Bed is where a night is dreamt: a Temporal server with a namespace and a queue of its own, and a folder for the store.
+type Bed struct {
+	Address, Namespace, Queue string
+	Client                    client.Client
+	Store                     string
+}
+
+// Dream dreams one night of the companion's sample life, from the same memories as every other.
+func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bed) (Night, error) {
+	n := Night{Arm: a.Name, Seed: seed, Spent: map[dream.Phase]budget.Micros{}}
+	play := stage.Play{Store: b.Store, Address: b.Address, Namespace: b.Namespace, Queue: b.Queue, Knobs: Knobs(a)}
+	company, err := stage.Open(ctx, play, b.Client)
+	if err != nil {
+		return n, err
+	}
+	defer func() { _ = company.Close() }()
+	table, ok := company.Ports.Catalog.(inference.Table)
+	if !ok {
+		return n, fmt.Errorf("the stage's catalogue is a %T; it must be a table", company.Ports.Catalog)
+	}
+	models, err := e.cast(a, table)
+	if err != nil {
+		return n, err
+	}
+	company.Ports.Purse.Model, company.Starter.Options.Models = models, e.roles()
+	agent, err := hire(ctx, company, models, e.embedder(), e.Price.Cost(allowance))
+	if err != nil {
+		return n, err
+	}
+	w, err := company.Work()
+	if err != nil {
+		return n, err
+	}
+	defer w.Stop()
+	began, most := time.Now(), agent.Caps.Dream
+	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night, Budget: &most})
+	if err != nil {
+		return n, err
+	}
+	result, err := company.Result(ctx, begun.Dream)
+	if err != nil {
+		return n, err
+	}
+	n.Outcome, n.Reason, n.Seconds = result.Outcome, result.Reason, int(time.Since(began).Seconds())
+	if err := n.bill(ctx, company, begun.Dream, e.embedder()); err != nil {
+		return n, err
+	}
+	return n, n.read(ctx, company, models, e.embedder(), agent.ID, begun.Dream)
+}
+
+// hire makes the companion with its memories, placed by the night's embedder, free of charge.
+func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder string, cap budget.Micros) (dream.Agent, error) {
+	lived, k := sample.Lives()[0], c.Play.Knobs
+	agent := lived.Agent
+	agent.Caps = dream.Caps{Dream: cap, Day: 2 * cap, Month: 2 * cap}
+	if err := c.Store.PutAgent(ctx, agent); err != nil {
+		return agent, err
+	}
+	file := importer.File{Name: "life.jsonl", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(lived.Memories)), nil }}
+	_, err := importer.Import(ctx, c.Store, agent, []importer.File{file}, importer.Options{
+		Format: importer.JSONL, Strict: true, Now: stage.Night,
+		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
+			got, err := models.Embed(ctx, embedder, texts, "")
+			return got.V, got.Space, err
+		},
+		Due: func(at time.Time, strength float64) time.Time {
+			return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
+		},
+	})
+	return agent, err
+}
+
+// bill reads what the night cost from the ledger.
+func (n *Night) bill(ctx context.Context, c *stage.Company, id, embedder string) error {
+	rows, err := c.Store.Ledger().Rows(ctx, purse.Query{Dream: id})
+	for _, r := range rows {
+		if r.Model != embedder {
+			n.Calls, n.In, n.Out = n.Calls+1, n.In+r.Tokens.In, n.Out+r.Tokens.Out
+		}
+		n.Spent[dream.Phase(r.Phase)] += r.Counted
+	}
+	return err
+}
+
+// read takes the night's ideas from the store and measures what can be measured of each alone.
+func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder, agent, id string) error {
+	items, err := c.Store.Find(ctx, memory.Query{
+		Agent: agent, Dream: id, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario}, States: dream.States, Order: memory.Oldest,
+	})
+	if err != nil {
+		return err
+	}
+	tongue, err := tongue(ctx, c, agent)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		idea := Idea{Phase: item.Header().Phase, Name: item.Header().ID[len(id)+1:], Text: strings.TrimSpace(item.Text())}
+		switch v := item.(type) {
+		case *dream.Fragment:
+			idea.Kept = v.Status != dream.FragmentDiscarded || strings.HasPrefix(v.Reason, dream.LucidDiscard)
+			idea.Coherence, idea.Effective = v.Verdict.Coherence, v.Settings.Effective
+		case *dream.Scenario:
+			idea.Kept = v.Kept
+		}
+		if idea.Text == "" {
+			n.Silent++
+			continue
+		}
+		idea.Surface = hypnagogia.SurfaceOf(idea.Text, tongue).Whole
+		recited := Recited(idea.Text)
+		idea.Recited = &recited
+		placed, err := models.Embed(ctx, embedder, []string{idea.Text}, "")
+		if err != nil {
+			return err
+		}
+		near, err := c.Store.Near(ctx, agent, placed.Space, placed.V[0], 1, dream.KindEpisode, dream.KindSemantic)
+		if err != nil {
+			return err
+		}
+		if len(near) > 0 {
+			idea.Memory = hypnagogia.Distance(near[0].Cosine)
+		}
+		idea.Place = Place(placed.V[0])
+		n.Ideas = append(n.Ideas, idea)
+	}
+	slices.SortStableFunc(n.Ideas, func(a, b Idea) int { return strings.Compare(string(a.Phase)+a.Name, string(b.Phase)+b.Name) })
+	return nil
+}
+
+// tongue listens to the lived memories.
+func tongue(ctx context.Context, c *stage.Company, agent string) (hypnagogia.Tongue, error) {
+	items, err := c.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}})
+	var texts []string
+	for _, item := range items {
+		texts = append(texts, item.Text())
+	}
+	return hypnagogia.TongueOf(texts), err
+}
+
+// NewHead says with what nights are dreamt.
+func NewHead(e Endpoint, about string, now time.Time) Head {
+	k := Knobs(Arms[0])
+	return Head{
+		Model: about, Embedder: cmp.Or(e.EmbedModel, "builtin/lexical"), Day: now.UTC().Format(time.DateOnly), In: e.Price.In, Out: e.Price.Out,
+		Judges: e.Judges, Cycles: k.Cycles, Partials: k.Partials, Tokens: k.PartialTokens, Heat: [2]float64{k.InductionHeat, k.HeatHigh}, MinP: k.MinP,
+		Scenarios: k.Branches, Characters: k.ShownCharacters, Life: sample.Lives()[0].Agent.Handle,
+	}
+}
