@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -125,9 +126,18 @@ func (app *App) eventsOf(ctx context.Context, h *House, a dream.Agent, asked eve
 	}
 	wait := patient{app: app}
 	for {
+		back := wait.away
 		events, err := h.Events.Events(ctx, a.ID, after, page)
 		if err = wait.outlast(ctx, err); err != nil {
 			return err
+		}
+		if back && !wait.away {
+			newest, err := newestOf(ctx, h.Events, a.ID)
+			if err == nil && newest < after {
+				app.lostItsNewest(a, newest)
+				after = newest
+				continue
+			}
 		}
 		for _, e := range events {
 			if asked.wants(e) {
@@ -218,13 +228,7 @@ func (app *App) eventsOfAll(ctx context.Context, h *House, all []dream.Agent, as
 		}
 		newest = append(newest, found...)
 	}
-	slices.SortStableFunc(newest, func(x, y event.Event) int {
-		if x.Agent == y.Agent {
-			return cmp.Compare(x.Seq, y.Seq)
-		}
-		return x.At.Compare(y.At)
-	})
-	for _, e := range newest[max(0, len(newest)-asked.last):] {
+	for _, e := range byTime(newest)[max(0, len(newest)-asked.last):] {
 		if err := t.tell(e); err != nil {
 			return err
 		}
@@ -236,4 +240,26 @@ func (app *App) eventsOfAll(ctx context.Context, h *House, all []dream.Agent, as
 		return nil
 	}
 	return app.followAll(ctx, h, maps.Clone(after), asked, t)
+}
+
+// byTime orders events of several agents by their times, and each agent's as its log has them: one that carries an earlier time than
+// the one before it follows that at once.
+func byTime(events []event.Event) []event.Event {
+	type placed struct {
+		event.Event
+		at time.Time
+	}
+	all, last := make([]placed, len(events)), map[string]time.Time{}
+	for i, e := range events { // of each agent in order
+		if e.At.After(last[e.Agent]) {
+			last[e.Agent] = e.At
+		}
+		all[i] = placed{e, last[e.Agent]}
+	}
+	slices.SortStableFunc(all, func(x, y placed) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.Agent, y.Agent)) })
+	ordered := make([]event.Event, len(all))
+	for i, p := range all {
+		ordered[i] = p.Event
+	}
+	return ordered
 }

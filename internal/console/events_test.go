@@ -162,6 +162,105 @@ func TestEventsOfAllAgentsAreToldByTheirTime(t *testing.T) {
 	require.Contains(t, l.out.String(), "      8  ")
 }
 
+// Clocks of workers differ, and some events carry the time of their deed: each agent's are told in the order of its log all the same.
+func TestEventsOfAllAgentsKeepTheOrderOfEachWhateverTheirTimes(t *testing.T) {
+	t.Parallel()
+	agents := []string{"echo", "nova", "vega"}
+	l := newListener(t, agents...)
+	for i := range 120 {
+		agent := "id-" + agents[i%3]
+		e := event.New(fmt.Sprint("e", i), agent, "", now.Add(time.Duration(i*7919%97)*time.Minute), event.AgentAsleep{Epoch: int64(i)})
+		_, err := l.store.Commit(t.Context(), memory.Write{Agent: agent, Cause: "test", Events: []event.Event{e}})
+		require.NoError(t, err)
+	}
+	for _, last := range []string{"1000", "50", "7"} {
+		l.ok(0, "events", "--json", "--last", last)
+		seen := map[string]int64{}
+		for line := range strings.Lines(l.out.String()) {
+			var e event.Event
+			require.NoError(t, json.Unmarshal([]byte(line), &e))
+			if before, ok := seen[e.Agent]; ok {
+				require.Equal(t, before+1, e.Seq, "%s, of the last %s", e.Agent, last)
+			}
+			seen[e.Agent] = e.Seq
+		}
+		for _, newest := range seen {
+			require.EqualValues(t, 40, newest)
+		}
+	}
+}
+
+// A store may come back without its newest events, such as a Redis that had not written them to its disk: what takes their numbers
+// is told too.
+func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--agent", "echo"}, nil} {
+		l := newListener(t, "echo", "vega")
+		l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"}, event.AgentAwake{Epoch: 2, Cause: "knock"}, event.AgentAwake{Epoch: 3, Cause: "knock"})
+		put := newListener(t, "echo", "vega")
+		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "knock"})
+		log := &replaced{}
+		log.held.Store(&held{l.store})
+		l.log = log
+		f := l.follow(args...)
+		for _, epoch := range []string{"epoch 1", "epoch 2", "epoch 3"} {
+			require.Contains(t, f.next(), epoch)
+		}
+		log.held.Store(nil) // away
+		require.True(t, f.warn.Scan())
+		require.Contains(t, f.warn.Text(), "waiting for it")
+		log.held.Store(&held{put.store})
+		for f.warn.Scan() && !strings.Contains(f.warn.Text(), "lost its newest") {
+		}
+		require.Contains(t, f.warn.Text(), "echo: the store came back with 1 event, and lost its newest: what comes is told from there")
+		go func() {
+			for f.warn.Scan() { // it comes as it likes
+			}
+		}()
+		put.announce("echo", "", event.AgentAwake{Epoch: 20, Cause: "knock"}, event.AgentAwake{Epoch: 30, Cause: "knock"}, event.AgentAwake{Epoch: 40, Cause: "knock"})
+		for _, epoch := range []string{"epoch 20", "epoch 30", "epoch 40"} {
+			require.Contains(t, f.next(), epoch)
+		}
+		f.end()
+	}
+}
+
+// replaced is a log that goes away and is another one when it comes back.
+type replaced struct{ held atomic.Pointer[held] }
+
+type held struct{ fabric.Log }
+
+func (r *replaced) log() (fabric.Log, error) {
+	if h := r.held.Load(); h != nil {
+		return h.Log, nil
+	}
+	return nil, fmt.Errorf("read: %w", memory.ErrAway)
+}
+
+func (r *replaced) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
+	log, err := r.log()
+	if err != nil {
+		return nil, err
+	}
+	return log.Events(ctx, agent, after, limit)
+}
+
+func (r *replaced) Heads(ctx context.Context) (map[string]int64, error) {
+	log, err := r.log()
+	if err != nil {
+		return nil, err
+	}
+	return log.Heads(ctx)
+}
+
+func (r *replaced) Await(ctx context.Context, agent string, after int64) error {
+	log, err := r.log()
+	if err != nil {
+		return err
+	}
+	return log.Await(ctx, agent, after)
+}
+
 func TestEventsFromWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")

@@ -22,7 +22,11 @@ const (
 
 // followAll tells what comes of any agent, those that are new as well.
 func (app *App) followAll(ctx context.Context, h *House, after map[string]int64, asked eventsAsked, t *teller) error {
-	sweep := fabric.Sweep{Log: h.Events, After: after}
+	sweep := fabric.Sweep{Log: h.Events, After: after, Lost: func(id string, head int64) {
+		if a, known := t.agents[id]; known {
+			app.lostItsNewest(a, head)
+		}
+	}}
 	wait := patient{app: app}
 	for {
 		err := sweep.Once(ctx, func(e event.Event) error {
@@ -63,6 +67,11 @@ func (p *patient) outlast(ctx context.Context, err error) error {
 		p.away = false
 	}
 	return err
+}
+
+// lostItsNewest says that a log ends before what was told of it.
+func (app *App) lostItsNewest(a dream.Agent, head int64) {
+	app.note("%s: the store came back with %s, and lost its newest: what comes is told from there.", a.Handle, plural(int(head), "event", "events"))
 }
 
 func pauseFor(ctx context.Context, d time.Duration) error {

@@ -16,6 +16,10 @@ const page = 500
 type Sweep struct {
 	Log   Log
 	After map[string]int64 // by agent, the newest Seq that was read; nil or absent: none
+
+	// Lost hears that an agent's log ends at head, before what was read of it: the store came back without its newest events. The
+	// sweep goes on from there, so that those which take their numbers are read. It may be nil.
+	Lost func(agent string, head int64)
 }
 
 // Skip makes a sweep begin behind everything that there is.
@@ -36,6 +40,13 @@ func (s *Sweep) Once(ctx context.Context, f func(event.Event) error) error {
 	}
 	if s.After == nil {
 		s.After = map[string]int64{}
+	}
+	for _, agent := range slices.Sorted(maps.Keys(s.After)) {
+		if head := heads[agent]; head < s.After[agent] {
+			if s.After[agent] = head; s.Lost != nil {
+				s.Lost(agent, head)
+			}
+		}
 	}
 	for _, agent := range slices.Sorted(maps.Keys(heads)) {
 		for s.After[agent] < heads[agent] {
