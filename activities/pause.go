@@ -30,8 +30,7 @@ type PauseRequest struct {
 	Forced  bool          `json:"forced,omitempty"`
 	TTL     time.Duration `json:"ttl"`
 
-	Onset bool          `json:"onset,omitempty"` // an alarm in the onset ends the onset for good (H19)
-	Spent budget.Micros `json:"spent,omitempty"` // of the onset
+	Onset bool `json:"onset,omitempty"` // an alarm in the onset ends the onset for good (H19)
 }
 
 // PauseResult is how long the dream may be resumed, and what woke it.
@@ -182,10 +181,23 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	}
 	deed := fmt.Sprintf("sitting-%d/%s", r.Number, r.Run)
 	if r.Onset && result.Wake.Cause == presence.Alarm {
-		w.Events = append(w.Events, b.event(r.Sitting, deed, event.AlarmAbort{Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: r.Spent}))
+		w.Events = append(w.Events, b.event(r.Sitting, deed, event.AlarmAbort{
+			Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: spentIn(night.Phases, dream.Onset),
+		}))
 	}
 	w.Events = append(w.Events, b.event(r.Sitting, deed, told))
 	return b.write(ctx, r.Sitting, w)
+}
+
+// spentIn is what a phase has cost so far.
+func spentIn(tallies []dream.Tally, phase dream.Phase) budget.Micros {
+	var spent budget.Micros
+	for _, t := range tallies {
+		if t.Phase == phase {
+			spent += t.Spent
+		}
+	}
+	return spent
 }
 
 // becauseOf says what woke a dream, as its record tells it.

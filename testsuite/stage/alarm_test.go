@@ -33,6 +33,8 @@ func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	var told event.AlarmAbort
 	require.NoError(t, json.Unmarshal(aborted[0].Data, &told))
 	require.Equal(t, "harbour/price", told.Trigger)
+	require.NotZero(t, told.Spent, "what the onset has consumed (S4)")
+	require.Equal(t, s.night(id).Phases[0].Spent, told.Spent)
 	kept, err := s.Store.Count(s.ctx, memory.Query{Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}, Statuses: []string{dream.FragmentRaw}})
 	require.NoError(t, err)
 	require.Equal(t, kept, told.Fragments)
