@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -261,6 +262,33 @@ func TestAPersonsCallThatIsRefusedTakesNoOtherWithIt(t *testing.T) {
 	h.live(12, by(full))
 	require.Len(t, h.plans, 2, "the person's, and after the gap the one that had waited before")
 	require.Len(t, h.dreamt, 1)
+}
+
+// A dream that could not begin has answered nobody: neither who waited, nor who is told late of what had happened before.
+func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
+	t.Parallel()
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	torn := dream.Trigger{Name: "torn", Kind: dream.OnEvent, Event: "AlarmRaised"}
+	late := dream.Trigger{Name: "late", Kind: dream.OnEvent, Event: "AgentAsleep"}
+	h := newHeeded(t)
+	h.env.OnWorkflow(DreamType, mock.Anything, mock.Anything).Return(Result{}, testsuite.ErrMockStartChildWorkflowFailed).Once()
+	h.env.OnWorkflow(DreamType, mock.Anything, mock.Anything).Return(Result{Outcome: dream.Completed}, nil)
+	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
+	h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(3*time.Minute, activities.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
+	h.signal(20*time.Minute, activities.Fire{Trigger: "late", Kind: dream.OnEvent, Key: "3", At: h.env.Now().Add(10 * time.Minute)})
+	var between, after Life
+	h.env.RegisterDelayedCallback(func() { between = h.world.life(t) }, 30*time.Minute)
+	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, 11*time.Hour)
+	h.live(12, by(full, torn, late))
+	require.Contains(t, between.LastReason, "begin dream/echo/a")
+	require.Zero(t, between.Triggering.Began)
+	require.Equal(t, "full", between.Triggering.Pending.Trigger)
+	require.Len(t, between.Triggering.Behind, 2)
+	require.Len(t, h.plans, 2)
+	require.Nil(t, after.Triggering.Pending)
+	require.Empty(t, after.Triggering.Behind)
+	require.Equal(t, "full", after.Triggering.Last.Trigger)
 }
 
 // A schedule whose time has passed in a dream calls after it, although another schedule has come or gone meanwhile.
