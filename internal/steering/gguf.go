@@ -41,8 +41,8 @@ func ReadFile(r io.ReaderAt, size int64) (File, error) {
 	}
 	for _, t := range f.Tensors {
 		n, known := t.Size()
-		if t.Offset < 0 || f.Data+t.Offset > size || known && n > size-f.Data-t.Offset {
-			return f, fmt.Errorf("%w: tensor %s should end at byte %d, the file has %d", errCut, t.Name, f.Data+t.Offset+n, size)
+		if t.Offset < 0 || t.Offset > size-f.Data || known && n > size-f.Data-t.Offset {
+			return f, fmt.Errorf("%w: tensor %s has %d bytes behind byte %d of its data, the file has %d in all", errCut, t.Name, n, t.Offset, size)
 		}
 	}
 	return f, nil

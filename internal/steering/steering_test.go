@@ -2,6 +2,7 @@ package steering
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -168,4 +169,30 @@ func TestMeasuresSayWhatTheyCount(t *testing.T) {
 	require.Zero(t, Distance([][]float32{{1, 0}}))
 	require.InDelta(t, 2, Apart([]float32{1}, []float32{-3}), 1e-9)
 	require.InDelta(t, 1, Apart([]float32{0}, []float32{1}), 1e-9)
+}
+
+// A file that is damaged, or made to do harm, is told of; it takes neither the program nor its memory.
+func TestATensorOfImpossibleSizeIsToldOf(t *testing.T) {
+	t.Parallel()
+	for _, dims := range []uint64{1 << 40, 1 << 56, 1 << 57, 1 << 58, 1<<58 + 1, 1 << 61, 1 << 62, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
+		for _, offset := range []uint64{0, 1 << 40, 1<<63 - 1, 1 << 63} {
+			for _, kind := range []uint32{0, 8, 99} {
+				var raw bytes.Buffer
+				put := func(values ...any) {
+					for _, v := range values {
+						require.NoError(t, binary.Write(&raw, binary.LittleEndian, v))
+					}
+				}
+				raw.WriteString("GGUF")
+				put(uint32(3), uint64(1), uint64(0), uint64(len("direction.1")))
+				raw.WriteString("direction.1")
+				put(uint32(1), dims, kind, offset)
+				raw.Write(make([]byte, 256))
+				require.NotPanics(t, func() {
+					_, err := Decode(bytes.NewReader(raw.Bytes()), int64(raw.Len()))
+					require.Error(t, err, "%d numbers at %d of type %d", dims, offset, kind)
+				})
+			}
+		}
+	}
 }

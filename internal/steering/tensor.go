@@ -10,7 +10,7 @@ type Tensor struct {
 	Offset int64
 }
 
-// Size is the bytes of a tensor whose type is known here; false for the others.
+// Size is the bytes of a tensor whose type is known here, and MaxInt64 where no file holds so many; false for the others.
 func (t Tensor) Size() (int64, bool) {
 	shape, ok := shapes[t.Type]
 	if !ok {
@@ -18,13 +18,16 @@ func (t Tensor) Size() (int64, bool) {
 	}
 	n := int64(1)
 	for _, d := range t.Dims {
-		if d < 0 || d > 0 && n > math.MaxInt64/(d*64) {
-			return 0, false
+		if d < 0 || d > 0 && n > math.MaxInt64/mostBytes/d {
+			return math.MaxInt64, true
 		}
 		n *= d
 	}
 	return n / shape.block * shape.bytes, true
 }
+
+// mostBytes is more than the bytes of any block.
+const mostBytes = 256
 
 // shapes are elements and bytes of one block of the types that GGUF files hold (ggml's type table).
 var shapes = map[uint32]struct{ block, bytes int64 }{
