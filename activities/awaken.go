@@ -90,18 +90,18 @@ func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n 
 }
 
 // roots collects the lived memories that items go back to, at most depth steps away.
-func (a *Awakening) roots(ctx context.Context, s Sitting, ids []string, depth int, found map[string]bool) error {
+func (p Ports) roots(ctx context.Context, s Sitting, ids []string, depth int, found map[string]bool) error {
 	if depth == 0 || len(ids) == 0 {
 		return nil
 	}
-	items, err := a.made(ctx, s, ids...)
+	items, err := p.made(ctx, s, ids...)
 	if err != nil {
 		return fmt.Errorf("follow sources: %w", err)
 	}
 	for _, item := range items {
 		if h := item.Header(); h.Dream == "" {
 			found[h.ID] = true
-		} else if err := a.roots(ctx, s, h.Sources, depth-1, found); err != nil {
+		} else if err := p.roots(ctx, s, h.Sources, depth-1, found); err != nil {
 			return err
 		}
 	}

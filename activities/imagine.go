@@ -3,6 +3,8 @@ package activities
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -114,7 +116,11 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s
 	items := []dream.Item{s}
 	if claim := strings.TrimSpace(answer.Claim); claim != "" {
 		p := foretell(order, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
-		p.Scenario = s.ID
+		lived := map[string]bool{}
+		if err := m.roots(ctx, r.Sitting, s.Sources, 2, lived); err != nil { // a scenario has the sources of those it grew from
+			return StepResult{}, tell(err)
+		}
+		p.Scenario, p.Episodes = s.ID, slices.Sorted(maps.Keys(lived))
 		items = append(items, p)
 	}
 	result, err := m.keep(ctx, r.Sitting, c, done, items, memory.Write{})

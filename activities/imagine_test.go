@@ -161,6 +161,16 @@ func TestAScenarioGrownFromOthersRestsOnWhatTheyRestOn(t *testing.T) {
 	require.Equal(t, []string{a}, one.Parents)
 	require.Equal(t, []string{f.ID}, one.Develops())
 	require.Subset(t, one.Sources, append([]string{a}, r.scenario(a).Sources...))
+	for _, id := range []string{a, one.ID} {
+		claim, err := memory.One[*dream.Prediction](ctx, r.store, "a", id+"/p")
+		require.NoError(t, err)
+		require.Contains(t, claim.Sources, f.ID)
+		require.NotEmpty(t, claim.Episodes)
+		for _, episode := range claim.Episodes {
+			_, err := memory.One[*dream.Episode](ctx, r.store, "a", episode)
+			require.NoError(t, err, "the episode set of a prediction (E2) is lived, and %s is not", episode)
+		}
+	}
 
 	r.tells("the lamp finds the key")
 	merged, err := m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: []string{a, b}})
