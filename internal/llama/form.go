@@ -44,6 +44,7 @@ const gap = 0
 
 const (
 	deepestForm = 12
+	mostForms   = 10_000 // parts of one schema, those that it points at counted each time
 	mostItems   = 12 // of an array without a bound: small models do not end one by themselves
 	unbounded   = 1e15
 )
@@ -75,10 +76,14 @@ func readForm(schema json.RawMessage) (*form, error) {
 	if err := json.Unmarshal(schema, &root); err != nil {
 		return nil, fmt.Errorf("it is no JSON Schema: %w", err)
 	}
-	return formOf(schema, root, 0)
+	left := mostForms
+	return formOf(schema, root, 0, &left)
 }
 
-func formOf(schema json.RawMessage, root rawForm, depth int) (*form, error) {
+func formOf(schema json.RawMessage, root rawForm, depth int, left *int) (*form, error) {
+	if *left--; *left < 0 {
+		return nil, fmt.Errorf("it has more than %d parts, with those that it points at", mostForms)
+	}
 	var r rawForm
 	if err := json.Unmarshal(schema, &r); err != nil {
 		return nil, fmt.Errorf("a part of it is no JSON Schema: %w", err)
@@ -86,7 +91,7 @@ func formOf(schema json.RawMessage, root rawForm, depth int) (*form, error) {
 	if depth > deepestForm {
 		return nil, fmt.Errorf("it is nested deeper than %d levels", deepestForm)
 	}
-	follow := func(to json.RawMessage) (*form, error) { return formOf(to, root, depth+1) }
+	follow := func(to json.RawMessage) (*form, error) { return formOf(to, root, depth+1, left) }
 	switch {
 	case r.Ref != "":
 		name := r.Ref[strings.LastIndex(r.Ref, "/")+1:]

@@ -2,6 +2,7 @@ package llama
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -152,4 +153,22 @@ func FuzzAWalkThatEndsHasMadeJSON(f *testing.F) {
 			t.Fatalf("%q is no JSON and fits %q", text, strings.ToValidUTF8(schema, "?"))
 		}
 	})
+}
+
+// A schema that points at itself many times over would be a form of millions of parts: whoever sends it is told so at once.
+func TestASchemaThatGrowsWithoutEndIsRefused(t *testing.T) {
+	t.Parallel()
+	var properties []string
+	for i := range 60 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#/$defs/n"}`, i))
+	}
+	_, err := readForm([]byte(`{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` + strings.Join(properties, ",") + `}}}}`))
+	require.ErrorContains(t, err, "it has more than 10000 parts")
+
+	var wide []string
+	for i := range 2000 {
+		wide = append(wide, fmt.Sprintf(`"p%d":{"enum":[%d,true]}`, i, i))
+	}
+	_, err = readForm([]byte(`{"type":"object","properties":{` + strings.Join(wide, ",") + `}}`))
+	require.NoError(t, err, "a wide one is none of those")
 }
