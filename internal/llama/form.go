@@ -45,7 +45,7 @@ const gap = 0
 const (
 	deepestForm = 12
 	mostForms   = 10_000 // parts of one schema, those that it points at counted each time
-	mostItems   = 12 // of an array without a bound: small models do not end one by themselves
+	mostItems   = 12     // of an array without a bound: small models do not end one by themselves
 	unbounded   = 1e15
 )
 

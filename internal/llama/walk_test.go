@@ -155,14 +155,18 @@ func FuzzAWalkThatEndsHasMadeJSON(f *testing.F) {
 	})
 }
 
-// A schema that points at itself many times over would be a form of millions of parts: whoever sends it is told so at once.
-func TestASchemaThatGrowsWithoutEndIsRefused(t *testing.T) {
+// A small schema whose parts point at others many times over would be a form of millions: whoever sends it is told so at once.
+func TestASchemaThatUnfoldsWithoutMeasureIsRefused(t *testing.T) {
 	t.Parallel()
-	var properties []string
-	for i := range 60 {
-		properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#/$defs/n"}`, i))
+	var defs []string
+	for level := range 5 {
+		var properties []string
+		for i := range 60 {
+			properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#/$defs/n%d"}`, i, level+1))
+		}
+		defs = append(defs, fmt.Sprintf(`"n%d":{"type":"object","properties":{%s}}`, level, strings.Join(properties, ",")))
 	}
-	_, err := readForm([]byte(`{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` + strings.Join(properties, ",") + `}}}}`))
+	_, err := readForm([]byte(`{"$ref":"#/$defs/n0","$defs":{` + strings.Join(defs, ",") + `,"n5":{"type":"string"}}}`))
 	require.ErrorContains(t, err, "it has more than 10000 parts")
 
 	var wide []string
