@@ -41,6 +41,8 @@ type Mark struct {
 	Moves   []Deeper      `json:"moves,omitempty"` // too deep, and back: around the Dali interrupt that told of it
 	Dali    *Dali         `json:"dali,omitempty"`  // when a Dali cycle is over
 
+	Away time.Duration `json:"away,omitempty"` // of the time since it started, what the agent was awake
+
 	Surfacing int  `json:"surfacing,omitempty"` // when the return opens: what may surface
 	Alarm     bool `json:"alarm,omitempty"`     // an alarm ended the onset
 }
@@ -148,7 +150,7 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		// AlarmAbort took the place of OnsetCompleted when the sitting was booked
 	case m.Name == "close" && m.Phase == dream.Onset:
 		payloads = append(payloads, event.OnsetCompleted{
-			Fragments: m.Kept, Spent: t.Spent, Seconds: now.Sub(m.Started).Seconds(), Cycles: m.Cycles, Reason: m.Reason,
+			Fragments: m.Kept, Spent: t.Spent, Seconds: (now.Sub(m.Started) - m.Away).Seconds(), Cycles: m.Cycles, Reason: m.Reason,
 		})
 	case m.Name == "close" && m.Phase != dream.Return:
 		payloads = append(payloads, event.PhaseCompleted{Phase: m.Phase, Made: m.Made, Kept: m.Kept, Calls: t.Calls, Spent: t.Spent, State: m.State})

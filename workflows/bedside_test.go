@@ -171,6 +171,7 @@ func TestAnAlarmAsTheOnsetOpensEndsTheOnsetOnly(t *testing.T) {
 	require.NotEmpty(t, b.closed)
 	require.Equal(t, dream.Onset, b.closed[0].Phase)
 	require.True(t, b.closed[0].Alarm)
+	require.Equal(t, 10*time.Minute, b.closed[0].Away, "it was awake, and not in the onset, until the dream went on")
 }
 
 // A store that is away for some minutes costs no attempt of any step, and fails no phase.

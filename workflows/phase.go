@@ -19,7 +19,8 @@ type phase struct {
 	name    dream.Phase
 	limit   budget.Micros
 	began   time.Time
-	tally   int // its place in the tallies
+	away    time.Duration // between sittings when it began
+	tally   int           // its place in the tallies
 	made    int
 	kept    int
 	cycles  int
@@ -33,7 +34,7 @@ type phase struct {
 
 // enter opens a phase and announces it, together with the end of the one before.
 func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
-	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), tally: len(n.state.Tallies)}
+	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies)}
 	n.state.Phase = name
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
 	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name))}
@@ -49,7 +50,7 @@ func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micro
 
 // skip records a phase that is not dreamt.
 func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
-	p := &phase{n: n, name: name, began: workflow.Now(ctx), tally: len(n.state.Tallies), stopped: reason}
+	p := &phase{n: n, name: name, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies), stopped: reason}
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
 	p.note(activities.Mark{Name: "skip", State: "skipped"})
 }
@@ -58,7 +59,7 @@ func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
 func (p *phase) note(m activities.Mark) {
 	m.Phase, m.Reason, m.Cap, m.Started = p.name, p.stopped, p.limit, p.began
 	m.Made, m.Kept, m.Cycles, m.Failed = p.made, p.kept, p.cycles, p.failed
-	m.Reused = p.reused
+	m.Reused, m.Away = p.reused, p.n.away-p.away
 	p.n.marks = append(p.n.marks, m)
 	p.n.marked = append(p.n.marked, p.tally)
 }
