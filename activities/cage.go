@@ -56,10 +56,13 @@ func (p Ports) tag(ctx context.Context, s Sitting, f *dream.Fragment, w *memory.
 	}
 	p.flag(s, f, flagsOf(c, f.Content), w)
 	if flag, barred := f.Barred(); barred {
-		f.Reason = "barred by " + flag.By
+		f.Reason = barredBy(flag)
 	}
 	return nil
 }
+
+// barredBy is the reason of what a flag bars.
+func barredBy(flag dream.Flag) string { return "barred by " + flag.By }
 
 // flag adds flags to a fragment, each once, and announces them without a word of it (W6).
 func (p Ports) flag(s Sitting, f *dream.Fragment, flags []dream.Flag, w *memory.Write) {
@@ -171,7 +174,7 @@ func spokenBy(item dream.Item) []string {
 // setAside archives an item with the flags that bar it.
 func setAside(item dream.Item, flags []dream.Flag) {
 	item.Header().State = dream.Archived
-	why := "barred by " + flags[0].By
+	why := barredBy(flags[0])
 	switch i := item.(type) {
 	case *dream.Scenario:
 		i.Flags, i.Reason = flags, why

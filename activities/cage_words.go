@@ -56,7 +56,7 @@ func (o *Onset) hold(r CaptureRequest, order Order, all []*dream.Fragment, flags
 			free = append(free, f)
 			continue
 		}
-		f.Reason = "barred by " + flag.By
+		f.Reason = barredBy(flag)
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
 	}

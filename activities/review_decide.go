@@ -201,6 +201,9 @@ func (d *deciding) fragment(f *dream.Fragment) error {
 	if flag, barred := ByPolicy(f); barred {
 		return fmt.Errorf("%s %w (%s: %s)", f.ID, ErrPolicy, flag.By, flag.Reason)
 	}
+	if flag, barred := f.Barred(); barred && f.Reason == barredBy(flag) {
+		f.Reason = ""
+	}
 	f.Flags = slices.Clone(f.Flags)
 	for i := range f.Flags {
 		if f.Flags[i].Bars && f.Flags[i].Lifted.IsZero() {

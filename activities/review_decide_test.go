@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 func TestADecisionAboutNothingOrTwiceAboutTheSameIsTold(t *testing.T) {
@@ -56,4 +57,22 @@ func TestOfTwoDecisionsAtOnceOneStands(t *testing.T) {
 	}
 	require.Equal(t, 1, stood)
 	require.Len(t, r.events("ReviewDecided"), 1)
+}
+
+func TestAFragmentWhoseHoldIsLiftedIsNotToldAsBarred(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	s := r.lie(o)
+	held := r.fragment(o, s)
+	held.Flags = []dream.Flag{{By: "hook/night-watch", Reason: "a person should look", Bars: true}}
+	require.NoError(t, r.ports.write(ctx, s, memory.Write{Change: []dream.Item{held}}))
+	_, err := (&Onset{r.ports}).Capture(ctx, CaptureRequest{StepRequest: step(s, .5), Fragments: []string{held.ID}})
+	require.NoError(t, err)
+	require.Equal(t, "barred by hook/night-watch", r.thought(held.ID).Reason)
+	r.rise(s)
+	_, err = Reviewing{Memory: r.store, Now: r.ports.Now}.Decide(ctx, "a", o.Dream, []string{held.ID}, true)
+	require.NoError(t, err)
+	require.Empty(t, r.thought(held.ID).Reason)
 }
