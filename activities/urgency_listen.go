@@ -60,6 +60,7 @@ func (l *Listener) Listen(ctx context.Context) (int, error) {
 	var faults []error
 	for _, a := range agents {
 		if !a.Auto || !listens(a) {
+			delete(l.since, a.ID) // switched on again, its life is told anew
 			continue
 		}
 		n, err := l.listen(ctx, a)

@@ -271,6 +271,13 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 			require.Equal(t, first[i].Key, f.Key, "by which its life knows it")
 		}
 	}
+	for _, auto := range []bool{false, true} { // its life has forgotten what waited
+		agent.Auto, heard.calls = auto, nil
+		require.NoError(t, r.store.PutAgent(t.Context(), agent))
+		_, err := l.Listen(t.Context())
+		require.NoError(t, err)
+	}
+	require.Len(t, heard.calls, 2, "once it is switched on again")
 	r.rise(r.lie(r.order(1, tonight)))
 	at, heard.calls = at.Add(2*time.Hour), nil
 	_, err = l.Listen(t.Context())

@@ -266,8 +266,9 @@ func (a *life) forget() {
 		own[each.Name] = true
 	}
 	t.drop(func(f activities.Fire) bool { return !own[f.Trigger] })
-	if !a.state.Settings.Auto { // what is missed while it may not dream by itself is not made up for
-		t.Appointments, t.Of = nil, ""
+	if !a.state.Settings.Auto { // what is missed while it may not dream by itself is not made up for; what still holds then is told again
+		t.Appointments, t.Of, t.Heard = nil, "", nil
+		t.drop(func(f activities.Fire) bool { return f.Kind != dream.OnRequest })
 	}
 	for _, name := range workflow.DeterministicKeys(t.Heard) {
 		if !own[name] {

@@ -330,6 +330,34 @@ func TestWhatAScheduleMissedWhileSwitchedOffIsNotMadeUpFor(t *testing.T) {
 	require.WithinDuration(t, time.Date(2026, 10, 22, 1, 30, 0, 0, time.UTC), h.plans[0].Now, 2*time.Second)
 }
 
+// Nor is a call that waited when it was switched off; what still holds is told again by whoever listens.
+func TestACallThatWaitedWhenItWasSwitchedOffIsForgotten(t *testing.T) {
+	t.Parallel()
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	for name, again := range map[string]bool{"told again": true, "not told again": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHeeded(t)
+			off := by(full)
+			off.Auto = false
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
+			h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, off) }, 3*time.Minute)
+			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, by(full)) }, 50*time.Hour)
+			if again {
+				h.signal(51*time.Hour, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			}
+			h.live(60, by(full))
+			if !again {
+				require.Empty(t, h.plans)
+				return
+			}
+			require.Len(t, h.plans, 1)
+			require.WithinDuration(t, time.Date(2026, 10, 22, 1, 0, 0, 0, time.UTC), h.plans[0].Now, 2*time.Second)
+		})
+	}
+}
+
 func TestTriggersAreLookedAtAgainWhenTheStoreWasAway(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
