@@ -349,7 +349,7 @@ func TestWhatAPersonOrAToolForetellsIsKeptOnce(t *testing.T) {
 		_, _, err = l.Foretell(ctx, l.agent, f)
 		require.ErrorIs(l, err, memory.ErrNotFound)
 		_, _, err = l.Foretell(ctx, l.agent, activities.Foretelling{By: dream.ByPerson, Confidence: 2})
-		require.ErrorContains(l, err, "the claim is empty\nthe criterion is empty\nthe confidence is 2;")
+		require.ErrorContains(l, err, "the claim is empty; it must say what is foretold\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
 	})
 }
 

@@ -19,12 +19,14 @@ const (
 // Check says everything that is wrong with a prediction made awake, as of now.
 func Check(p *dream.Prediction, now time.Time) error {
 	var faults []error
-	for _, part := range []struct{ what, text string }{{"claim", p.Claim}, {"criterion", p.Criterion}, {"reasoning", p.Trace}} {
+	for _, part := range []struct{ what, text, says string }{
+		{"claim", p.Claim, "what is foretold"}, {"criterion", p.Criterion, "what would show it true or false"}, {"reasoning", p.Trace, ""},
+	} {
 		switch {
 		case len(part.text) > MostClaim:
 			faults = append(faults, fmt.Errorf("the %s is %d bytes long; %d at most", part.what, len(part.text), MostClaim))
-		case strings.TrimSpace(part.text) == "" && part.what != "reasoning":
-			faults = append(faults, fmt.Errorf("the %s is empty", part.what))
+		case strings.TrimSpace(part.text) == "" && part.says != "":
+			faults = append(faults, fmt.Errorf("the %s is empty; it must say %s", part.what, part.says))
 		}
 	}
 	if math.IsNaN(p.Confidence) || p.Confidence < 0 || p.Confidence > 1 {

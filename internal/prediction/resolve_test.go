@@ -165,7 +165,8 @@ func TestAWatchNamesFeedRuleAndMeaning(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, prediction.CheckWatch(*watched(dream.PredictionRight).Watch))
 	require.EqualError(t, prediction.CheckWatch(dream.Watch{Means: "maybe"}),
-		"the feed of a watch is missing\nthe rule of a watch is missing\nthe watched rule means \"maybe\"; it must mean correct or incorrect")
+		"the feed of a watch is missing; it must be the name of the feed that the agent follows\n"+
+			"the rule of a watch is missing; it must be the name of a rule of that feed\nthe watched rule means \"maybe\"; it must mean correct or incorrect")
 }
 
 func TestAPredictionMadeAwakeIsWhole(t *testing.T) {
@@ -177,11 +178,11 @@ func TestAPredictionMadeAwakeIsWhole(t *testing.T) {
 	}
 	require.NoError(t, prediction.Check(whole(), dawn))
 	for why, spoil := range map[string]func(p *dream.Prediction){
-		"the claim is empty":                                 func(p *dream.Prediction) { p.Claim = "  " },
-		"the criterion is empty":                             func(p *dream.Prediction) { p.Criterion = "" },
-		"the reasoning is 2001 bytes long; 2000 at most":     func(p *dream.Prediction) { p.Trace = strings.Repeat("x", 2001) },
-		"the confidence is 60; it must lie between 0 and 1":  func(p *dream.Prediction) { p.Confidence = 60 },
-		"the confidence is NaN; it must lie between 0 and 1": func(p *dream.Prediction) { p.Confidence = math.NaN() },
+		"the claim is empty; it must say what is foretold":                                             func(p *dream.Prediction) { p.Claim = "  " },
+		"the criterion is empty; it must say what would show":                                          func(p *dream.Prediction) { p.Criterion = "" },
+		"the reasoning is 2001 bytes long; 2000 at most":                                               func(p *dream.Prediction) { p.Trace = strings.Repeat("x", 2001) },
+		"the confidence is 60; it must lie between 0 and 1":                                            func(p *dream.Prediction) { p.Confidence = 60 },
+		"the confidence is NaN; it must lie between 0 and 1":                                           func(p *dream.Prediction) { p.Confidence = math.NaN() },
 		"the horizon is 2026-03-12T04:00:00Z; it must be after 2026-03-12T04:00:00Z, and within ten y": func(p *dream.Prediction) { p.Horizon = dawn },
 		"the horizon is 2126-03-12T04:00:00Z; it must be after":                                        func(p *dream.Prediction) { p.Horizon = dawn.AddDate(100, 0, 0) },
 		`it is made by "tool/"; it must be person or tool/NAME`:                                        func(p *dream.Prediction) { p.Session = dream.ByTool },

@@ -16,10 +16,10 @@ const Grace = 15 * time.Minute
 func CheckWatch(w dream.Watch) error {
 	var faults []error
 	if w.Feed == "" {
-		faults = append(faults, errors.New("the feed of a watch is missing"))
+		faults = append(faults, errors.New("the feed of a watch is missing; it must be the name of the feed that the agent follows"))
 	}
 	if w.Rule == "" {
-		faults = append(faults, errors.New("the rule of a watch is missing"))
+		faults = append(faults, errors.New("the rule of a watch is missing; it must be the name of a rule of that feed"))
 	}
 	if w.Means != dream.PredictionRight && w.Means != dream.PredictionWrong {
 		faults = append(faults, fmt.Errorf("the watched rule means %q; it must mean %s or %s", w.Means, dream.PredictionRight, dream.PredictionWrong))
