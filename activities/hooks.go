@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
@@ -313,6 +315,11 @@ func (f *Frontier) every(ctx context.Context, rules []HookRule, how func(context
 		})
 	}
 	asking.Wait()
+	for _, a := range answers {
+		if a.Fault != "" && ctx.Err() == nil && activity.IsActivity(ctx) { // the event tells no words of others (W6)
+			activity.GetLogger(ctx).Warn("a hook gave no answer", "hook", a.Hook, "reason", a.Fault, "instead", a.Silent)
+		}
+	}
 	return answers
 }
 
