@@ -91,6 +91,9 @@ func (f *dreamFlags) wish() (Wish, error) {
 	if f.tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
 		faults = append(faults, fmt.Errorf("--tier %s must be core or hardened", f.tier))
 	}
+	if err := legible("--theme", f.theme); err != nil {
+		faults = append(faults, err)
+	}
 	if n := len([]rune(f.theme)); n > dream.LongestTheme {
 		faults = append(faults, fmt.Errorf("--theme has %d characters; at most %d are kept", n, dream.LongestTheme))
 	}

@@ -25,6 +25,7 @@ func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
 		"wake -a echo --for soon":              "--for: \"soon\" must be a duration with its unit, such as 90s, 30m, 12h or 7d\n",
 		"predictions list -a echo --state old": "--state old is unknown; states are live, superseded, archived, proposed\n",
 		"predictions add X -a echo":            "--criterion is missing: what would show it true or false\n",
+		"dream -a echo --theme \xff":           "--theme is not UTF-8 text: \"\\xff\"\n",
 		"predictions add \xff -a echo --criterion Y --due 7d --confidence 0.5": "the claim is not UTF-8 text: \"\\xff\"\n",
 	} {
 		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)

@@ -142,11 +142,11 @@ func patterns(p *page, all []*dream.Prediction) {
 		list(p, found, func(_ int, one *dream.Prediction) {
 			p.item("· ", blue, one.Claim)
 			note := "confidence " + score(one.Confidence)
-			if criterion := Clean(one.Criterion); criterion != "" {
-				note += "; to be judged by: " + criterion
-			}
 			if !one.Horizon.IsZero() {
-				note += "; until " + p.st.clock(one.Horizon, "2 Jan 2006")
+				note += ", until " + p.st.clock(one.Horizon, "2 Jan 2006")
+			}
+			if criterion := Clean(one.Criterion); criterion != "" { // last: it is a sentence with an end of its own
+				note += "; to be judged by: " + criterion
 			}
 			p.note(note)
 		})
@@ -175,9 +175,6 @@ func imagined(p *page, all []*dream.Scenario) {
 	list(p, kept, func(_ int, s *dream.Scenario) {
 		p.item("· ", violet, s.Content)
 		notes := []string{"scored " + score(s.Score)}
-		if premise := Clean(s.Premise); premise != "" {
-			notes = append(notes, "from: "+premise)
-		}
 		switch s.Operation {
 		case dream.Refine:
 			notes = append(notes, "refined once more")
@@ -189,6 +186,9 @@ func imagined(p *page, all []*dream.Scenario) {
 		}
 		if s.Synthetic {
 			notes = append(notes, "of things that never happened together")
+		}
+		if premise := Clean(s.Premise); premise != "" {
+			notes = append(notes, "from: "+premise)
 		}
 		p.note(strings.Join(notes, "; "))
 	})

@@ -91,10 +91,29 @@ func headline(p *page, r NightReport) {
 	if n.Selected > 0 {
 		add("%d of %s shown", n.Shown, count(n.Selected, "memory piece"))
 	}
-	for _, m := range n.Models {
-		add("%s", Clean(m))
-	}
+	facts = append(facts, modelsBy(n.Models)...)
 	p.text("", strings.Join(facts, " · "), faint)
+}
+
+// modelsBy names each model once, with the roles that it had.
+func modelsBy(models []string) []string {
+	var facts, order []string
+	roles := map[string][]string{}
+	for _, m := range models {
+		role, model, ok := strings.Cut(Clean(m), "=")
+		if !ok {
+			facts = append(facts, role)
+			continue
+		}
+		if roles[model] == nil {
+			order = append(order, model)
+		}
+		roles[model] = append(roles[model], role)
+	}
+	for _, model := range order {
+		facts = append(facts, strings.Join(roles[model], ", ")+": "+model)
+	}
+	return facts
 }
 
 func sentence(r NightReport) string {
@@ -195,7 +214,12 @@ func moodOf(p *page, n dream.Night) {
 }
 
 func moodWords(m mood.PAD) string {
-	return fmt.Sprintf("pleasure %+.2f, arousal %+.2f, dominance %+.2f", m.Pleasure, m.Arousal, m.Dominance)
+	return fmt.Sprintf("pleasure %s, arousal %s, dominance %s", signed(m.Pleasure), signed(m.Arousal), signed(m.Dominance))
+}
+
+// signed writes a number with its sign; what rounds to nothing has no minus.
+func signed(v float64) string {
+	return strings.Replace(fmt.Sprintf("%+.2f", v), "-0.00", "+0.00", 1)
 }
 
 // costs is the exact table of what each phase spent against its cap.
