@@ -50,5 +50,11 @@ func TestDecisionsAtOnceNeitherContradictNorStageTooMuch(t *testing.T) {
 			}
 		}
 		require.Equal(l, room, stood, "%v", errs)
+		left, err := l.store.Find(l.Context(), memory.Query{Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis}, States: []dream.State{dream.Proposed}})
+		require.NoError(l, err)
+		require.Len(l, left, nights-room)
+		for _, h := range left {
+			require.Equal(l, 1, h.Header().Revision, "what waits on is as it was")
+		}
 	})
 }
