@@ -120,7 +120,15 @@ func (app *App) consent(ctx context.Context, h *House, w Wish, f *dreamFlags) (d
 	if err != nil {
 		return false, err
 	}
+	if !f.estimate && app.asks(e, f) {
+		app.mindOpen(ctx, h, w.Agent)
+	}
 	return app.agree(ctx, h, w, e, f)
+}
+
+// asks says whether somebody is there to be asked whether a dream is worth its price.
+func (app *App) asks(e Estimate, f *dreamFlags) bool {
+	return !e.Free && e.Cap > app.Night.ConfirmAbove() && app.Terminal && !app.json && !f.yes
 }
 
 // agree shows a price and asks where that is wanted.
@@ -134,13 +142,25 @@ func (app *App) agree(ctx context.Context, h *House, w Wish, e Estimate, f *drea
 	if e.Free || e.Cap <= app.Night.ConfirmAbove() {
 		return false, nil
 	}
-	if app.Terminal && !app.json && !f.yes {
+	if app.asks(e, f) {
 		if err := app.showEstimate(e); err != nil {
 			return false, err
 		}
 		return false, app.confirm(false, "This dream of "+e.Agent+" is paid for")
 	}
 	return false, app.confirm(f.yes, fmt.Sprintf("This dream of %s may cost about %s and never more than %s", e.Agent, e.Expected, e.Cap))
+}
+
+// mindOpen tells of a dream that was left half-way, before anybody agrees to the price of another.
+func (app *App) mindOpen(ctx context.Context, h *House, handle string) {
+	a, err := findAgent(ctx, h, handle)
+	if err != nil {
+		return
+	}
+	open, err := newest(ctx, h, a)
+	if err == nil && (open.Outcome == dream.Dreaming || app.mayGoOn(open)) {
+		app.note("%s is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.", open.ID)
+	}
 }
 
 // dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.

@@ -68,13 +68,13 @@ func (app *App) nightRow(item dream.Item, a dream.Agent) []string {
 
 func (app *App) dreamsShow() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show DREAM", Short: "Read the report of a dream", Args: cobra.ExactArgs(1),
-		Long: "Show reads the report of a dream: what was noticed, what was kept and why, what it cost.\nDREAM is an id, a number of the agent's, or last.",
+		Use: "show [DREAM]", Short: "Read the report of a dream", Args: cobra.MaximumNArgs(1),
+		Long: "Show reads the report of a dream: what was noticed, what was kept and why, what it cost.\nDREAM is an id, a number of the agent's, or last, which is shown when none is named.",
 	}
 	app.whose(cmd)
 	cmd.ValidArgsFunction = app.completeDreams(nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, night, err := app.nightOf(cmd, args[0])
+		h, a, night, err := app.nightOf(cmd, append(args, "last")[0])
 		if err != nil {
 			return err
 		}

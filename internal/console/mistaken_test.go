@@ -16,7 +16,7 @@ func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"dream echo":                           "oneiros dream has no place for \"echo\"; an agent is named with --agent echo\nSee oneiros dream --help.\n",
 		"events archve":                        "oneiros events knows no command \"archve\"; did you mean archive?\nSee oneiros events --help.\n",
-		"dreams show 1 2":                      "oneiros dreams show has no place for \"2\"; it is used as \"oneiros dreams show DREAM\"\n",
+		"dreams show 1 2":                      "oneiros dreams show has no place for \"2\"; it is used as \"oneiros dreams show [DREAM]\"\n",
 		"feed push pier":                       "oneiros feed push lacks [METRIC=]VALUE...; it is used as \"oneiros feed push NAME [METRIC=]VALUE...\"\n",
 		"predictions add X --confidence 60%":   "--confidence is \"60%\"; it must be a number\nSee oneiros predictions add --help.\n",
 		"predictions list -n few":              "--limit is \"few\"; it must be a whole number\n",

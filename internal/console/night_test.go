@@ -287,3 +287,27 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 		require.Contains(t, d.err.String(), "is kept, and it goes on when Temporal and a worker run again (oneiros up)")
 	}
 }
+
+func TestWhoAgreesToAPriceIsToldOfADreamThatIsNotOver(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{outcome: dream.Completed}
+	d := newDesk(t).furnish().asleep(s, 40_000)
+	d.terminal, d.in = true, "no\n"
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+	require.NotContains(t, d.err.String(), "is not over")
+	d.fall(descending...)
+	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+	require.Contains(t, d.err.String(), "dream/echo/0002 is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.")
+	require.Empty(t, s.begun)
+}
+
+func TestTheLastDreamIsShownWhenNoneIsNamed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	d.ok(80, "dreams", "show", "last", "-a", "echo")
+	last := d.out.String()
+	d.ok(80, "dreams", "show", "-a", "echo")
+	require.Equal(t, last, d.out.String())
+	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "-a", "tally"))
+	require.Contains(t, d.err.String(), "tally has not dreamt yet")
+}

@@ -62,10 +62,10 @@ func worthOf(s *dream.Scenario) string {
 func (app *App) scenariosShow() *cobra.Command {
 	var dot bool
 	cmd := &cobra.Command{
-		Use: "show DREAM|SCENARIO", Short: "Show the search of a dream as a tree, or one scenario with where it stands", Args: cobra.ExactArgs(1),
+		Use: "show [DREAM|SCENARIO]", Short: "Show the search of a dream as a tree, or one scenario with where it stands", Args: cobra.MaximumNArgs(1),
 		Long: "Show draws the search of a dream: what was branched, refined and merged, round by round, what was kept and why the rest was not.\n" +
 			"A merger stands beneath the first scenario it was made from, and is named beneath the other. ● is kept, ○ was let go.\n" +
-			"DREAM is an id, a number of the agent's, or last. SCENARIO is an id; it is shown whole, and pointed at in its tree.\n" +
+			"DREAM is an id, a number of the agent's, or last, which is shown when none is named. SCENARIO is an id; it is shown whole, and pointed at in its tree.\n" +
 			"With --dot the answer is a graph for Graphviz: oneiros scenarios show last --dot | dot -Tsvg > search.svg",
 	}
 	app.whose(cmd)
@@ -75,7 +75,7 @@ func (app *App) scenariosShow() *cobra.Command {
 		if dot && app.json {
 			return exit(Usage, "--dot and --json are two answers; ask for one of them")
 		}
-		h, a, id, chosen, err := app.searchOf(cmd, args[0])
+		h, a, id, chosen, err := app.searchOf(cmd, append(args, "last")[0])
 		if err != nil {
 			return err
 		}
