@@ -75,15 +75,8 @@ func (d *door) archiveStands(ctx context.Context, h *house, a *archive.Archive) 
 			other = append(other, agent.Handle)
 			continue
 		}
-		if waits += s.Behind(); s.Behind() == 0 {
-			continue
-		}
-		events, err := h.store.Events(ctx, agent.ID, s.Seq, 1)
-		if err != nil {
-			return warn("Mend the store first.", "not looked at: %v", err)
-		}
-		if len(events) > 0 && time.Since(events[0].At) > d.told.Archive.Every+passWithin {
-			late = append(late, fmt.Sprintf("%s (%d since %s)", agent.Handle, s.Behind(), events[0].At.UTC().Format("2006-01-02 15:04 MST")))
+		if waits += s.Behind(); s.Late(time.Now(), a.Every) {
+			late = append(late, fmt.Sprintf("%s (%d since %s)", agent.Handle, s.Behind(), s.Waits.UTC().Format("2006-01-02 15:04 MST")))
 		}
 	}
 	switch {

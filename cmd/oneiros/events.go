@@ -20,7 +20,7 @@ func (h *house) lookable() func() (*archive.Archive, error) {
 	}
 	return func() (*archive.Archive, error) {
 		bucket, err := archive.Reach(h.told.Archive.URL)
-		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now}, err
+		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now, Every: h.told.Archive.Every}, err
 	}
 }
 

@@ -32,6 +32,7 @@ type Archive struct {
 	Log    fabric.Log
 	Bucket Bucket
 	Now    func() time.Time
+	Every  time.Duration // between two passes, for whoever only looks; 0: it is not known
 
 	at map[string]Position // where each agent's archive stands, as far as this process knows
 }

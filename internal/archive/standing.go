@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"time"
 )
 
 // Find reads where the archive of an agent stands; where that was lost or damaged, it looks through the objects.
@@ -48,12 +49,21 @@ func look(ctx context.Context, b Bucket, agent string) (Position, error) {
 // Standing is how an agent's archive compares with its log.
 type Standing struct {
 	Position
-	Head  int64  `json:"head"`            // the newest event of the log
-	Fault string `json:"fault,omitempty"` // why nothing more is archived of it
+	Head  int64     `json:"head"`            // the newest event of the log
+	Fault string    `json:"fault,omitempty"` // why nothing more is archived of it
+	Waits time.Time `json:"waits,omitzero"`  // when the oldest event that waits was announced
 }
 
 // Behind is how many events wait.
 func (s Standing) Behind() int64 { return max(0, s.Head-s.Seq) }
+
+// grace is how long a pass may take, and a failed one be made up for.
+const grace = 10 * time.Minute
+
+// Late says whether events wait for longer than somebody who archives every so often lets them.
+func (s Standing) Late(now time.Time, every time.Duration) bool {
+	return !s.Waits.IsZero() && now.Sub(s.Waits) > every+grace
+}
 
 // Standing tells where the archive of an agent stands, without writing anything.
 func (a *Archive) Standing(ctx context.Context, agent string, head int64) (Standing, error) {
@@ -64,6 +74,13 @@ func (a *Archive) Standing(ctx context.Context, agent string, head int64) (Stand
 	}
 	if errors.Is(err, ErrOther) {
 		s.Fault, err = err.Error(), nil
+	}
+	if err != nil || s.Fault != "" || s.Behind() == 0 {
+		return s, err
+	}
+	events, err := a.Log.Events(ctx, agent, s.Seq, 1)
+	if len(events) > 0 {
+		s.Waits = events[0].At
 	}
 	return s, err
 }

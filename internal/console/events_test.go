@@ -388,6 +388,47 @@ func TestTheCatalogueIsToldAndItsSchemaPrinted(t *testing.T) {
 	require.Equal(t, string(event.JSONSchema()), d.out.String())
 }
 
+// Z7: an archive that stands still is not told as fine.
+func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
+	t.Parallel()
+	l := newListener(t, "echo")
+	root := filepath.Join(t.TempDir(), "archive")
+	bucket, err := archive.Open(t.Context(), root)
+	require.NoError(t, err)
+	look := func(want string) {
+		t.Helper()
+		var out, warn bytes.Buffer
+		l.commandLine(t.Context(), &out, &warn, "health", "--json")
+		var told struct {
+			Lines []struct{ Name, State, Found string }
+		}
+		require.NoError(t, json.Unmarshal(out.Bytes(), &told))
+		found := "absent"
+		for _, line := range told.Lines {
+			if line.Name == "archive" {
+				found = line.State + ": " + line.Found
+			}
+		}
+		require.Contains(t, found, want)
+	}
+	announce := func(id string, ago time.Duration) {
+		e := event.New(id, "id-echo", "", now.Add(-ago), event.AgentAsleep{Epoch: 1})
+		_, err := l.store.Commit(t.Context(), memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{e}})
+		require.NoError(t, err)
+	}
+	look("absent")
+	l.kept = &archive.Archive{Log: l.store, Bucket: bucket, Now: func() time.Time { return now }, Every: time.Hour}
+	look("fine: " + root + "; 0 events wait")
+	announce("a", time.Minute)
+	look("fine: " + root + "; 1 event waits")
+	_, err = l.kept.Once(t.Context())
+	require.NoError(t, err)
+	announce("b", 2*time.Hour)
+	look("look: events wait longer than archive.every says: echo (1 since 2026-11-20 05:00)")
+	require.NoError(t, bucket.Replace(t.Context(), "position/id-echo.json", []byte(`{"seq":1,"event":"of another store"}`)))
+	look("wrong: it holds other events than the store of echo")
+}
+
 func TestWhereTheArchiveStands(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega", "mute")

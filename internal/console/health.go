@@ -38,7 +38,7 @@ func (app *App) health() *cobra.Command {
 		Long: `Health holds what was planned and told against what there is: nights that were due, empty and failed ones in a row,
 when a night last kept something, what nights said they made against what lies in the store, what they said they spent
 against the ledger, reservations that nobody closes, predictions past their time, what waits for a review, feeds that
-have fallen silent. Each line is fine, to look at, or wrong, with what to do. It writes nothing and asks no model.
+have fallen silent, events that wait to be archived. Each line is fine, to look at, or wrong, with what to do. It writes nothing and asks no model.
 
 Without a Temporal server it says which lines could not be looked at, and tells the rest from the store.
 
@@ -81,6 +81,7 @@ func (app *App) examine(ctx context.Context, cmd *cobra.Command) ([]healthLine, 
 		return nil, err
 	}
 	lines = append(append(lines, more...), e.feeds(ctx, agents)...)
+	lines = append(lines, e.archive(ctx, agents)...)
 	for _, a := range agents {
 		of, err := e.agent(ctx, a)
 		if err != nil {
