@@ -18,11 +18,14 @@ import (
 type Reckoning struct {
 	Memory memory.Store
 	Feeds  memory.Feeds // nil: no prediction can be watched
+	World  World        // where it is Hearing, what a silent feed did not say is no verdict
 	Now    func() time.Time
 }
 
 // Reckon is a reckoning over the same memory. It is no method of Ports: those of deeds are offered to workflows.
-func Reckon(p Ports) Reckoning { return Reckoning{Memory: p.Memory, Feeds: p.Feeds, Now: p.Now} }
+func Reckon(p Ports) Reckoning {
+	return Reckoning{Memory: p.Memory, Feeds: p.Feeds, World: p.World, Now: p.Now}
+}
 
 // Resolved is a prediction after a verdict.
 type Resolved struct {

@@ -53,14 +53,14 @@ func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 }
 
 func (k Reckoning) lapse(ctx context.Context, agent dream.Agent, p *dream.Prediction, now time.Time) (int, error) {
-	unheard, err := k.unheard(ctx, agent, p.Watch)
+	if _, due := prediction.Lapsed(p, "", now); !due {
+		return 0, nil
+	}
+	unheard, err := k.unheard(ctx, agent, p)
 	if err != nil {
 		return 0, err
 	}
-	v, ok := prediction.Lapsed(p, unheard, now)
-	if !ok {
-		return 0, nil
-	}
+	v, _ := prediction.Lapsed(p, unheard, now)
 	return k.settle(ctx, p, v)
 }
 
@@ -95,17 +95,51 @@ func (k Reckoning) now(at time.Time) time.Time {
 	return at
 }
 
-// unheard says why the rule of a watch cannot fire for an agent; empty when it can.
-func (k Reckoning) unheard(ctx context.Context, agent dream.Agent, w *dream.Watch) (string, error) {
-	if w == nil {
+// unheard says why the rule that a prediction watches could not fire for an agent; empty when it could.
+func (k Reckoning) unheard(ctx context.Context, agent dream.Agent, p *dream.Prediction) (string, error) {
+	if p.Watch == nil {
 		return "", nil
 	}
-	err := k.hears(ctx, agent, *w)
+	err := k.hears(ctx, agent, *p.Watch)
 	var deaf *deafError
-	if errors.As(err, &deaf) {
+	switch {
+	case errors.As(err, &deaf):
 		return deaf.why, nil
+	case err != nil:
+		return "", err
 	}
-	return "", err
+	return k.silent(ctx, p)
+}
+
+// Hearing is a world of which it is known when a feed was heard last: memory.ErrNotFound when nobody listens to it.
+type Hearing interface {
+	Heard(ctx context.Context, feed string) (time.Time, error)
+}
+
+// silent says that a feed has said nothing for as long as it was watched; empty when it has, when nobody can tell, and of a rule
+// about silence. A feed that fell silent later is not found out.
+func (k Reckoning) silent(ctx context.Context, p *dream.Prediction) (string, error) {
+	world, tells := k.World.(Hearing)
+	if !tells {
+		return "", nil
+	}
+	feed, err := k.Feeds.Feed(ctx, p.Watch.Feed)
+	if err != nil {
+		return "", fmt.Errorf("read feed %s: %w", p.Watch.Feed, err)
+	}
+	if slices.ContainsFunc(feed.Rules, func(r dream.Rule) bool { return r.Name == p.Watch.Rule && r.Kind == dream.Stale }) {
+		return "", nil
+	}
+	heard, err := world.Heard(ctx, feed.Name)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return "nobody listens to feed " + feed.Name, nil
+	case err != nil:
+		return "", fmt.Errorf("ask when feed %s was heard: %w", feed.Name, err)
+	case heard.Before(p.Watch.Since) || heard.Before(p.At):
+		return fmt.Sprintf("nothing was heard of feed %s since it was watched", feed.Name), nil
+	}
+	return "", nil
 }
 
 // deafError is why a rule cannot be heard.

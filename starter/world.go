@@ -2,9 +2,24 @@ package starter
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
+
+// Heard is when a feed's probe took in a reading last; zero for never, memory.ErrNotFound when no probe runs.
+func (s *Starter) Heard(ctx context.Context, feed string) (time.Time, error) {
+	state, err := s.FeedState(ctx, feed)
+	if gone := new(serviceerror.NotFound); errors.As(err, &gone) {
+		return time.Time{}, fmt.Errorf("the probe of feed %s does not run: %w", feed, memory.ErrNotFound)
+	}
+	return state.Heard, err
+}
 
 // Latest answers the newest reading of each metric that a feed's probe still knows, for the dreams of agents that follow it (H20).
 func (s *Starter) Latest(ctx context.Context, feed string) ([]dream.Reading, error) {

@@ -59,9 +59,14 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	}
 	require.Equal(t, 2, told)
 
+	silent := foretell("it falls calm again", time.Hour, &dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
 	later := company.Ports
+	later.World = company.Starter
 	later.Now = func() time.Time { return company.Starter.Now().Add(2 * time.Hour) }
 	lapsed, err := workers.Lapse(ctx, later)
 	require.NoError(t, err)
-	require.Equal(t, 1, lapsed)
+	require.Equal(t, 2, lapsed)
+	p, err := memory.One[*dream.Prediction](ctx, company.Store, agent.ID, silent.ID)
+	require.NoError(t, err)
+	require.Equal(t, dream.PredictionVoid, p.Status, "the feed has said nothing since, and so has the rule")
 }

@@ -1,0 +1,88 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/prediction"
+)
+
+// ear is a world of which somebody knows when its feeds were heard.
+type ear struct {
+	at  time.Time
+	err error
+}
+
+func (e *ear) Latest(context.Context, string) ([]dream.Reading, error) { return nil, nil }
+func (e *ear) Heard(_ context.Context, feed string) (time.Time, error) { return e.at, e.err }
+
+// A rule over a feed that said nothing could not fire: its silence is no evidence, and teaches nothing.
+func TestAWatchOverAFeedThatSaidNothingIsVoid(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		set := l.now
+		for _, id := range []string{"/p1", "/p2"} {
+			_, err := l.Watch(ctx, l.agent, nightly+id, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+			require.NoError(l, err)
+		}
+		heard := &ear{err: errors.New("no worker answers")}
+		l.World = heard
+		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
+		n, err := l.Lapse(ctx)
+		require.ErrorContains(l, err, "no worker answers", "it is asked again a minute later")
+		require.Zero(l, n)
+
+		heard.at, heard.err = set.Add(-time.Second), nil
+		n, err = l.Lapse(ctx)
+		require.NoError(l, err)
+		require.Equal(l, 2, n)
+		for _, id := range []string{"/p1", "/p2"} {
+			p := l.prediction(nightly + id)
+			require.Equal(l, dream.PredictionVoid, p.Status)
+			require.Contains(l, p.Evidence, "nothing was heard of feed harbour since it was watched")
+		}
+		require.InDeltaSlice(l, []float64{.2, .2, .2}, l.confidences(), 1e-9)
+	})
+}
+
+func TestAWatchOverAFeedThatWasHeardOrIsAboutSilenceLapses(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		require.NoError(l, l.store.PutFeed(ctx, dream.Feed{Name: "harbour", Rules: []dream.Rule{
+			{Name: "quay", Metric: "price", Kind: dream.Above, Number: 5}, {Name: "mute", Kind: dream.Stale, Window: 100 * 24 * time.Hour},
+		}}))
+		for id, rule := range map[string]string{"/p1": "quay", "/p2": "mute"} {
+			_, err := l.Watch(ctx, l.agent, nightly+id, &dream.Watch{Feed: "harbour", Rule: rule, Means: dream.PredictionRight})
+			require.NoError(l, err)
+		}
+		heard := &ear{at: l.now.Add(time.Minute)}
+		l.World = heard
+		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
+		n, err := l.Lapse(ctx)
+		require.NoError(l, err)
+		require.Equal(l, 2, n)
+		require.Equal(l, dream.PredictionWrong, l.prediction(nightly+"/p1").Status)
+		require.Equal(l, dream.PredictionWrong, l.prediction(nightly+"/p2").Status)
+	})
+}
+
+func TestAWatchOverAFeedThatNobodyListensToIsVoid(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		ctx := l.Context()
+		_, err := l.Watch(ctx, l.agent, nightly+"/p1", &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+		require.NoError(l, err)
+		l.World = &ear{err: memory.ErrNotFound}
+		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
+		_, err = l.Lapse(ctx)
+		require.NoError(l, err)
+		p := l.prediction(nightly + "/p1")
+		require.Equal(l, dream.PredictionVoid, p.Status)
+		require.Contains(l, p.Evidence, "nobody listens to feed harbour")
+	})
+}
