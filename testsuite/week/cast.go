@@ -20,9 +20,10 @@ type Sleeper struct {
 	Turn       time.Time     // when its clock is changed in between
 	TurnBy     time.Duration // 0: never
 
-	Visits  []Visit  // by time
-	Knocks  []*Knock // in the midst of dreams, by dream
-	Visited bool     // whether anybody comes while it dreams: then the ledger may count more than the till took
+	Visits   []Visit  // by time
+	Knocks   []*Knock // in the midst of dreams, by dream
+	Restless bool     // its life does not wait until it has been idle for long enough: the judge must see that
+	Visited  bool     // whether anybody comes while it dreams: then the ledger may count more than the till took
 }
 
 // Visit is somebody who comes, or an alarm, at a time when the agent does not dream.
@@ -152,7 +153,7 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 		for n := range 1 + dice.IntN(2) {
 			v := Visit{
 				At:  s.Start.Add(time.Duration(d)*24*time.Hour + time.Duration(dice.Int64N(int64(22*time.Hour)))),
-				Who: fmt.Sprintf("guest-%d", n), Cause: cause, For: 5*time.Minute + time.Duration(dice.Int64N(int64(5*time.Hour))),
+				Who: fmt.Sprintf("guest-%d", n), Cause: cause, For: 5*time.Minute + time.Duration(dice.Int64N(int64(3*time.Hour))),
 			}
 			if cause == presence.Alarm {
 				v.Who, v.For = "alarm/feed/rule", min(v.For, time.Hour)

@@ -40,6 +40,9 @@ func NewClock(c client.Client, namespace, workflow string) *Clock {
 // Now is the time by what the server said last; exact while nothing is skipped.
 func (k *Clock) Now() time.Time { return time.Now().UTC().Add(time.Duration(k.ahead.Load())) }
 
+// Ahead is how far it is ahead of the wall by what the server said last.
+func (k *Clock) Ahead() time.Duration { return time.Duration(k.ahead.Load()) }
+
 // Read asks the server for the time of the workflow.
 func (k *Clock) Read(ctx context.Context) (time.Time, error) {
 	d, err := k.client.DescribeWorkflowExecution(ctx, k.workflow, "")

@@ -22,6 +22,7 @@ type guests struct {
 	clock     *Clock
 	door      *starter.Starter
 	namespace string
+	visitors  *visitors
 
 	mu    sync.Mutex
 	lived *Lived
@@ -99,7 +100,7 @@ func trigger(c presence.Cause) string {
 
 // knock wakes the agent and waits until its life knows.
 func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, error) {
-	came := g.clock.Now()
+	ahead := g.clock.Ahead()
 	woken, err := g.door.Wake(ctx, k)
 	if err != nil {
 		return woken, err
@@ -107,52 +108,33 @@ func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, err
 	if woken.Degraded != "" {
 		return woken, fmt.Errorf("a knock was degraded: %s", woken.Degraded)
 	}
-	rises := woken.Raised && (k.Cause != presence.Alarm || woken.Dream != "") // over a sleeper an alarm only holds
-	g.note(Held{Who: k.Client, From: came, To: g.clock.Now().Add(k.For), rises: rises}, woken.Raised)
-	if !woken.Raised {
-		return woken, nil
+	switch {
+	case woken.Raised:
+		_, err = g.door.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
+	case woken.Joined(k.Cause): // its life is told in the background
+		err = g.until(ctx, "it is awake with whoever joined", func(l workflows.Life) bool { return l.State == workflows.Awake })
 	}
-	_, err = g.door.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
-	return woken, err
+	if err != nil {
+		return woken, err
+	}
+	return woken, g.compare(ctx, ahead)
 }
 
 func (g *guests) leave(ctx context.Context, who string) error {
+	ahead := g.clock.Ahead()
 	if err := g.door.Leave(ctx, g.sleeper.Agent.Handle, who); err != nil {
 		return err
 	}
-	now := g.clock.Now()
-	g.gone(who, now)
-	g.note(Held{Who: who, From: now, To: now.Add(g.door.Options.Settings.WakeLock)}, false)
+	return g.compare(ctx, ahead)
+}
+
+// compare notes whether the server skipped while somebody came or left.
+func (g *guests) compare(ctx context.Context, ahead time.Duration) error {
+	if _, err := g.clock.Read(ctx); err != nil {
+		return err
+	}
+	g.visitors.behind(g.clock.Ahead() - ahead)
 	return nil
-}
-
-// gone ends the lease of a client; when it was the last, whatever was left of others that had gone before ends too.
-func (g *guests) gone(who string, now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	others := false
-	for i, h := range g.lived.Held {
-		if h.Who == who {
-			g.lived.Held[i].left = true
-		}
-		others = others || h.Who != who && !h.left && h.To.After(now)
-	}
-	for i, h := range g.lived.Held {
-		if !others && h.To.After(now) {
-			g.lived.Held[i].To = now
-		}
-	}
-}
-
-// note adds a lease, from whose beginning idleness counts anew.
-func (g *guests) note(lease Held, raised bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.lived.Held = append(g.lived.Held, lease)
-	g.lived.Actives = append(g.lived.Actives, lease.From)
-	if raised {
-		g.lived.Wakes++
-	}
 }
 
 // undisturbed waits until no dream of the agent is under way, or waits to be resumed.
@@ -210,7 +192,7 @@ func (g *guests) midst(ctx context.Context, k *Knock, dream string) error {
 	knock := starter.Knock{Agent: g.sleeper.Agent.Handle, Client: "visitor", Cause: presence.Knock, For: time.Minute}
 	switch k.Manner {
 	case ForLong:
-		knock.For = 8 * TTL
+		knock.For = 2 * TTL
 	case AsAlarm:
 		knock.Cause, knock.Client, knock.Trigger, knock.For = presence.Alarm, "alarm/feed/rule", "feed/rule", time.Second
 	case Briefly:

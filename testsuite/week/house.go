@@ -160,20 +160,24 @@ func embed(_ context.Context, texts []string) ([][]float32, string, error) {
 }
 
 // concierge is a starter that goes by the clock of one agent, as a client does that lives in its time.
-func (h *House) concierge(s *Sleeper, k *Clock) *starter.Starter {
+func (h *House) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Starter {
 	from := h.Company.Starter
 	options := from.Options
 	options.Settings = s.settings()
 	return &starter.Starter{
-		Client: from.Client, Memory: from.Memory, Catalog: from.Catalog, Now: k.Now, Presence: from.Presence, Bell: from.Bell,
+		Client: from.Client, Memory: from.Memory, Catalog: from.Catalog, Now: k.Now, Presence: v, Bell: from.Bell,
 		Ledger: from.Ledger, Feeds: from.Feeds, Options: options,
 	}
 }
 
 // settings are short where an agent and its dream go in step with the wall.
 func (s *Sleeper) settings() workflows.Settings {
+	idle := s.Hours.Idle
+	if s.Restless {
+		idle = time.Second
+	}
 	return workflows.Settings{
-		IdleTimeout: s.Hours.Idle, MinGap: s.Hours.Gap, Jitter: s.Hours.Jitter, Windows: s.Hours.Windows, Quiet: s.Hours.Quiet,
+		IdleTimeout: idle, MinGap: s.Hours.Gap, Jitter: s.Hours.Jitter, Windows: s.Hours.Windows, Quiet: s.Hours.Quiet,
 		ClientTimeout: time.Minute, WakeLock: 100 * time.Millisecond, AlarmHold: time.Second, ResumeAfter: 500 * time.Millisecond,
 	}
 }

@@ -7,45 +7,57 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Lived is what happened to an agent from outside, by the clock of its life.
+// Lived is what happened to an agent from outside, as its store has it, and when it fell asleep, as its events have it.
 type Lived struct {
 	Actives []time.Time // somebody came or left
 	Held    []Held      // somebody held it awake
+	Asleep  []time.Time // it announced that nobody holds it awake any more
 	Life    workflows.Life
 	End     time.Time
 	Wakes   int
 	Knocks  int // of the wakes, those in the midst of dreams
 }
 
-// Held is a lease: no dream may begin before it ends. A life looks who is there when the last of those that it knew of would
-// have ended, and when the last client says that it leaves; of one who leaves while others stay it does not hear.
+// Held is a lease, or the lock after one: no dream may begin before it ends.
 type Held struct {
 	Who      string
 	From, To time.Time
-	left     bool
-	rises    bool // by it the agent became awake
+	locks    bool          // it is the lock
+	rises    bool          // by it the agent became awake
+	behind   time.Duration // by so much the life's time was ahead of From already, as the server skipped while it was written down
 }
 
 // quiet are the times from which idleness counts: somebody came or left, or the agent fell asleep again.
-func (l *Lived) quiet() []time.Time {
-	all := slices.Clone(l.Actives)
+func (l *Lived) quiet() []time.Time { return slices.Concat(l.Actives, l.Asleep) }
+
+// waking is a stretch from which an agent rose until nobody held it any more.
+type waking struct {
+	from, end time.Time
+	behind    time.Duration // of what ended it
+}
+
+// wakings are the stretches in which the agent is awake, by its leases alone.
+func (l *Lived) wakings() []waking {
+	var all []waking
 	for _, h := range l.Held {
 		if !h.rises {
 			continue
 		}
-		end := h.To
+		w := waking{h.From, h.To, h.behind}
 		for longer := true; longer; {
 			longer = false
 			for _, o := range l.Held {
-				if !o.From.After(end) && o.To.After(end) {
-					end, longer = o.To, true
+				if !o.From.After(w.end) && o.To.After(w.end) {
+					w.end, longer = o.To, true
+					w.behind = max(w.behind, o.behind)
 				}
 			}
 		}
-		all = append(all, end)
+		all = append(all, w)
 	}
 	return all
 }
@@ -72,10 +84,26 @@ func (h *House) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived,
 		err = cause
 	}
 	cancel(nil)
-	if err := errors.Join(err, <-knocked); err != nil {
+	err = errors.Join(err, <-knocked)
+	if err == nil {
+		err = g.recall(context.WithoutCancel(ctx))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the days of %s (%s, %s): %w", s.Agent.Handle, s.Hours.Name, s.Zone, err)
 	}
 	return g.lived, nil
+}
+
+// recall takes from store and events what was lived.
+func (g *guests) recall(ctx context.Context) error {
+	g.visitors.tell(g.lived)
+	events, err := g.house.Company.Store.Events(ctx, g.sleeper.Agent.ID, 0, 0)
+	for _, e := range events {
+		if e.Type == (event.AgentAsleep{}).EventType() {
+			g.lived.Asleep = append(g.lived.Asleep, e.At)
+		}
+	}
+	return err
 }
 
 // LiveAlone lets an agent that nobody visits live until it has begun so many dreams, its time skipped freely.
@@ -105,7 +133,8 @@ func (h *House) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dre
 // begin starts the life of an agent and takes it to the noon of its first day.
 func (h *House) begin(ctx context.Context, s *Sleeper, namespace string) (*guests, error) {
 	clock := NewClock(h.Company.Client, namespace, workflows.AgentID(s.Agent.Handle))
-	door := h.concierge(s, clock)
+	visitors := &visitors{Store: h.Company.Starter.Presence}
+	door := h.concierge(s, clock, visitors)
 	asleep := s.Agent
 	asleep.Auto = false
 	if err := door.Live(ctx, asleep); err != nil {
@@ -117,5 +146,5 @@ func (h *House) begin(ctx context.Context, s *Sleeper, namespace string) (*guest
 	if err := door.Live(ctx, s.Agent); err != nil {
 		return nil, err
 	}
-	return &guests{house: h, sleeper: s, clock: clock, door: door, namespace: namespace, lived: &Lived{}}, nil
+	return &guests{house: h, sleeper: s, clock: clock, door: door, namespace: namespace, visitors: visitors, lived: &Lived{}}, nil
 }

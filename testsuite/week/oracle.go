@@ -1,6 +1,7 @@
 package week
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,14 @@ import (
 const (
 	early = 2 * time.Second
 	late  = 3 * time.Minute
+)
+
+// What may be wrong with a life.
+var (
+	ErrEarly  = errors.New("too early")
+	ErrLate   = errors.New("too late")
+	ErrMissed = errors.New("missed")
+	ErrRest   = errors.New("it did not fall asleep when nobody held it any more")
 )
 
 // expected is when the next dream of an agent is due, by plain reckoning: after it has been idle and the gap has passed, the
@@ -48,8 +57,38 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 	}
 }
 
+// Rested checks that the agent fell asleep once after each time that it was awake, when nobody held it any more and not before:
+// idleness counts from there. Somebody else may come first, before its life has looked again.
+func (s *Sleeper) Rested(l *Lived) error {
+	wakings := l.wakings()
+	for _, w := range wakings {
+		risen := slices.ContainsFunc(wakings, func(o waking) bool { return o.from.After(w.end) && w.ended(o.from) })
+		if !risen && !slices.ContainsFunc(l.Asleep, w.ended) && w.end.Before(l.End.Add(-late)) {
+			return fmt.Errorf("nobody held it from %s on, and it fell asleep at %s: %w", s.local(w.end), s.locals(l.Asleep), ErrRest)
+		}
+	}
+	for _, at := range l.Asleep {
+		held := func(h Held) bool { return h.From.Before(at.Add(-early)) && h.To.After(at.Add(early)) }
+		if n := slices.IndexFunc(l.Held, held); n >= 0 {
+			return fmt.Errorf("it fell asleep at %s, and %s held it until %s: %w", s.local(at), l.Held[n].Who, s.local(l.Held[n].To), ErrRest)
+		}
+		if !slices.ContainsFunc(wakings, func(w waking) bool { return w.ended(at) }) {
+			return fmt.Errorf("it fell asleep at %s, and was not awake: %w", s.local(at), ErrRest)
+		}
+	}
+	return nil
+}
+
+// ended says whether at is when an agent is to notice that nobody holds it any more, or soon after.
+func (w waking) ended(at time.Time) bool {
+	return !at.Before(w.end.Add(-early)) && !at.After(w.end.Add(w.behind+late))
+}
+
 // Timely checks that every dream began when it was due, inside the hours, and that none that was due is missing.
 func (s *Sleeper) Timely(l *Lived, nights []Night) error {
+	if err := s.Rested(l); err != nil {
+		return err
+	}
 	last := time.Time{}
 	for i, n := range nights {
 		due := s.expected(l, s.Start, last, i)
@@ -58,17 +97,21 @@ func (s *Sleeper) Timely(l *Lived, nights []Night) error {
 			waits = s.expected(l, due.Add(late), last, i)
 		}
 		if !within(begin, due) && !within(begin, waits) {
-			return fmt.Errorf("%s began at %s, and was due at %s", n.ID, s.local(begin), s.local(due))
+			wrong := ErrLate
+			if begin.Before(due) {
+				wrong = ErrEarly
+			}
+			return fmt.Errorf("%s began at %s, and was due at %s: %w", n.ID, s.local(begin), s.local(due), wrong)
 		}
 		for _, sitting := range n.Sittings {
 			if !s.Hours.open(sitting.From, s.Zone) {
-				return fmt.Errorf("%s lay down at %s, outside its hours", n.ID, s.local(sitting.From))
+				return fmt.Errorf("%s lay down at %s, outside its hours: %w", n.ID, s.local(sitting.From), ErrLate)
 			}
 		}
 		last = n.End()
 	}
 	if due := s.expected(l, s.Start, last, len(nights)); due.Before(l.End.Add(-late)) {
-		return fmt.Errorf("a dream was due at %s and never began; the last of %d ended at %s", s.local(due), len(nights), s.local(last))
+		return fmt.Errorf("a dream was due at %s and never began; the last of %d ended at %s: %w", s.local(due), len(nights), s.local(last), ErrMissed)
 	}
 	return nil
 }
@@ -92,6 +135,14 @@ func within(at, due time.Time) bool { return !at.Before(due.Add(-early)) && !at.
 
 func (s *Sleeper) local(at time.Time) string {
 	return at.In(s.Zone).Format("Mon 2006-01-02 15:04:05 MST")
+}
+
+func (s *Sleeper) locals(all []time.Time) []string {
+	told := make([]string, len(all))
+	for i, at := range all {
+		told[i] = s.local(at)
+	}
+	return told
 }
 
 func latest(a, b time.Time) time.Time {

@@ -21,16 +21,7 @@ func perfect(t *testing.T, zone string, hours Hours) (*Sleeper, *Lived, []Night)
 	s, err := sleeper("s", zone, hours, 7, autumn)
 	require.NoError(t, err)
 	l := &Lived{End: s.End}
-	var nights []Night
-	for last := (time.Time{}); ; {
-		due := s.expected(l, s.Start, last, len(nights))
-		if due.After(s.End) {
-			return s, l, nights
-		}
-		last = due.Add(4 * time.Second)
-		n := &dream.Night{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
-		nights = append(nights, Night{Night: n, Sittings: []Sitting{{From: due, To: last}}})
-	}
+	return s, l, dreamt(s, l)
 }
 
 func TestTheOracleAcceptsALifeAsItShouldBeAndNoOther(t *testing.T) {
@@ -51,6 +42,60 @@ func TestTheOracleAcceptsALifeAsItShouldBeAndNoOther(t *testing.T) {
 			}
 		}
 	}
+}
+
+// visited is a life of seven days with a visitor each evening, who leaves early, and an alarm that a passer-by joins.
+func visited(t *testing.T) (*Sleeper, *Lived, []Night) {
+	t.Helper()
+	s, err := sleeper("s", "UTC", Kinds[5], 7, autumn)
+	require.NoError(t, err)
+	l := &Lived{End: s.End}
+	for day := range 7 {
+		at := s.Start.AddDate(0, 0, day).Add(9 * time.Hour)
+		came, left, alarm := at, at.Add(20*time.Minute), at.Add(8*time.Hour)
+		l.Held = append(
+			l.Held, Held{Who: "guest", From: came, To: left, rises: true}, Held{Who: "guest", From: left, To: left.Add(time.Second), locks: true},
+			Held{Who: "alarm/feed/rule", From: alarm, To: alarm.Add(time.Hour)},
+			Held{Who: "passer-by", From: alarm.Add(30 * time.Minute), To: alarm.Add(34 * time.Minute), rises: true},
+		)
+		l.Actives = append(l.Actives, came, left, alarm, alarm.Add(30*time.Minute), alarm.Add(34*time.Minute))
+		l.Asleep = append(l.Asleep, left.Add(time.Second), alarm.Add(time.Hour+time.Minute))
+	}
+	return s, l, dreamt(s, l)
+}
+
+// dreamt are the nights of whoever begins each dream when it is due.
+func dreamt(s *Sleeper, l *Lived) []Night {
+	var nights []Night
+	for last := (time.Time{}); ; {
+		due := s.expected(l, s.Start, last, len(nights))
+		if due.After(s.End) {
+			return nights
+		}
+		last = due.Add(4 * time.Second)
+		n := &dream.Night{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
+		nights = append(nights, Night{Night: n, Sittings: []Sitting{{From: due, To: last}}})
+	}
+}
+
+func TestTheOracleGoesByWhatTheStoreKnowsOfVisitors(t *testing.T) {
+	t.Parallel()
+	s, l, nights := visited(t)
+	require.NoError(t, s.Timely(l, nights))
+	require.GreaterOrEqual(t, len(nights), 7)
+	for name, spoil := range map[string]func(*Sleeper, *Lived){
+		"it never falls asleep again":         func(_ *Sleeper, l *Lived) { l.Asleep = l.Asleep[1:] },
+		"it falls asleep while it is held":    func(_ *Sleeper, l *Lived) { l.Asleep[1] = l.Asleep[1].Add(-time.Hour / 2) },
+		"it falls asleep too late":            func(_ *Sleeper, l *Lived) { l.Asleep[0] = l.Asleep[0].Add(2 * late) },
+		"it falls asleep without being awake": func(_ *Sleeper, l *Lived) { l.Asleep = append(l.Asleep, l.Asleep[0].Add(time.Hour)) },
+		"it does not wait until it was idle":  func(s *Sleeper, _ *Lived) { s.Hours.Idle += 2 * early },
+	} {
+		judge, lived, _ := visited(t)
+		spoil(judge, lived)
+		require.Error(t, judge.Timely(lived, nights), name)
+	}
+	l.Asleep[0], l.Held[1].behind = l.Asleep[0].Add(2*late), 2*late
+	require.NoError(t, s.Timely(l, dreamt(s, l)), "the server skipped while the guest was leaving")
 }
 
 func later(n Night, by time.Duration) []Sitting {

@@ -1,8 +1,10 @@
 package week_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,6 +27,26 @@ type report struct {
 	dreamEvents, dreamBytes                  int
 	again, leased                            int // agents that dreamt after their last lease, of those that had any
 	untimely, overtaken                      []string
+	early, late, missed, restless            int // of the untimely
+	slots                                    int // that dreams took
+}
+
+// fault notes an agent whose life was not as it should be.
+func (r *report) fault(who string, err error) {
+	r.untimely = append(r.untimely, who+": "+err.Error())
+	for wrong, n := range map[error]*int{week.ErrEarly: &r.early, week.ErrLate: &r.late, week.ErrMissed: &r.missed, week.ErrRest: &r.restless} {
+		if errors.Is(err, wrong) {
+			*n++
+		}
+	}
+}
+
+// figures is the line for docs/measurements. An overlap of two dreams has ended the test before.
+func (r *report) figures(t *testing.T, days int, took time.Duration) {
+	t.Helper()
+	t.Logf("\n    figures: %d agents, %d days, %d dreams, %d wakes; overlapping 0 of %d slots taken; agents with a dream begun early %d, late %d, missed %d, "+
+		"not asleep in time %d, left out because the server overtook a timer %d; lasted %s",
+		r.agents, days, r.nights, r.wakes, r.slots, r.early, r.late, r.missed, r.restless, len(r.overtaken), took.Round(time.Second))
 }
 
 func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent week.Spent, journal, events int) {
@@ -93,6 +115,6 @@ func (r *report) print(t *testing.T) {
 	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.till, r.ledger, r.rows, r.days)
 	t.Logf("\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",
 		r.runs, r.continued, r.longest, r.largest, r.dreamEvents, r.dreamBytes)
-	t.Logf("\n    every dream began when it was due; agents whose timers the server itself overtook, left out of this: %d %v", len(r.overtaken), r.overtaken)
+	t.Logf("\n    dreams that did not begin when they were due: %d; agents whose timers the server itself overtook, left out of this: %d %v", len(r.untimely), len(r.overtaken), r.overtaken)
 	t.Logf("\n    a night adds %.2f journal entries and %.1f events", float64(r.journal)/n, float64(r.events)/n)
 }
