@@ -41,11 +41,12 @@ func (n *night) cycles() int {
 	return n.descent.aim.Cycles
 }
 
-// inductionHeat is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it.
+// inductionHeat is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
+// nothing chooses the depth it may be hotter than that, and no colder (Z5).
 func (n *night) inductionHeat() float64 {
 	k := n.order.Knobs
 	if n.descent.aim == nil {
-		return k.InductionHeat
+		return max(hypnagogia.Floor(dream.Transitional), k.InductionHeat)
 	}
 	if n.descent.aim.Stage == dream.Shallow {
 		return hypnagogia.InductionHeat(dream.Shallow, k)

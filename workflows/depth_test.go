@@ -235,3 +235,13 @@ func TestTheLiveSummaryTellsHowDeepTheDreamGoes(t *testing.T) {
 		require.Equal(t, c.want, d.summary(Progress{Phase: c.phase, Stage: c.at}))
 	}
 }
+
+// Z5: every ideation call is floored at its stage's lower bound, also where nothing chooses the depth.
+func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
+	t.Parallel()
+	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {
+		n := &night{}
+		n.order.Knobs.InductionHeat = knob
+		require.InDelta(t, want, n.inductionHeat(), 1e-9)
+	}
+}
