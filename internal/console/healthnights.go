@@ -144,6 +144,9 @@ func lastReason(nights []*dream.Night, outcome dream.Outcome) string {
 // kept says when a night last kept something.
 func (e *examination) kept(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
 	l := healthLine{Name: "kept", State: Fine, Found: "it has not dreamt yet"}
+	if len(nights) > 0 {
+		l.Found = "no night that counts is over yet"
+	}
 	since := 0
 	for _, n := range nights {
 		if n.State != dream.Live || n.Unsettled() {

@@ -311,3 +311,12 @@ func TestTheLastDreamIsShownWhenNoneIsNamed(t *testing.T) {
 	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "-a", "tally"))
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
+
+func TestWatchedThroughAPipeNothingIsCut(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish().asleep(&sleeper{dead: true}, 0)
+	reason := "all 4 partials of Dali cycle 1 failed: house/small: unavailable: nobody answers there, although it was asked three times"
+	d.fall(append(descending, event.DreamAborted{Phase: dream.Onset, Reason: reason})...)
+	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
+	require.Contains(t, d.out.String(), reason)
+}

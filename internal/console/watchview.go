@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -63,7 +64,9 @@ func (v *view) tell(e event.Event) error {
 		return nil
 	}
 	if !v.app.Terminal {
-		fmt.Fprintln(v.app.Out, strings.TrimRight(line, "\n"))
+		whole := v.style
+		whole.Width = cmp.Or(v.app.Width, uncut)
+		fmt.Fprintln(v.app.Out, strings.TrimRight(screen.Line(e, whole), "\n"))
 	}
 	line = strings.TrimRight(line, "\n")
 	switch e.Type {

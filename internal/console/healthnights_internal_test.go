@@ -1,0 +1,20 @@
+package console
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+func TestAFirstNightThatIsNotOverIsNotToldAsNone(t *testing.T) {
+	t.Parallel()
+	going := &dream.Night{Head: dream.Head{State: dream.Live}, Outcome: dream.Dreaming}
+	l, err := (&examination{}).kept(t.Context(), dream.Agent{}, []*dream.Night{going})
+	require.NoError(t, err)
+	require.Equal(t, "no night that counts is over yet", l.Found)
+	l, err = (&examination{}).kept(t.Context(), dream.Agent{}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "it has not dreamt yet", l.Found)
+}
