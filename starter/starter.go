@@ -202,11 +202,17 @@ func (s *Starter) withdraw(ctx context.Context, order activities.Order, cause er
 	}
 }
 
+// tryAgain is how long after a plan that failed, because the store or Temporal was away, a dream by itself is planned again.
+const tryAgain = time.Minute
+
 // settings are the deployment's, and what the agent's record adds to them.
 func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	settings := s.Options.Settings
 	settings.Auto = settings.Auto || agent.Auto
 	settings.Searchable = s.Options.Searchable
+	if settings.TryAgain == 0 {
+		settings.TryAgain = tryAgain
+	}
 	if agent.Triggers != nil {
 		settings.Triggers, settings.Zone = agent.Triggers, agent.Zone
 	}
@@ -263,6 +269,9 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 		w.AsOf = now
 	}
 	d, err := s.draft(ctx, w)
+	if errors.Is(err, memory.ErrAway) { // nothing speaks against the dream: it is planned again
+		return activities.Order{}, "", err
+	}
 	if err != nil {
 		return activities.Order{}, err.Error(), nil
 	}

@@ -3,6 +3,7 @@ package starter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -60,6 +61,23 @@ func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
 		require.NoError(t, order.Within(agent, budget.Unlimited, s.Catalog))
 	}
 	require.Empty(t, nights(t, s, agent))
+}
+
+// distant is a store that is away.
+type distant struct{ memory.Store }
+
+func (distant) Agent(context.Context, string) (dream.Agent, error) {
+	return dream.Agent{}, fmt.Errorf("read: %w", memory.ErrAway)
+}
+
+func TestAStoreThatIsAwaySpeaksAgainstNoDream(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	s.Memory = distant{s.Memory}
+	_, reason, err := s.Plan(t.Context(), agent.ID, tonight)
+	require.ErrorIs(t, err, memory.ErrAway)
+	require.Empty(t, reason, "what is told as a reason is waited out for the whole gap")
+	require.Equal(t, time.Minute, s.settings(agent).TryAgain)
 }
 
 func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {

@@ -1,7 +1,9 @@
 package workflows
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
@@ -150,11 +152,23 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 		a.state.LastReason = plain(err)
 	}
 	if a.state.LastReason != "" && plan.NotBefore.IsZero() {
-		a.state.LastTry = workflow.Now(ctx)
+		a.state.LastTry = a.tried(workflow.Now(ctx), err)
 	}
 	if plan.Reason != "" { // whoever asked is told, and may ask again
 		a.state.Triggering.drop(func(f activities.Fire) bool { return f.Kind == dream.OnRequest })
 	}
+}
+
+// tried is the time from which the gap after a vain plan counts: so long ago, when the plan failed for want of the store or a
+// server, that it is made again soon. What an interrupted dream and a person wait for is short as it is.
+func (a *life) tried(now time.Time, err error) time.Time {
+	s, p := a.state.Settings, a.state.Triggering.Pending
+	var app *temporal.ApplicationError
+	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Broken != nil || p != nil && p.Kind == dream.OnRequest ||
+		errors.As(err, &app) && app.NonRetryable() {
+		return now
+	}
+	return now.Add(s.TryAgain - s.MinGap)
 }
 
 // show writes the summary for Temporal's own tools.

@@ -148,6 +148,8 @@ type Settings struct {
 	Triggers []dream.Trigger  `json:"triggers,omitzero"` // the agent's own; nil: idleness alone
 	Zone     string           `json:"zone,omitempty"`    // the agent's, for its schedules; empty: UTC
 	Eager    *circadian.Eager `json:"eager,omitempty"`   // when an urgent agent need not idle for as long; nil: never
+
+	TryAgain time.Duration `json:"try_again,omitempty"` // after a plan that failed, such as when the store was away; 0: after MinGap
 }
 
 // Register lists every workflow; it serves worker, replayer and test environment alike.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -391,4 +392,52 @@ func TestTriggersCrossContinueAsNew(t *testing.T) {
 	goes.env.RegisterDelayedCallback(goes.env.CancelWorkflow, 4*time.Hour)
 	goes.env.ExecuteWorkflow(Agent, next)
 	require.Len(t, goes.dreamt, 1, "the call that waited was not lost")
+}
+
+// A store that is away when a dream is due costs a minute, and no night: lives of before wait for the gap, as they did.
+func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
+	t.Parallel()
+	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
+	for name, c := range map[string]struct {
+		again  time.Duration
+		kind   dream.TriggerKind
+		broken error
+		plans  int
+		begins time.Duration // after the first plan
+	}{
+		"by idleness":        {again: time.Minute, begins: 11 * time.Minute},
+		"by a trigger":       {again: time.Minute, kind: dream.OnEpisodes, begins: 11 * time.Minute},
+		"by a person":        {again: time.Minute, kind: dream.OnRequest, begins: 11 * time.Minute},
+		"a life of before":   {begins: 2 * time.Hour},
+		"what no time mends": {again: time.Minute, broken: temporal.NewNonRetryableApplicationError("no such zone", activities.FailRefused, nil), begins: 2 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newWorld(t)
+			var plans []time.Time
+			h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+				if plans = append(plans, r.Now); r.Now.Sub(plans[0]) < 10*time.Minute {
+					if c.broken != nil {
+						return activities.PlanResult{}, c.broken
+					}
+					return activities.PlanResult{}, context.DeadlineExceeded
+				}
+				return activities.PlanResult{Order: anOrder("dream/echo/0001")}, nil
+			})
+			s := by(full)
+			if s.TryAgain = c.again; c.kind == "" {
+				s.Triggers = nil
+			} else {
+				h.env.RegisterDelayedCallback(func() {
+					h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: map[dream.TriggerKind]string{dream.OnEpisodes: "full", dream.OnRequest: "manual"}[c.kind], Kind: c.kind, At: h.env.Now(), Key: "1"})
+				}, 20*time.Minute)
+			}
+			h.env.RegisterDelayedCallback(h.env.CancelWorkflow, 2*time.Hour+55*time.Minute)
+			h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: s})
+			require.Len(t, h.dreamt, 1)
+			last := plans[len(plans)-1].Sub(plans[0])
+			require.InDelta(t, c.begins.Minutes(), last.Minutes(), 1.5)
+			require.Less(t, len(plans), 100, "each plan is tried a few times")
+		})
+	}
 }

@@ -69,6 +69,7 @@ type publicSettings struct {
 	AlarmHold     *int64 `json:"alarm_hold,omitempty"`
 	ResumeAfter   *int64 `json:"resume_after,omitempty"`
 	Jitter        *int64 `json:"jitter,omitempty"`
+	TryAgain      *int64 `json:"try_again,omitempty"`
 
 	IdleTimeoutMS   float64 `json:"idle_timeout_ms"`
 	MinGapMS        float64 `json:"min_gap_ms"`
@@ -77,6 +78,7 @@ type publicSettings struct {
 	AlarmHoldMS     float64 `json:"alarm_hold_ms"`
 	ResumeAfterMS   float64 `json:"resume_after_ms"`
 	JitterMS        float64 `json:"jitter_ms"`
+	TryAgainMS      float64 `json:"try_again_ms"`
 
 	Eager *publicEager `json:"eager,omitempty"`
 }
@@ -109,7 +111,7 @@ func (l agentLife) public(h *House) publicLife {
 func publicKnobs(s workflows.Settings) publicSettings {
 	p := publicSettings{
 		Settings: s, IdleTimeoutMS: millis(s.IdleTimeout), MinGapMS: millis(s.MinGap), ClientTimeoutMS: millis(s.ClientTimeout),
-		WakeLockMS: millis(s.WakeLock), AlarmHoldMS: millis(s.AlarmHold), ResumeAfterMS: millis(s.ResumeAfter), JitterMS: millis(s.Jitter),
+		WakeLockMS: millis(s.WakeLock), AlarmHoldMS: millis(s.AlarmHold), ResumeAfterMS: millis(s.ResumeAfter), JitterMS: millis(s.Jitter), TryAgainMS: millis(s.TryAgain),
 	}
 	if s.Eager != nil {
 		p.Eager = &publicEager{Eager: *s.Eager, IdleMS: millis(s.Eager.Idle)}

@@ -43,12 +43,12 @@ func hooked(t *testing.T, hook activities.Hook) *desk {
 // What --json tells as a number is in milliseconds and says so by its name; nothing is in nanoseconds.
 func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	t.Parallel()
-	life := workflows.Life{State: "sleeping", LastActive: now, Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}}}
+	life := workflows.Life{State: "sleeping", LastActive: now, Settings: workflows.Settings{TryAgain: time.Minute}, Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}}}
 	for name, c := range map[string]struct {
 		args []string
 		want []string
 	}{
-		"an agent":         {[]string{"agents", "show", "echo"}, []string{`"since_ms": 3600000`}},
+		"an agent":         {[]string{"agents", "show", "echo"}, []string{`"since_ms": 3600000`, `"try_again_ms": 60000`}},
 		"a feed's rules":   {[]string{"feed", "show", "harbour"}, []string{`"every_ms": 30000`, `"window_ms": 600000`}},
 		"all feeds":        {[]string{"feed", "list"}, []string{`"every_ms": 30000`, `"window_ms": 600000`}},
 		"hooks":            {[]string{"hooks", "list"}, []string{`"timeout_ms": 2000`}},
@@ -72,7 +72,7 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 			for _, want := range c.want {
 				require.Contains(t, d.out.String(), want)
 			}
-			for _, unit := range []string{`_ns"`, `"window":`, `"every":`, `"timeout":`, `"took": "`} {
+			for _, unit := range []string{`_ns"`, `"window":`, `"every":`, `"timeout":`, `"try_again":`, `"took": "`} {
 				require.NotContains(t, d.out.String(), unit)
 			}
 			require.True(t, json.Valid(bytes.TrimSpace(d.out.Bytes())))
