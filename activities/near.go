@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
@@ -13,37 +14,28 @@ import (
 // related is the least cosine at which a memory counts as a source of a text that names none.
 const related = .12
 
-// near measures a text against memory and playbook. Sources that the text names are kept; one that names none draws on
-// the lived memories nearest to it, at most three: nothing dreamt, nothing from after the night's now (Z8, decision 2).
+// near measures a text against memory and playbook, as they were at the night's now (decision 2). Sources that the text names are
+// kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt (Z8).
 func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
-	known, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, 8, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
+	known, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
 	if err != nil {
 		return n, nil, fmt.Errorf("measure the distance to memory: %w", err)
 	}
-	rules, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, 1, dream.KindPlaybook)
+	rules, likeness, err := p.nearest(ctx, o, v, dream.KindPlaybook)
 	if err != nil {
 		return n, nil, fmt.Errorf("measure the distance to the playbook: %w", err)
 	}
 	if len(rules) > 0 {
-		n.Playbook, n.PlaybookEmpty = rules[0].Cosine, false
+		n.Playbook, n.PlaybookEmpty = likeness[rules[0].Header().ID], false
 	}
-	ids := make([]string, len(known))
-	cosines := map[string]float64{}
-	for i, hit := range known {
-		ids[i], cosines[hit.Item] = hit.Item, hit.Cosine
-		if i == 0 {
-			n.Memory = hit.Cosine
-		}
-	}
-	items, err := p.Memory.Get(ctx, o.Agent, ids...)
-	if err != nil {
-		return n, nil, fmt.Errorf("read what is near: %w", err)
+	if len(known) > 0 {
+		n.Memory = cosines[known[0].Header().ID]
 	}
 	named, lived, sum := len(sources) > 0, 0, 0.0
-	for _, item := range items {
+	for _, item := range known {
 		h := item.Header()
-		if h.Taint == dream.FromDream || h.At.After(o.AsOf) || lived == 3 {
+		if h.Taint == dream.FromDream || lived == 3 {
 			continue
 		}
 		lived++
@@ -56,6 +48,34 @@ func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []str
 		n.Source = max(0, sum/float64(lived))
 	}
 	return n, sources, nil
+}
+
+// How many neighbours are looked at, and among how many of those that came after the night they are looked for at most.
+const (
+	neighbours     = 8
+	mostNeighbours = 512
+)
+
+// nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by id.
+func (p Ports) nearest(ctx context.Context, o Order, v memory.Vector, kinds ...dream.Kind) ([]dream.Item, map[string]float64, error) {
+	for most := neighbours; ; most *= neighbours {
+		hits, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, most, kinds...)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids, cosines := make([]string, len(hits)), map[string]float64{}
+		for i, hit := range hits {
+			ids[i], cosines[hit.Item] = hit.Item, hit.Cosine
+		}
+		items, err := p.Memory.Get(ctx, o.Agent, ids...)
+		if err != nil {
+			return nil, nil, err
+		}
+		items = slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().At.After(o.AsOf) })
+		if len(items) >= neighbours || len(hits) < most || most >= mostNeighbours {
+			return items[:min(len(items), neighbours)], cosines, nil
+		}
+	}
 }
 
 // texts reads the texts of items, leaving out what is gone.

@@ -1,0 +1,38 @@
+package activities
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// What was lived after the night's now is not known in it, neither to a dream of the past nor to one that goes on the next day.
+func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(6)
+	o := r.order(1, tonight)
+	r.lie(o)
+	const thought = "a ledger of tides is kept by nobody"
+	v := memory.Vector{Item: "t", Space: space, V: vectorOf(thought)}
+	before, _, err := r.ports.near(ctx, o, v, nil)
+	require.NoError(t, err)
+	_, err = r.store.Commit(ctx, memory.Write{
+		Agent: "a", Cause: "talk",
+		Add: []dream.Item{
+			&dream.Episode{Head: dream.Head{ID: "later", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: thought},
+			&dream.Playbook{Head: dream.Head{ID: "rule", Agent: "a", Kind: dream.KindPlaybook, At: tonight.Add(time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: thought},
+		},
+		Vectors: []memory.Vector{{Item: "later", Space: space, V: vectorOf(thought)}, {Item: "rule", Space: space, V: vectorOf(thought)}},
+	})
+	require.NoError(t, err)
+	after, _, err := r.ports.near(ctx, o, v, nil)
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+}
