@@ -36,3 +36,22 @@ func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
+
+func TestAMarkerThatWasLearnedAfterTheNightIsNotFeltInIt(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t)
+	r.live(3)
+	o := r.watched(1, dream.BySingle)
+	r.lie(o)
+	for id, at := range map[string]time.Time{"now": tonight, "later": tonight.Add(time.Hour)} {
+		_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Marker{
+			Head:     dream.Head{ID: id, Agent: "a", Kind: dream.KindMarker, At: at, State: dream.Live, Taint: dream.FromDream, Dream: "dream/a/0009", Sources: []string{"e1"}},
+			Strength: .9, Valence: dream.CameOutBadly, Count: 1,
+		}}})
+		require.NoError(t, err)
+	}
+	w, err := r.ports.look(ctx, o)
+	require.NoError(t, err)
+	require.Equal(t, []string{"now"}, w.Markers)
+}

@@ -95,7 +95,7 @@ func (p Ports) look(ctx context.Context, o Order) (watching, error) {
 	if w.Space, err = p.calibration(ctx, o); err != nil {
 		return w, err
 	}
-	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest})
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindMarker}, Order: memory.Oldest, Until: o.AsOf.Add(1)})
 	if err != nil {
 		return w, fmt.Errorf("find the markers of %s: %w", o.Agent, err)
 	}
