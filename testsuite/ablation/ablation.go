@@ -74,7 +74,7 @@ type Idea struct {
 	Text      string      `json:"text"`
 	Kept      bool        `json:"kept"`                // a fragment by the observer, a scenario by REM
 	Memory    float64     `json:"memory"`              // distance to the nearest memory
-	Recited   *float64    `json:"recited,omitempty"`   // share of it that is the prompt's own words
+	Recited   *float64    `json:"recited,omitempty"`   // share of it that the prompt or a memory says in the same words
 	Surface   float64     `json:"surface"`             // how much it looks like speech, by rules alone
 	Coherence float64     `json:"coherence,omitempty"` // as the observer had it; 0 of scenarios
 	LogProb   *float64    `json:"log_prob,omitempty"`  // mean of its tokens under the plain model, behind the same prompt for all

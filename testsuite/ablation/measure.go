@@ -28,7 +28,7 @@ type Row struct {
 	Useful   Figure // distinct ideas among the kept ones
 	Apart    Figure // mean distance of two ideas
 	Memory   Figure // mean distance to the nearest memory
-	Recited  Figure // share of their words that are the prompt's own
+	Recited  Figure // share that prompt or memory says in the same words
 	Surface  Figure
 	Observer Figure // its coherence
 	LogProb  Figure

@@ -145,6 +145,7 @@ func TestEveryArmsNightIsAllowed(t *testing.T) {
 func TestAModelThatSaysItsInstructionsAgainIsHeard(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 1, ablation.Recited("You care about the boat Patience, the Hallow Light"), 1e-9)
+	require.Greater(t, ablation.Recited("- [r2] They sang The Low Lamp by the beam that came in at the window every fifteen seconds."), .8)
 	require.Zero(t, ablation.Recited("The tide keeps its accounts in rope, and rounds down."))
 	require.Zero(t, ablation.Recited("Festina"))
 	half := ablation.Recited("Attention turns inward; nothing has to be rowed across the harbour before the milk is sour.")

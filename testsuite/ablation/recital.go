@@ -1,6 +1,7 @@
 package ablation
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 
@@ -11,11 +12,12 @@ import (
 // run is how many words in a row make a recital.
 const run = 4
 
-// Recited is the share of a text's runs of four words that stand in the prompts' own words, memories left out: a small model says its
-// instructions again, and no embedder that looks at memories sees that. A text of less than four words recites nothing.
+// Recited is the share of a text's runs of four words that stand in the prompts or in a memory: a small model says again what it was
+// asked and shown, and a thought that strings three memories together lies near none of them. A text of less than four words recites
+// nothing.
 func Recited(text string) float64 {
 	said, runs, found := words(text), 0, 0
-	asked := instructions()
+	asked := shown()
 	for i := 0; i+run <= len(said); i++ {
 		runs++
 		if strings.Contains(asked, " "+strings.Join(said[i:i+run], " ")+" ") {
@@ -32,9 +34,10 @@ func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// instructions are what every prompt of the onset and of REM says beside memories.
-func instructions() string {
-	who := sample.Lives()[0].Agent
+// shown is what every prompt of the onset and of REM says, and every memory that it may show.
+func shown() string {
+	life := sample.Lives()[0]
+	who := life.Agent
 	self := prompt.Self{Handle: who.Handle, Persona: who.Persona, Interests: who.Interests}
 	onset, spur := prompt.Onset{Self: self}, prompt.Spur{Count: 3}
 	rare := onset
@@ -45,6 +48,15 @@ func instructions() string {
 	} {
 		all = append(all, words(p.System+" "+p.Ask)...)
 		all = append(all, "|")
+	}
+	for line := range strings.Lines(string(life.Memories)) {
+		var m struct{ Context, Action, Outcome, Content string }
+		if json.Unmarshal([]byte(line), &m) != nil {
+			continue
+		}
+		for _, piece := range []string{m.Context, m.Action, m.Outcome, m.Content} {
+			all = append(append(all, words(piece)...), "|")
+		}
 	}
 	return " " + strings.Join(all, " ") + " "
 }
