@@ -62,6 +62,17 @@ func (l *Lived) wakings() []waking {
 	return all
 }
 
+// awake are the stretches from which the agent rose until it fell asleep, soon after nobody held it any more.
+func (l *Lived) awake() []Held {
+	var all []Held
+	for _, w := range l.wakings() {
+		if n := slices.IndexFunc(l.Asleep, w.ended); n >= 0 {
+			all = append(all, Held{From: w.from, To: l.Asleep[n]})
+		}
+	}
+	return all
+}
+
 // Live lets an agent live its days and answers when its last dream is over.
 func (h *House) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived, error) {
 	g, err := h.begin(ctx, s, namespace)

@@ -32,7 +32,7 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 	if !last.IsZero() {
 		due = latest(due, last.Add(s.Hours.Gap+draw))
 	}
-	quiet := l.quiet()
+	quiet, held := l.quiet(), slices.Concat(l.Held, l.awake())
 	for {
 		was := due
 		for _, a := range quiet {
@@ -40,7 +40,7 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 				due = idle
 			}
 		}
-		for _, h := range l.Held {
+		for _, h := range held {
 			if !h.From.After(due) && h.To.After(due) {
 				due = h.To
 			}

@@ -52,14 +52,14 @@ func visited(t *testing.T) (*Sleeper, *Lived, []Night) {
 	l := &Lived{End: s.End}
 	for day := range 7 {
 		at := s.Start.AddDate(0, 0, day).Add(9 * time.Hour)
-		came, left, alarm := at, at.Add(20*time.Minute), at.Add(8*time.Hour)
+		came, left, alarm := at, at.Add(3*time.Hour), at.Add(8*time.Hour) // he stays for longer than it is to idle
 		l.Held = append(
 			l.Held, Held{Who: "guest", From: came, To: left, rises: true}, Held{Who: "guest", From: left, To: left.Add(time.Second), locks: true},
 			Held{Who: "alarm/feed/rule", From: alarm, To: alarm.Add(time.Hour)},
 			Held{Who: "passer-by", From: alarm.Add(30 * time.Minute), To: alarm.Add(34 * time.Minute), rises: true},
 		)
 		l.Actives = append(l.Actives, came, left, alarm, alarm.Add(30*time.Minute), alarm.Add(34*time.Minute))
-		l.Asleep = append(l.Asleep, left.Add(time.Second), alarm.Add(time.Hour+time.Minute))
+		l.Asleep = append(l.Asleep, left.Add(3*time.Second), alarm.Add(time.Hour+time.Minute))
 	}
 	return s, l, dreamt(s, l)
 }
@@ -83,6 +83,8 @@ func TestTheOracleGoesByWhatTheStoreKnowsOfVisitors(t *testing.T) {
 	s, l, nights := visited(t)
 	require.NoError(t, s.Timely(l, nights))
 	require.GreaterOrEqual(t, len(nights), 7)
+	idle := s.Hours.Idle + circadian.Jitter(s.Agent.ID, 1, s.Hours.Jitter)
+	require.Equal(t, l.Asleep[0].Add(idle), nights[1].Begin(), "idleness counts from when it fell asleep")
 	for name, spoil := range map[string]func(*Sleeper, *Lived){
 		"it never falls asleep again":         func(_ *Sleeper, l *Lived) { l.Asleep = l.Asleep[1:] },
 		"it falls asleep while it is held":    func(_ *Sleeper, l *Lived) { l.Asleep[1] = l.Asleep[1].Add(-time.Hour / 2) },
