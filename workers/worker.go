@@ -51,11 +51,6 @@ const (
 	beatAtMost = time.Second
 )
 
-// storyPollers wait for workflow tasks, so many on the queue that all workers share and so many on this process's own. With a
-// fixed number of pollers for both, all of them leave the shared queue alone as long as the own one has a backlog, and for the
-// minute of a poll after that: under load a task that had come back to the shared queue waited there for 6 to 65 seconds.
-var storyPollers = worker.PollerBehaviorAutoscalingOptions{InitialNumberOfPollers: 4, MinimumNumberOfPollers: 2, MaximumNumberOfPollers: 16}
-
 // Worker carries stories on and does deeds, and listens to the bell while it does.
 type Worker struct {
 	worker.Worker
@@ -74,7 +69,7 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 	}
 	w.Worker = worker.New(c, o.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Deeds,
-		WorkflowTaskPollerBehavior:         worker.NewPollerBehaviorAutoscaling(storyPollers),
+		MaxConcurrentWorkflowTaskPollers:   4,
 		MaxConcurrentActivityTaskPollers:   4,
 		StickyScheduleToStartTimeout:       stickyWait,
 		MaxHeartbeatThrottleInterval:       beatAtMost,

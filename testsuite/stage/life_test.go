@@ -38,7 +38,7 @@ func TestALifeBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testi
 	require.NoError(t, err)
 	var lived workflows.Life
 	require.NoError(t, value.Get(&lived))
-	require.Equal(t, workflows.Settings{Auto: true, IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour, Searchable: true}, lived.Settings)
+	require.Equal(t, workflows.Settings{Auto: true, IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour, Searchable: true, TryAgain: time.Minute}, lived.Settings)
 
 	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(), workflows.AttrLife.GetName())
 	require.Eventually(t, func() bool {
