@@ -70,8 +70,11 @@ func (c *Crew) Thaw(i int) {
 	})
 }
 
-// Stood tells when processes stood still that go on again.
+// Stood tells when processes stood still that go on again; a crew that was never mustered has none.
 func (c *Crew) Stood() []Stand {
+	if c == nil {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.stood)
