@@ -53,7 +53,8 @@ func (r *recorder) begin() {
 	}
 }
 
-// add takes a wake to be recorded; it does not wait.
+// add takes a wake to be recorded; it does not wait. Whoever knocks again, while the store is away, before its knock was told has
+// come once: told a second time it might wake an agent that it had left by then.
 func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +63,8 @@ func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 	}
 	key := keyOf(agent)
 	if waiting, ok := r.agents[key]; ok {
-		if w.Epoch == 0 || w.Epoch > waiting.wake.Epoch {
+		again := w.Epoch == 0 && waiting.wake.Epoch == 0 && w.Client == waiting.wake.Client && w.Cause == waiting.wake.Cause
+		if !again && (w.Epoch == 0 || w.Epoch > waiting.wake.Epoch) {
 			waiting.wake = w
 		}
 		return

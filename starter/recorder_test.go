@@ -86,6 +86,26 @@ func TestAWakeWithoutAnEpochIsNotSwallowedByTheOneBeingTold(t *testing.T) {
 	require.Equal(t, "blind", h.heard[1].Client)
 }
 
+// A knock that is told after its guest had left would wake the agent again.
+func TestWhoeverKnocksManyTimesAtAStoreThatIsAwayIsToldOnce(t *testing.T) {
+	t.Parallel()
+	h := newHearer()
+	s := &Starter{Client: h, Now: time.Now}
+	knock := workflows.Wake{Client: "guest", Cause: presence.Knock, At: time.Unix(1, 0)}
+	s.recording.add(s, echo, knock)
+	<-h.came
+	for i := range 5 {
+		knock.At = time.Unix(int64(2+i), 0)
+		s.recording.add(s, echo, knock)
+	}
+	close(h.hold)
+	awoken, err := s.Recorded(context.Background(), echo.ID, 0)
+	require.NoError(t, err)
+	require.Equal(t, int64(5), awoken.Epoch)
+	s.Close()
+	require.Len(t, h.heard, 1)
+}
+
 // away is a store that does not answer, and then knows nobody.
 type away struct {
 	memory.Store
