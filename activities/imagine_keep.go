@@ -82,13 +82,25 @@ func decide(all []*dream.Scenario, keep int) {
 		case hypnagogia.WhyNothing:
 			s.Reason = "it is worth nothing"
 		case hypnagogia.WhyLeft:
-			s.Reason = fmt.Sprintf("left: it scored %.2f, and %s that it came from %.2f", s.Score, numbered(all[fate.By]), all[fate.By].Score)
+			own, other := toldApart(s.Score, all[fate.By].Score)
+			s.Reason = fmt.Sprintf("left: it scored %s, and %s that it came from %s", own, numbered(all[fate.By]), other)
 		case hypnagogia.WhyGrown:
 			s.Reason = fmt.Sprintf("%s grew out of it and stands in its place", numbered(all[fate.By]))
 		case hypnagogia.WhyRank:
 			s.Reason = fmt.Sprintf("rank %d of %d, %d are kept", fate.Rank, fate.Of, keep)
 		}
 	}
+}
+
+// toldApart writes two scores with two places, or with as many as it takes to tell one from the other.
+func toldApart(a, b float64) (string, string) {
+	for places := 2; places <= 6; places++ {
+		own, other := fmt.Sprintf("%.*f", places, a), fmt.Sprintf("%.*f", places, b)
+		if own != other || a == b {
+			return own, other
+		}
+	}
+	return fmt.Sprint(a), fmt.Sprint(b)
 }
 
 // numbered names a scenario within its dream.

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
@@ -132,11 +133,8 @@ func (d *door) checkStore(ctx context.Context) console.Finding {
 	if err != nil {
 		return ill("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name, err)
 	}
-	if len(agents) > 0 {
-		// An agent put back as it is proves that it can be written, and changes nothing.
-		if err := h.store.PutAgent(ctx, agents[0]); err != nil {
-			return ill("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name, err)
-		}
+	if err := bookable(ctx, h.store.ledger); err != nil {
+		return ill("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name, err)
 	}
 	nights := 0
 	for _, a := range agents {
@@ -147,6 +145,17 @@ func (d *door) checkStore(ctx context.Context) console.Finding {
 		nights += n
 	}
 	return well("%s: agents %d, dreams %d", h.store.name, len(agents), nights)
+}
+
+// probe stands for a dream that takes nothing of nobody's day.
+const probe = "doctor"
+
+// bookable books an allowance of nothing and gives it back: a write that meets nobody else's.
+func bookable(ctx context.Context, ledger purse.Ledger) error {
+	if err := ledger.Allow(ctx, probe, probe, probe, 0, 0); err != nil {
+		return err
+	}
+	return ledger.GiveBack(ctx, probe)
 }
 
 // checkModels says what each role uses and what it costs.
