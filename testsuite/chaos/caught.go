@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -125,8 +124,7 @@ func (e *Evidence) Partials() (Caught, error) {
 }
 
 // Once checks that no step was asked for again after its answer had been stored. Two attempts may overlap, and both be answered
-// and paid for: a worker that is frozen comes back in the midst of its call when another has been given the deed. A call that had
-// ended just before its worker was frozen is stored when that worker goes on.
+// and paid for: a worker that is frozen comes back in the midst of its call when another has been given the deed.
 func (e *Evidence) Once() error {
 	var faults []error
 	byStep := map[string][]purse.Row{}
@@ -136,23 +134,10 @@ func (e *Evidence) Once() error {
 	for _, row := range e.Rows {
 		for _, other := range byStep[row.Step] {
 			answered := other.State == purse.Settled || e.Answers[other.Step] == other.Attempt
-			if answered && row.Attempt > other.Attempt && row.At.After(e.stored(other.Ended)) {
+			if answered && row.Attempt > other.Attempt && row.At.After(other.Ended) {
 				faults = append(faults, fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step, other.Attempt, row.Attempt))
 			}
 		}
 	}
 	return errors.Join(faults...)
-}
-
-// justBefore is how long before a freeze a call may have ended whose answer was not stored yet.
-const justBefore = time.Second
-
-// stored is when the answer of a call that ended so was stored at the latest.
-func (e *Evidence) stored(ended time.Time) time.Time {
-	for _, s := range e.Stood {
-		if ended.After(s.From.Add(-justBefore)) && ended.Before(s.To) {
-			return s.To.Add(justBefore)
-		}
-	}
-	return ended
 }

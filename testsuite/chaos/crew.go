@@ -3,10 +3,8 @@ package chaos
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 )
@@ -19,16 +17,11 @@ type Crew struct {
 	actors []*stage.Actor
 	killed int
 	said   []string // the last words of the killed
-	frozen map[int]time.Time
-	stood  []Stand
 }
-
-// Stand is a time in which one process stood still.
-type Stand struct{ From, To time.Time }
 
 // Muster starts n worker processes and returns when all of them work.
 func Muster(play stage.Play, n int) (*Crew, error) {
-	c := &Crew{play: play, actors: make([]*stage.Actor, n), frozen: map[int]time.Time{}}
+	c := &Crew{play: play, actors: make([]*stage.Actor, n)}
 	faults := make([]error, n)
 	var starting sync.WaitGroup
 	for i := range n {
@@ -55,30 +48,10 @@ func (c *Crew) Kill(i int) {
 }
 
 // Freeze stops the i-th process without ending it, as a machine that swaps or a debugger does.
-func (c *Crew) Freeze(i int) {
-	c.each(i, func(a *stage.Actor) {
-		c.frozen[i] = time.Now()
-		a.Freeze()
-	})
-}
+func (c *Crew) Freeze(i int) { c.each(i, (*stage.Actor).Freeze) }
 
 // Thaw lets a frozen process go on.
-func (c *Crew) Thaw(i int) {
-	c.each(i, func(a *stage.Actor) {
-		a.Thaw()
-		c.stood = append(c.stood, Stand{From: c.frozen[i], To: time.Now()})
-	})
-}
-
-// Stood tells when processes stood still that go on again; a crew that was never mustered has none.
-func (c *Crew) Stood() []Stand {
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.stood)
-}
+func (c *Crew) Thaw(i int) { c.each(i, (*stage.Actor).Thaw) }
 
 func (c *Crew) each(i int, do func(*stage.Actor)) {
 	c.mu.Lock()

@@ -34,7 +34,6 @@ type Evidence struct {
 	Answers    map[string]int           // by step: the attempt whose answer is stored
 	Fragments  map[string]*dream.Fragment
 	Scenarios  []*dream.Scenario
-	Stood      []Stand // when workers stood still
 }
 
 // Dream is one dream as the store and the server tell it.
