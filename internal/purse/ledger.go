@@ -65,6 +65,7 @@ type Row struct {
 	Tokens   budget.Tokens
 	Finish   string
 	Ended    time.Time
+	Latest   int // the step's newest attempt when this one's end was booked; 0 while it is open, and in books kept before schema 4
 }
 
 // Balance is the sum of an account's attempts.
@@ -98,12 +99,16 @@ func AsOverCap(err error) (*OverCap, bool) {
 	return o, ok
 }
 
+// ErrAnswered is returned by Reserve for a step whose answer is kept: it is not bought again.
+var ErrAnswered = errors.New("the step's answer is kept already")
+
 // ErrUnknownHold is returned by Settle for an attempt the ledger never granted.
 var ErrUnknownHold = errors.New("no such reservation")
 
 // Ledger is the durable book. Each method is one atomic, durable step, safe across processes.
 type Ledger interface {
-	// Reserve checks every account and books the worst case, or returns *OverCap and books nothing.
+	// Reserve books the worst case under every account. It books nothing, and returns ErrAnswered, when an answer of the step is
+	// kept at that moment, and *OverCap when an account would be overrun.
 	Reserve(ctx context.Context, a Ask) (Hold, error)
 	// Settle ends an attempt. Settling an ended attempt again changes nothing, except that Open and Lost may still be
 	// settled by the process that made the call.

@@ -54,20 +54,9 @@ type Purse struct {
 // Generate buys the answer of a step, or returns the one already bought. Errors: *OverCap when a cap refuses,
 // *inference.Failure when the call fails, and an error wrapping context.Cause(ctx) beside the partial answer when ctx ended.
 func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, token func(string) bool) (Paid, error) {
-	if bought, ok, err := p.bought(ctx, c.Step); ok || err != nil {
-		return bought, err
-	}
-	spec, err := p.priced(r.Model)
+	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
-		return Paid{}, err
-	}
-	out := int64(r.MaxTokens) + Overrun
-	if spec.Reasoning {
-		out += int64(r.Reasoning)
-	}
-	hold, err := p.reserve(ctx, c, r.Model, spec.Price.Worst(inference.CountPrompt(spec, r), out))
-	if err != nil {
-		return Paid{}, err
+		return p.bought(ctx, c.Step, err)
 	}
 	r.Key = hold.Key()
 	answer, callErr := p.Model.Generate(ctx, r, token)
@@ -104,31 +93,17 @@ func (p *Purse) first(ctx context.Context, step string, paid Paid, body []byte) 
 
 // Embed buys the vectors of a step, or returns the ones already bought. Errors as for Generate.
 func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
-	kept, ok, err := p.Ledger.Answer(ctx, c.Step)
-	if err != nil {
-		return inference.Vectors{}, err
-	}
-	if ok {
-		var vectors inference.Vectors
-		if err := json.Unmarshal(kept, &vectors); err != nil {
-			return vectors, fmt.Errorf("read the vectors kept for %s: %w", c.Step, err)
-		}
-		return vectors, nil
-	}
-	spec, err := p.priced(model)
-	if err != nil {
-		return inference.Vectors{}, err
-	}
 	r := inference.Request{Model: model}
 	clipped := make([]string, len(texts)) // a memory longer than the embedder's window is placed by its beginning
+	known, _ := p.Catalog.Lookup(model)
 	for i, text := range texts {
-		text = spec.Clip(text)
+		text = known.Clip(text)
 		clipped[i] = text
 		r.Messages = append(r.Messages, inference.Message{Content: text})
 	}
-	hold, err := p.reserve(ctx, c, model, spec.Price.Worst(inference.CountPrompt(spec, r), 0))
+	spec, hold, err := p.reserve(ctx, c, r, 0)
 	if err != nil {
-		return inference.Vectors{}, err
+		return kept[inference.Vectors](ctx, p, c.Step, err)
 	}
 	vectors, callErr := p.Model.Embed(ctx, model, clipped, hold.Key())
 	answer := inference.Answer{Finish: inference.Stopped, Tokens: vectors.Tokens, UsageFrom: vectors.UsageFrom}
@@ -141,17 +116,27 @@ func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []strin
 	return vectors, errors.Join(callErr, p.settle(ctx, c, hold, bill))
 }
 
-func (p *Purse) bought(ctx context.Context, step string) (Paid, bool, error) {
-	kept, ok, err := p.Ledger.Answer(ctx, step)
-	if err != nil || !ok {
-		return Paid{}, false, err
+// bought is the answer kept for a step that could not be reserved, or why it could not.
+func (p *Purse) bought(ctx context.Context, step string, refused error) (Paid, error) {
+	paid, err := kept[Paid](ctx, p, step, refused)
+	paid.Reused = err == nil
+	return paid, err
+}
+
+// kept reads what a step that is refused has bought before. Neither a price that has gone nor a cap stands in its way.
+func kept[A any](ctx context.Context, p *Purse, step string, refused error) (A, error) {
+	var answer A
+	body, ok, err := p.Ledger.Answer(ctx, step)
+	if err != nil { // a cap that refuses is no answer while nobody knows whether one is needed
+		return answer, fmt.Errorf("look whether %s was bought, which is refused now (%s): %w", step, refused.Error(), err)
 	}
-	var paid Paid
-	if err := json.Unmarshal(kept, &paid); err != nil {
-		return Paid{}, false, fmt.Errorf("read the answer kept for %s: %w", step, err)
+	if !ok {
+		return answer, refused
 	}
-	paid.Reused = true
-	return paid, true, nil
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return answer, fmt.Errorf("read the answer kept for %s: %w", step, err)
+	}
+	return answer, nil
 }
 
 func (p *Purse) priced(model string) (inference.Spec, error) {
@@ -166,11 +151,20 @@ func (p *Purse) priced(model string) (inference.Spec, error) {
 	return spec, nil
 }
 
-func (p *Purse) reserve(ctx context.Context, c Charge, model string, worst budget.Micros) (Hold, error) {
-	return p.Ledger.Reserve(ctx, Ask{
-		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: model, Day: c.Day,
-		Amount: worst, Accounts: c.Accounts, At: p.at(c),
+// reserve books what r may cost at worst, with out tokens beside what the model may think.
+func (p *Purse) reserve(ctx context.Context, c Charge, r inference.Request, out int64) (inference.Spec, Hold, error) {
+	spec, err := p.priced(r.Model)
+	if err != nil {
+		return spec, Hold{}, err
+	}
+	if spec.Reasoning {
+		out += int64(r.Reasoning)
+	}
+	hold, err := p.Ledger.Reserve(ctx, Ask{
+		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: r.Model, Day: c.Day,
+		Amount: spec.Price.Worst(inference.CountPrompt(spec, r), out), Accounts: c.Accounts, At: p.at(c),
 	})
+	return spec, hold, err
 }
 
 // at is the later of the clock and the time that the step was asked for.

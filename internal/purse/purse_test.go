@@ -245,6 +245,27 @@ func TestAFinishedStepIsNeverBoughtAgain(t *testing.T) {
 	require.Len(t, b.rows(), 1)
 }
 
+// unreadable cannot say what it keeps.
+type unreadable struct{ purse.Ledger }
+
+func (unreadable) Answer(context.Context, string) ([]byte, bool, error) { return nil, false, errDisk }
+
+func TestACapThatRefusesIsNoReasonWhileNobodyKnowsWhetherTheStepWasBought(t *testing.T) {
+	t.Parallel()
+	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
+	require.NoError(t, err)
+	b.Ledger = unreadable{b.ledger}
+	for _, c := range []purse.Charge{charge(), charge(0, 0, 0)} {
+		_, err = b.Generate(t.Context(), c, request("p/model"), nil)
+		require.ErrorIs(t, err, errDisk)
+		require.NotErrorIs(t, err, purse.ErrAnswered)
+		_, over := purse.AsOverCap(err)
+		require.False(t, over)
+	}
+	require.Len(t, b.model.asked, 1)
+}
+
 func TestARetryIsReservedAnewAndTheFailedAttemptStaysCounted(t *testing.T) {
 	t.Parallel()
 	need := worst(request("p/model"), 80+purse.Overrun)

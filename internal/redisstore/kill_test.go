@@ -131,7 +131,7 @@ func (d *deeds) holds(t *testing.T, s *redisstore.Store) {
 	}
 	for step := range d.settled {
 		require.Equal(t, purse.Settled, state[step])
-		answer, found, err := s.Answer(t.Context(), step)
+		answer, found, err := s.Ledger().Answer(t.Context(), step)
 		require.NoError(t, err)
 		require.True(t, found)
 		require.Equal(t, step, string(answer))

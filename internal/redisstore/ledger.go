@@ -78,6 +78,9 @@ func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	if err != nil {
 		return purse.Hold{}, err
 	}
+	if said[0] == "answered" {
+		return purse.Hold{}, purse.ErrAnswered
+	}
 	n, err := numbers(said[1:])
 	if err != nil {
 		return purse.Hold{}, err
@@ -181,8 +184,8 @@ func (s Ledger) Forget(ctx context.Context, dream string) error {
 	return wrap(err, "forget the answers of dream ", dream)
 }
 
-// Answer returns the finished answer of a step.
-func (s *Store) Answer(ctx context.Context, step string) ([]byte, bool, error) {
+// Answer returns the finished answer of a step. On the Store, Answer keeps what was said to a request of the server.
+func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	var answer []byte
 	found := false
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {

@@ -26,7 +26,7 @@ var (
 const rowsAtOnce = 2000
 
 // rowFields is how many fields of a row the script answers.
-const rowFields = 8
+const rowFields = 9
 
 // OpenDreams lists the dreams that have open attempts, by id.
 func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
@@ -105,7 +105,7 @@ func fitsQuery(r purse.Row, q purse.Query) bool {
 	return len(q.States) == 0 || slices.Contains(q.States, r.State)
 }
 
-// readRow reads ask, attempt, reserved, counted, state, tokens, finish and ended.
+// readRow reads ask, attempt, reserved, counted, state, tokens, finish, ended and latest.
 func readRow(fields []string) (purse.Row, error) {
 	var r purse.Row
 	var a asked
@@ -131,7 +131,10 @@ func readRow(fields []string) (purse.Row, error) {
 			return r, err
 		}
 	}
-	r.Ended, err = parseDate(fields[7])
+	if r.Ended, err = parseDate(fields[7]); err != nil || fields[8] == "" {
+		return r, err
+	}
+	r.Latest, err = strconv.Atoi(fields[8])
 	return r, err
 }
 

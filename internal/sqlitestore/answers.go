@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Answer returns the finished answer of a step.
-func (s *Store) Answer(ctx context.Context, step string) ([]byte, bool, error) {
+// Answer returns the finished answer of a step. On the Store, Answer keeps what was said to a request of the server.
+func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	answer, found := []byte{}, false
 	err := s.glance(ctx, func(d deal) error {
 		var err error

@@ -185,7 +185,7 @@ func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 			require.True(t, announced[id], id)
 		case "settled":
 			require.Equal(t, purse.Settled, state[id])
-			answer, found, err := s.Answer(t.Context(), id)
+			answer, found, err := s.Ledger().Answer(t.Context(), id)
 			require.NoError(t, err)
 			require.True(t, found)
 			require.Equal(t, id, string(answer))

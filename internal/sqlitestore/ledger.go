@@ -52,6 +52,15 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 }
 
 func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
+	var attempt int
+	var answered bool
+	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1, EXISTS (SELECT 1 FROM answers WHERE step = ?) FROM attempts WHERE step = ?",
+		[]any{a.Step, a.Step}, &attempt, &answered); err != nil {
+		return 0, err
+	}
+	if answered {
+		return 0, purse.ErrAnswered
+	}
 	sums, err := d.balances(scopes(a.Accounts))
 	if err != nil {
 		return 0, err
@@ -68,10 +77,6 @@ func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
 		sums[scope] = b
 	}
 	if err := d.setBalances(sums); err != nil {
-		return 0, err
-	}
-	var attempt int
-	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1 FROM attempts WHERE step = ?", []any{a.Step}, &attempt); err != nil {
 		return 0, err
 	}
 	_, err = d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
@@ -125,7 +130,7 @@ func (d deal) settle(h purse.Hold, b purse.Bill, tokens string) error {
 	if err := d.rebook(t, counted); err != nil {
 		return err
 	}
-	if _, err := d.exec("UPDATE attempts SET counted = ?, state = ?, ended = ?, tokens = ?, finish = ? WHERE key = ?",
+	if _, err := d.exec("UPDATE attempts SET counted = ?, state = ?, ended = ?, tokens = ?, finish = ?, latest = "+latest+" WHERE key = ?",
 		int64(counted), string(b.State), date(b.At), tokens, b.Finish, t.key); err != nil {
 		return err
 	}
@@ -134,6 +139,9 @@ func (d deal) settle(h purse.Hold, b purse.Bill, tokens string) error {
 	}
 	return d.keepAnswer(h.Step, b.Answer)
 }
+
+// latest is the newest attempt of a row's step.
+const latest = "(SELECT max(attempt) FROM attempts AS a WHERE a.step = attempts.step)"
 
 // counts is what an ended attempt counts for. What nobody knows never counts less than was reserved.
 func counts(reserved budget.Micros, b purse.Bill) budget.Micros {
@@ -161,7 +169,7 @@ func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, bud
 			if err := d.rebook(t, t.counted); err != nil {
 				return err
 			}
-			if _, err := d.exec("UPDATE attempts SET state = ?, ended = ? WHERE key = ?", string(purse.Lost), date(at), t.key); err != nil {
+			if _, err := d.exec("UPDATE attempts SET state = ?, ended = ?, latest = "+latest+" WHERE key = ?", string(purse.Lost), date(at), t.key); err != nil {
 				return err
 			}
 			n, sum = n+1, plus(sum, t.counted)

@@ -30,7 +30,7 @@ func flawless() chaos.Evidence {
 	row := func(deed string, attempt int, state purse.State, counted budget.Micros) purse.Row {
 		return purse.Row{
 			Ask:     purse.Ask{Step: id + "/onset/" + deed, Agent: "a", Dream: id, Phase: "onset", Accounts: accounts},
-			Attempt: attempt, Reserved: 60, Counted: counted, State: state, Ended: ended,
+			Attempt: attempt, Reserved: 60, Counted: counted, State: state, Ended: ended, Latest: attempt,
 		}
 	}
 	call := func(n int, deed string, cost budget.Micros) provider.Call {
@@ -145,11 +145,19 @@ func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
 	e.Rows[1].State = purse.Settled
 	_, err = e.Partials()
 	require.ErrorContains(t, err, "nobody has its answer")
+	again := e.Rows[1]
+	again.Attempt, again.Latest = 2, 2
+	e.Rows, e.Answers[again.Step] = append(e.Rows, again), 2
+	e.Book.Calls = append(e.Book.Calls, provider.Call{Number: 3, Key: again.Step + "#2", Completed: true})
+	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1}
+	caught, err = e.Partials()
+	require.NoError(t, err, "another attempt's answer is kept, which had been reserved when this one ended")
+	require.Equal(t, chaos.Caught{Captured: 2, Twins: 1}, caught)
 
 	e = flawless()
 	e.Rows = append(e.Rows, e.Rows[0])
-	e.Rows[2].Attempt = 2
+	e.Rows[2].Attempt, e.Rows[2].Latest, e.Rows[0].Latest = 2, 2, 2
 	require.NoError(t, e.Once(), "two attempts that overlap are both counted")
-	e.Rows[2].At = e.Rows[0].Ended.Add(time.Second)
+	e.Rows[0].Latest = 1
 	require.ErrorContains(t, e.Once(), "bought again, after that")
 }

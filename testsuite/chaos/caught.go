@@ -19,6 +19,7 @@ import (
 type Caught struct {
 	Captured, Discarded int // fragments
 	Cuts                int // attempts whose answer never arrived, in the ledger
+	Twins               int // attempts that were answered and paid for while another of their step was, whose answer is kept
 }
 
 // answers maps each step to the attempt whose answer is stored.
@@ -87,6 +88,10 @@ func (e *Evidence) Partials() (Caught, error) {
 	var caught Caught
 	var faults []error
 	byKey, paid := keyed(e.Rows), map[string]bool{}
+	twin := func(c Call) bool {
+		kept := e.Answers[c.Step]
+		return kept > 0 && c.Attempt <= byKey[fmt.Sprintf("%s#%d", c.Step, kept)].Latest
+	}
 	for _, call := range e.Book.Calls {
 		c, ok := ReadKey(call.Key)
 		if !ok || !c.IsPartial() && !c.IsIdeas() {
@@ -109,6 +114,8 @@ func (e *Evidence) Partials() (Caught, error) {
 		}
 		switch {
 		case stored:
+		case call.Completed && row.State == purse.Settled && twin(c):
+			caught.Twins++
 		case call.Completed && !slices.Contains([]purse.State{purse.Lost, purse.Partial}, row.State):
 			faults = append(faults, fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key, row.State))
 		case call.Completed:
@@ -134,7 +141,7 @@ func (e *Evidence) Once() error {
 	for _, row := range e.Rows {
 		for _, other := range byStep[row.Step] {
 			answered := other.State == purse.Settled || e.Answers[other.Step] == other.Attempt
-			if answered && row.Attempt > other.Attempt && row.At.After(other.Ended) {
+			if answered && row.Attempt > other.Latest {
 				faults = append(faults, fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step, other.Attempt, row.Attempt))
 			}
 		}

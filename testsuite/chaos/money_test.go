@@ -29,6 +29,7 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	require.NoError(t, evidence.Once())
 	caught, err := evidence.Partials()
 	require.NoError(t, err)
+	require.Zero(t, caught.Twins, "nobody was frozen, and calls were made twice at once")
 	t.Logf("partials: %d captured, %d discarded, %d answered and cut off", caught.Captured, caught.Discarded, caught.Cuts)
 	require.Equal(t, run.Dreams, figures.Dreams)
 	require.GreaterOrEqual(t, figures.Share(), .3, "too few dreams ended on a cap to prove anything")

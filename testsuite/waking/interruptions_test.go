@@ -59,6 +59,7 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	require.NoError(t, e.Once())
 	caught, err := e.Partials()
 	require.NoError(t, err)
+	require.Zero(t, caught.Twins, "nobody was frozen, and calls were made twice at once")
 	require.NoError(t, w.Audit())
 	t.Logf("%d entries in journals of %d wakes; %d fragments caught, %d let go, %d calls cut; %d attempts, till %s",
 		len(w.Entries), w.Total, caught.Captured, caught.Discarded, caught.Cuts, len(e.Rows), e.Book.Total)

@@ -35,6 +35,7 @@ type room struct {
 	company *stage.Company
 	crew    *chaos.Crew
 	named   *atomic.Int64
+	twins   int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
 }
 
 // with is the same room for a test of its own, which has its own time.

@@ -102,7 +102,7 @@ func (r *room) tell(agent dream.Agent, id string) string {
 			for i := range it.Phases {
 				tally := &it.Phases[i]
 				tally.Started, tally.Ended = time.Time{}, time.Time{}
-				tally.Spent, tally.Calls, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0
+				tally.Spent, tally.Calls, tally.Reused, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0, 0
 			}
 		}
 		kept = append(kept, item)

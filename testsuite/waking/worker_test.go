@@ -73,6 +73,7 @@ func TestAFrozenWorkerHoldsNobodyUp(t *testing.T) {
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 	r.leave(agent)
 	r.resume(agent) // while the frozen one still believes in the first sitting
+	r.twins = 4     // the partials that it was in the midst of go on beside those of the resumed dream
 	r.crew.Thaw(0)
 	r.ends(id, dream.Completed)
 	r.sound(1)

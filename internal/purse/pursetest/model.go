@@ -82,6 +82,10 @@ func (m *model) reserve(t *rapid.T) {
 		}
 	}
 	h, err := m.ledger.Reserve(t.Context(), a)
+	if _, answered := m.answers[a.Step]; answered {
+		require.ErrorIs(t, err, purse.ErrAnswered)
+		return
+	}
 	if over != nil {
 		got, ok := purse.AsOverCap(err)
 		require.True(t, ok, "%v", err)

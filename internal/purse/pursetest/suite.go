@@ -30,6 +30,8 @@ func RunLedger(t *testing.T, open func(t *testing.T) purse.Ledger) {
 		{"EachEndCountsAsItShould", endsCount},
 		{"ALostAttemptMayStillBeSettled", lostMaySettle},
 		{"TheFirstAnswerOfAStepStays", firstAnswerStays},
+		{"WhatIsAnsweredIsNotReservedAgain", answeredIsRefused},
+		{"NothingIsBoughtAgainByEightAtOnce", func(t *testing.T, l purse.Ledger) { require.NoError(t, BuysOnce(t.Context(), l)) }},
 		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
 		{"ADreamThatIsForgottenKeepsItsMoneyAndNoAnswer", forgettingKeepsMoney},
 		{"RowsTellWhatWasAskedAndWhatBecameOfIt", rowsTell},
@@ -205,6 +207,27 @@ func firstAnswerStays(t *testing.T, l purse.Ledger) {
 	require.Empty(t, answer)
 }
 
+func answeredIsRefused(t *testing.T, l purse.Ledger) {
+	early, late := reserve(t, l, ask("s", 10, "dream")), reserve(t, l, ask("s", 10, "dream"))
+	settle(t, l, early, purse.Bill{State: purse.Lost})
+	settle(t, l, reserve(t, l, ask("s", 10, "dream")), purse.Bill{State: purse.Settled, Amount: 1, Answer: []byte{}})
+	before := balance(t, l, "dream")
+	for _, a := range []purse.Ask{ask("s", 10, "dream"), ask("s", 1000, "dream")} { // no cap is asked
+		_, err := l.Reserve(t.Context(), a)
+		require.ErrorIs(t, err, purse.ErrAnswered)
+	}
+	require.Equal(t, before, balance(t, l, "dream"))
+	settle(t, l, early, purse.Bill{State: purse.Partial})
+	settle(t, l, late, purse.Bill{State: purse.Settled, Amount: 2})
+	require.NoError(t, l.Forget(t.Context(), "d1"))
+	require.Equal(t, 4, reserve(t, l, ask("s", 10, "dream")).Attempt) // nothing is kept any more
+	var latest []int
+	for _, row := range rows(t, l, purse.Query{}) {
+		latest = append(latest, row.Latest)
+	}
+	require.Equal(t, []int{3, 3, 3, 0}, latest)
+}
+
 func closingCounts(t *testing.T, l purse.Ledger) {
 	settle(t, l, reserve(t, l, ask("s1", 20, "day")), purse.Bill{State: purse.Settled, Amount: 5})
 	late := reserve(t, l, ask("s2", 30, "day"))
@@ -273,7 +296,7 @@ func rowsTell(t *testing.T, l purse.Ledger) {
 	second := ask("s1", 9, "dream")
 	second.Phase, second.Model, second.Agent, second.Day, second.Dream = "rem", "other", "vega", "2026-03-02", "d2"
 	reserve(t, l, second)
-	want := purse.Row{Ask: asked, Attempt: 1, Reserved: 20, Counted: 5, State: purse.Settled, Tokens: bill.Tokens, Finish: "stop", Ended: noon.Add(time.Minute)}
+	want := purse.Row{Ask: asked, Attempt: 1, Reserved: 20, Counted: 5, State: purse.Settled, Tokens: bill.Tokens, Finish: "stop", Ended: noon.Add(time.Minute), Latest: 1}
 	open := purse.Row{Ask: second, Attempt: 2, Reserved: 9, Counted: 9, State: purse.Open}
 	require.Equal(t, []purse.Row{want, open}, rows(t, l, purse.Query{}))
 	require.Equal(t, []purse.Row{want}, rows(t, l, purse.Query{Limit: 1}))

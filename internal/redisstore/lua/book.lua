@@ -29,7 +29,8 @@ local function end_row(seq, state, counted, at)
     redis.call('SREM', P .. 'opens:' .. dream, seq)
     if redis.call('EXISTS', P .. 'opens:' .. dream) == 0 then redis.call('SREM', P .. 'open', dream) end
   end
-  redis.call('HSET', row(seq), 'state', state, 'counted', spell(counted), 'ended', at)
+  redis.call('HSET', row(seq), 'state', state, 'counted', spell(counted), 'ended', at,
+    'latest', redis.call('LLEN', P .. 'step:' .. redis.call('HGET', row(seq), 'step')))
 end
 
 -- drop_rows removes the answers of the steps of these rows, and marks the rows that may still bring one.

@@ -6,6 +6,7 @@ if lost == '1' then -- an earlier try may have booked it
     if redis.call('HGET', row(seq), 'token') == token then return {'granted', n} end
   end
 end
+if redis.call('EXISTS', P .. 'answer:' .. step) == 1 then return {'answered'} end
 for i, key in ipairs(KEYS) do
   local sums = redis.call('HMGET', key, 'reserved', 'spent')
   local counted = plus(money(sums[1]), money(sums[2]))

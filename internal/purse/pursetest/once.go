@@ -1,0 +1,85 @@
+package pursetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// buyers is how many goroutines BuysOnce sets on each step, and steps how many steps they want.
+const (
+	buyers = 8
+	steps  = 24
+)
+
+// BuysOnce lets goroutines want the same steps through the handles given, which are one deployment's, each until the step is
+// answered. Attempts may overlap and both be answered; it says what is wrong when one was granted after an answer was kept.
+func BuysOnce(ctx context.Context, handles ...purse.Ledger) error {
+	faults := make([]error, buyers)
+	var wg sync.WaitGroup
+	for i := range faults {
+		wg.Go(func() { faults[i] = buy(ctx, handles[i%len(handles)], i) })
+	}
+	wg.Wait()
+	return errors.Join(append(faults, boughtAgain(ctx, handles[0]))...)
+}
+
+func buy(ctx context.Context, l purse.Ledger, buyer int) error {
+	for n := range steps {
+		name := fmt.Sprint("wanted ", n)
+		h, err := l.Reserve(ctx, purse.Ask{Step: name, Agent: "echo", Dream: "wanted", Amount: 1, At: noon})
+		if errors.Is(err, purse.ErrAnswered) {
+			if _, kept, err := l.Answer(ctx, name); err != nil || !kept {
+				return fmt.Errorf("%s is called answered and no answer is kept (%w)", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := l.Settle(ctx, h, purse.Bill{State: purse.Settled, Amount: 1, Answer: fmt.Append(nil, buyer), At: noon}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// boughtAgain finds attempts that were granted when an earlier one of their step had been answered.
+func boughtAgain(ctx context.Context, l purse.Ledger) error {
+	all, err := l.Rows(ctx, purse.Query{Dream: "wanted"})
+	if err != nil {
+		return err
+	}
+	var faults []error
+	latest := map[string]int{}
+	for _, row := range all {
+		if row.State != purse.Settled || row.Latest < row.Attempt {
+			faults = append(faults, fmt.Errorf("attempt %d of %s is %s, and %d is called the newest at its end", row.Attempt, row.Step, row.State, row.Latest))
+		}
+		if first, seen := latest[row.Step]; !seen || row.Latest < first {
+			latest[row.Step] = row.Latest
+		}
+	}
+	for _, row := range all {
+		if row.Attempt > latest[row.Step] {
+			faults = append(faults, fmt.Errorf("%s was answered when attempt %d was its newest, and bought again in attempt %d", row.Step, latest[row.Step], row.Attempt))
+		}
+	}
+	if len(latest) != steps {
+		faults = append(faults, fmt.Errorf("%d steps were bought, of %d", len(latest), steps))
+	}
+	return errors.Join(faults...)
+}
+
+// Forgetful is a ledger that keeps no answers: the negative control of BuysOnce.
+func Forgetful(l purse.Ledger) purse.Ledger { return forgetful{l} }
+
+type forgetful struct{ purse.Ledger }
+
+func (f forgetful) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
+	b.Answer = nil
+	return f.Ledger.Settle(ctx, h, b)
+}

@@ -1,0 +1,104 @@
+package purse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// Worst is what a relayed call can come to. Whoever edits its body knows.
+type Worst struct {
+	In, Out int64 // tokens at most, of all choices, thinking included
+	Text    int64 // bytes of the prompt that are certainly text: a usage of fewer than a sixth of it is not believed
+}
+
+// Relay passes a body on under a reservation: the worst case is booked under every account before a byte is sent, and settled
+// when the answer has ended or was closed, by what was seen of it. Its Body must be closed. Models whose price is zero book
+// nothing: a cap of money has nothing to say of them, and a turn of talk need not wait for the ledger. Errors are those of
+// Generate.
+func (p *Purse) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest, w Worst) (*inference.RelayResponse, error) {
+	spec, err := p.priced(r.Model)
+	if err != nil {
+		return nil, err
+	}
+	if *spec.Price == (budget.Price{}) {
+		return via.Relay(ctx, r)
+	}
+	hold, err := p.Ledger.Reserve(ctx, Ask{
+		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: r.Model, Day: c.Day,
+		Amount: spec.Price.Worst(w.In, w.Out+Overrun), Accounts: c.Accounts, At: p.at(c),
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Key = hold.Key()
+	res, err := via.Relay(ctx, r)
+	if err != nil {
+		return nil, errors.Join(err, p.settle(ctx, c, hold, bill(spec, inference.Request{}, hold, inference.Answer{}, err)))
+	}
+	inner, seen, status := res.Body, res.Seen, res.Status
+	res.Body = &metered{ReadCloser: inner, settle: func() error {
+		return p.settle(ctx, c, hold, relayed(spec, hold, status, seen(), w))
+	}}
+	return res, nil
+}
+
+// relayed decides what a relayed call counts for, as bill does for a generation.
+func relayed(spec inference.Spec, hold Hold, status int, o inference.RelayObserved, w Worst) Bill {
+	reported := spec.Price.Cost(o.Tokens)
+	b := Bill{State: Partial, Amount: max(hold.Amount, reported), Tokens: o.Tokens, Finish: o.Finish}
+	switch {
+	case status >= 400 && status < 500:
+		b.State, b.Amount, b.Tokens, b.Finish = Refused, 0, budget.Tokens{}, fmt.Sprintf("http_%d", status)
+	case status/100 != 2:
+		b.State, b.Finish = Lost, fmt.Sprintf("http_%d", status)
+	case o.Ended && o.UsageFrom == inference.ByProvider && o.Tokens.Out >= o.Pieces && o.Tokens.In*6 >= w.Text:
+		b.State, b.Amount = Settled, reported
+	}
+	return b
+}
+
+// metered books the end of a call when its answer is closed.
+type metered struct {
+	io.ReadCloser
+	settle func() error
+	once   sync.Once
+	booked error
+}
+
+// Close stops the provider, if it is not done, and settles.
+func (m *metered) Close() error {
+	err := m.ReadCloser.Close()
+	m.once.Do(func() { m.booked = m.settle() })
+	return errors.Join(err, m.booked)
+}
+
+// Place buys vectors that nobody will ask for twice, such as those of a question: their answer is not kept. An embedder whose
+// price is zero books nothing. Errors as for Generate.
+func (p *Purse) Place(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
+	spec, err := p.priced(model)
+	if err != nil {
+		return inference.Vectors{}, err
+	}
+	r := inference.Request{Model: model}
+	clipped := make([]string, len(texts))
+	for i, text := range texts {
+		clipped[i] = spec.Clip(text)
+		r.Messages = append(r.Messages, inference.Message{Content: clipped[i]})
+	}
+	if *spec.Price == (budget.Price{}) {
+		return p.Model.Embed(ctx, model, clipped, "")
+	}
+	_, hold, err := p.reserve(ctx, c, r, 0)
+	if err != nil {
+		return inference.Vectors{}, err
+	}
+	v, callErr := p.Model.Embed(ctx, model, clipped, hold.Key())
+	answer := inference.Answer{Finish: inference.Stopped, Tokens: v.Tokens, UsageFrom: v.UsageFrom}
+	return v, errors.Join(callErr, p.settle(ctx, c, hold, bill(spec, r, hold, answer, callErr)))
+}
