@@ -2,6 +2,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -27,6 +28,8 @@ type Wish struct {
 	Budget *budget.Micros // at most the agent's cap of one dream
 	Seed   *uint64        // nil: drawn at random, and recorded
 	AsOf   time.Time      // the night's now; zero: now
+
+	Models map[dream.Role]string // before those of the agent
 }
 
 // draft is a wish made whole, before it has an id.
@@ -75,10 +78,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		return draft{}, err
 	}
 	for _, role := range dream.Roles {
-		model := agent.Models[role]
-		if model == "" {
-			model = s.Options.Models[role]
-		}
+		model := cmp.Or(w.Models[role], agent.Models[role], s.Options.Models[role])
 		spec, err := s.Catalog.Lookup(model)
 		if err != nil {
 			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)

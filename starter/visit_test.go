@@ -74,3 +74,25 @@ func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsLife(t *testing.T) {
 	s.Close()
 	require.Equal(t, 2, life.heard())
 }
+
+// A session that is ended early leaves a life waiting for as long as it would have lasted, unless it is told.
+func TestALifeIsToldWhenTheLongestVisitorLeavesThoughOthersStay(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	s.Presence = s.Memory.(presence.Store)
+	life := &signalled{life: "agent/echo"}
+	s.Client = life
+	ctx := context.Background()
+	for client, stays := range map[string]time.Duration{"session": time.Hour, "request": time.Minute, "other": time.Minute} {
+		_, err := s.Presence.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: client, Cause: presence.Knock, Now: tonight, For: stays})
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.Leave(ctx, "echo", "other"))
+	require.Zero(t, life.heard(), "it waits for the session all the same")
+	require.NoError(t, s.Leave(ctx, "echo", "session"))
+	require.Equal(t, 1, life.heard())
+	require.NoError(t, s.Leave(ctx, "echo", "nobody"))
+	require.Equal(t, 1, life.heard())
+	require.NoError(t, s.Leave(ctx, "echo", "request"))
+	require.Equal(t, 2, life.heard())
+}

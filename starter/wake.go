@@ -198,14 +198,19 @@ func (s *Starter) tellDream(ctx context.Context, w workflows.Wake) {
 	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
 }
 
-// Leave ends a client's lease, and tells the agent's life to look when it was the last one.
+// Leave ends a client's lease, and tells the agent's life to look when it was the last one, or the one that would have lasted
+// longest: the life waits for as long as it had heard of.
 func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
 		return fmt.Errorf("leave %s: %w", agent, err)
 	}
+	before, err := s.Presence.Standing(ctx, a.ID, s.Now())
+	if err != nil {
+		return err
+	}
 	standing, err := s.Presence.Depart(ctx, a.ID, name, s.Now(), s.Options.Settings.WakeLock)
-	if err != nil || len(standing.Leases) > 0 {
+	if err != nil || len(standing.Leases) > 0 && !before.Until().After(standing.Until()) {
 		return err
 	}
 	return s.lookAgain(ctx, a)

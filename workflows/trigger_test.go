@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -435,7 +436,7 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 			h.env.RegisterDelayedCallback(h.env.CancelWorkflow, 2*time.Hour+55*time.Minute)
 			h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: s})
 			require.Len(t, h.dreamt, 1)
-			last := plans[len(plans)-1].Sub(plans[0])
+			last := slices.MaxFunc(plans, time.Time.Compare).Sub(plans[0]) // a try that had been given up may be heard of late
 			require.InDelta(t, c.begins.Minutes(), last.Minutes(), 1.5)
 			require.Less(t, len(plans), 100, "each plan is tried a few times")
 		})

@@ -50,6 +50,9 @@ type Affect struct {
 
 var handle = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
+// IsHandle says whether an agent may be called so.
+func IsHandle(name string) bool { return handle.MatchString(name) }
+
 // Validate names every field that is wrong and what would be right.
 func (a Agent) Validate() error {
 	var faults []error
@@ -92,7 +95,7 @@ func (a Agent) Validate() error {
 			known = known || r == role
 		}
 		if !known {
-			fault("model role %q is unknown; roles are %v", role, Roles)
+			fault("model role %q is unknown; roles are %s", role, RoleNames())
 		}
 	}
 	return errors.Join(faults...)

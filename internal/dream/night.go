@@ -62,6 +62,8 @@ type Night struct {
 	Episodes *int          `json:"episodes,omitempty"` // how many the agent remembered when it lay down; nil: nobody counted
 	Review   Review        `json:"review,omitempty"`   // what became of what it would have left behind; empty: it counted at once
 	Redreams *Redream      `json:"redreams,omitempty"` // the dream whose earlier phases it took over; nil: it dreamt all of them
+
+	Shelved time.Time `json:"archived_at,omitzero"` // when its record was put out of the lists; what it left behind stays as it is
 }
 
 // Resumable says whether the dream was interrupted and may go on.

@@ -1,6 +1,8 @@
 // Package dream holds the nouns of a night: agents, what they remember, what a dream makes of it, and how a dream ends.
 package dream
 
+import "strings"
+
 // Phase is a part of a dream, in the order they are dreamt (S4).
 type Phase string
 
@@ -113,3 +115,12 @@ const (
 
 // Roles in a fixed order.
 var Roles = []Role{Generator, Observer, Replayer, Imaginer, Integrator, Embedder}
+
+// RoleNames are all roles, as a sentence lists them.
+func RoleNames() string {
+	names := make([]string, len(Roles))
+	for i, r := range Roles {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ", ")
+}

@@ -20,11 +20,12 @@ const (
 // Digests are those ways, the most reticent first.
 var Digests = []string{DigestOff, DigestHeader, DigestMessage}
 
-// Tellable keeps the entries that may reach a client: significant ones that nobody has taken back (Z8).
+// Tellable keeps the entries that may reach a client: significant ones that nobody has taken back (Z8). What a dream was saying
+// when it was woken is none of them (W6).
 func Tellable(entries []*dream.Journal) []*dream.Journal {
 	var kept []*dream.Journal
 	for _, j := range entries {
-		if j.Significance >= Threshold && j.State == dream.Live {
+		if j.Significance >= Threshold && j.State == dream.Live && !j.Interrupted {
 			kept = append(kept, j)
 		}
 	}

@@ -28,4 +28,7 @@ func TestADigestQuotesWhatIsSignificantAndNothingElse(t *testing.T) {
 	require.Equal(t, "dream, unverified; entries=2; significance=0.41", Header(entries))
 	require.Empty(t, Background(entries[1:3]))
 	require.Empty(t, Header(nil))
+	cut := *entries[0]
+	cut.Interrupted = true
+	require.Empty(t, Tellable([]*dream.Journal{&cut}), "what a dream was saying when it was woken is told to nobody (W6)")
 }

@@ -44,6 +44,7 @@ func Failed(err error) Records {
 type Tally struct {
 	Feeds      int `json:"feeds"`
 	Agents     int `json:"agents"`
+	Keys       int `json:"keys,omitempty"`
 	Lives      int `json:"lives"`
 	Leases     int `json:"leases"`
 	Slots      int `json:"slots"`
@@ -63,16 +64,17 @@ type Tally struct {
 
 // Records is how many there are of all kinds.
 func (t Tally) Records() int {
-	return t.Feeds + t.Agents + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
+	return t.Feeds + t.Agents + t.Keys + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
 }
 
 // Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what is
-// one agent's, from Life to Note, together and by agent: feeds by name, agents by id, leases by client, affects, events and
+// one agent's, from Life to Note, together and by agent: feeds by name, agents and keys by id, leases by client, affects, events and
 // attempts as they came, items by id, notes by dream and key, accounts by scope, answers by step, allowances by dream.
 // Texts are UTF-8; times are in UTC, and the zero time is left out.
 type Record struct {
 	Feed      *KeptFeed      `json:"feed,omitempty"`
 	Agent     *KeptAgent     `json:"agent,omitempty"`
+	Key       *KeptKey       `json:"key,omitempty"`
 	Life      *KeptLife      `json:"life,omitempty"`
 	Lease     *KeptLease     `json:"lease,omitempty"`
 	Slot      *KeptSlot      `json:"slot,omitempty"`
@@ -97,6 +99,13 @@ type KeptAgent struct {
 	ID     string `json:"id"`
 	Handle string `json:"handle"`
 	Body   Raw    `json:"body"`
+}
+
+// KeptKey is an access.Key; Body is its JSON. It holds no secret, only its hash.
+type KeptKey struct {
+	ID   string `json:"id"`
+	Hash string `json:"hash"`
+	Body Raw    `json:"body"`
 }
 
 // KeptLife is what a store counts for an agent, with or without a record of it. A life of which everything is zero is not told.
@@ -229,6 +238,7 @@ type KeptAttempt struct {
 	Finish    string           `json:"finish,omitempty"`
 	At        time.Time        `json:"at,omitzero"`
 	Ended     time.Time        `json:"ended,omitzero"`
+	Latest    int              `json:"latest,omitempty"`    // the step's newest attempt when it ended
 	Forgotten bool             `json:"forgotten,omitempty"` // its answer is not to be kept
 }
 

@@ -19,7 +19,7 @@ var callerHeaders = []string{
 	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Origin", "Referer",
 }
 
-// Relay passes a body on. Caller's credentials stay behind and the provider's go out.
+// Relay passes a body on. Caller's credentials stay behind and the provider's go out; a refusal that quotes these comes back without.
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if r.Model != "" {
 		if _, err := g.known(r.Model); err != nil {
@@ -39,6 +39,9 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	res, err := g.send(ctx, r, true)
 	if err != nil {
 		return nil, err
+	}
+	if len(g.secrets) > 0 && res.StatusCode/100 != 2 {
+		res.Body = &hushed{Closer: res.Body, from: res.Body, secrets: g.secrets}
 	}
 	t := &tee{g: g, ctx: ctx, body: res.Body, status: res.StatusCode, sent: len(r.Body)}
 	return &inference.RelayResponse{

@@ -15,6 +15,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
+// refusals is how much of one is passed on.
+const refusals = 64 << 10
+
 const talk = `{"model":"script","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"the harbour in winter"}],"unknown_field":{"kept":true}}`
 
 func relayed(body string) inference.RelayRequest {
@@ -156,4 +159,27 @@ func TestARelayRefusesWhatHasNoPriceOrNoPlace(t *testing.T) {
 	list, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
 	require.Contains(t, string(list), `"script"`)
+}
+
+func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{0, refusals - len(secret)/2 - len(`{"error":{"message":"Incorrect API key provided: `)} { // cut in its midst it is not shown either
+		g := answering(t, spec(), func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, strings.Repeat("x", length)+`{"error":{"message":"Incorrect API key provided: `+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")+`"}}`)
+		})
+		r := relayed(talk)
+		r.Model = "p/m"
+		res, err := g.Relay(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusUnauthorized, res.Status)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.NotContains(t, string(body), secret[:len(secret)/2])
+		if length == 0 {
+			require.Equal(t, `{"error":{"message":"Incorrect API key provided: [secret]"}}`, string(body))
+		}
+	}
 }

@@ -81,14 +81,14 @@ func (r *reader) rows(keys []string) ([]map[string]string, error) {
 }
 
 func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
-	said, err := readRow([]string{row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"], row["ended"]})
+	said, err := readRow([]string{row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"], row["ended"], row["latest"]})
 	if err != nil {
 		return memory.KeptAttempt{}, err
 	}
 	k := memory.KeptAttempt{
 		Step: said.Step, Attempt: said.Attempt, Agent: said.Agent, Dream: said.Dream, Phase: said.Phase, Model: said.Model, Day: said.Day,
 		Reserved: said.Reserved, Counted: said.Counted, State: string(said.State), Tokens: said.Tokens, Finish: said.Finish,
-		At: said.At, Ended: said.Ended, Forgotten: row["mute"] == "1",
+		At: said.At, Ended: said.Ended, Latest: said.Latest, Forgotten: row["mute"] == "1",
 	}
 	if len(said.Accounts) > 0 {
 		k.Accounts = said.Accounts
@@ -222,7 +222,7 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 		"reserved", int64(a.Reserved), "counted", int64(a.Counted), "state", a.State,
 	}
 	if a.State != memory.OpenAttempt {
-		words = append(words, "tokens", tokens, "finish", a.Finish, "ended", date(a.Ended))
+		words = append(words, "tokens", tokens, "finish", a.Finish, "ended", date(a.Ended), "latest", a.Latest)
 	}
 	if a.Forgotten {
 		words = append(words, "mute", 1)

@@ -132,6 +132,11 @@ func (f *filling) keep(r memory.Record) error {
 		return f.do("HSET", f.feedsKey(), r.Feed.Name, []byte(r.Feed.Body))
 	case r.Agent != nil:
 		return f.agent(*r.Agent)
+	case r.Key != nil:
+		if err := f.do("HSET", f.keysKey(), r.Key.ID, []byte(r.Key.Body)); err != nil {
+			return err
+		}
+		return f.do("HSET", f.keyHashesKey(), r.Key.Hash, r.Key.ID)
 	case r.Life != nil:
 		return f.lives(*r.Life)
 	case r.Lease != nil:

@@ -212,7 +212,7 @@ func (r *reader) watch(keys ...string) error {
 
 func (r *reader) names() error {
 	prefix := r.set.prefix
-	if err := r.watch(prefix+"agents", prefix+"handles", r.feedsKey()); err != nil {
+	if err := r.watch(prefix+"agents", prefix+"handles", r.feedsKey(), r.keysKey()); err != nil {
 		return err
 	}
 	feeds, err := r.tx.HGetAll(r.ctx, r.feedsKey()).Result()
@@ -238,5 +238,5 @@ func (r *reader) names() error {
 			return err
 		}
 	}
-	return nil
+	return r.keys()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -304,13 +305,15 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	_, err := s.Import(t.Context(), memorytest.Told(memorytest.Deployment(2, few)))
 	require.NoError(t, err)
 	memorytest.Live(t, s)
+	_, err = s.Claim(t.Context(), access.Claim{Scope: "key_0", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour})
+	require.NoError(t, err)
 	c := server.Dial(t)
 	keys, err := c.Keys(t.Context(), prefix+"*").Result()
 	require.NoError(t, err)
 	lasting := 0
 	for _, key := range keys {
 		name := strings.TrimPrefix(key, prefix)
-		if name == "schema" || strings.HasPrefix(name, "done:") || strings.HasPrefix(name, "m:closed:") {
+		if name == "schema" || strings.HasPrefix(name, "done:") || strings.HasPrefix(name, "claim:") || strings.HasPrefix(name, "m:closed:") {
 			continue
 		}
 		require.True(t, redisstore.Lasting(s, key), "nobody has said whether %s lasts", key)
@@ -320,7 +323,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	for hash, known := range map[string]string{
 		"a:*:life": "seq dreams space dim tide scrubs pulse epoch told lock seen last by digest",
 		"a:*:slot": "dream run epoch workflow cluster since mood",
-		"m:row:*":  "step attempt token ask reserved counted state tokens finish ended mute",
+		"m:row:*":  "step attempt token ask reserved counted state tokens finish ended latest mute",
 	} {
 		keys, err := c.Keys(t.Context(), prefix+hash).Result()
 		require.NoError(t, err)

@@ -45,6 +45,9 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 		return torn, err
 	})
 	if err == nil {
+		err = s.eraseSaid(context.WithoutCancel(ctx))
+	}
+	if err == nil {
 		err = s.rewrite(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
 	}
 	return erased, wrap(err, "forget memories of ", agent)

@@ -114,7 +114,7 @@ func answered(t *testing.T, s *redisstore.Store, hold purse.Hold) {
 
 func said(t *testing.T, s *redisstore.Store, step string) bool {
 	t.Helper()
-	_, found, err := s.Answer(t.Context(), step)
+	_, found, err := s.Ledger().Answer(t.Context(), step)
 	require.NoError(t, err)
 	return found
 }

@@ -38,9 +38,9 @@ func (s *Store) Export(ctx context.Context) memory.Records {
 	}
 }
 
-// tables are all that hold anything of a deployment.
+// tables are all that hold anything of a deployment. Claims pass: they are answers to requests that come twice within a day.
 var tables = []string{
-	"feeds", "agents", "lives", "presences", "leases", "slots", "affects", "items", "revisions", "vectors", "moves", "events", "notes",
+	"feeds", "agents", "keys", "lives", "presences", "leases", "slots", "affects", "items", "revisions", "vectors", "moves", "events", "notes",
 	"attempts", "accounts", "answers", "allowances",
 }
 

@@ -23,6 +23,8 @@ func (f *filling) keep(r memory.Record) error {
 		return f.put("INSERT INTO feeds (name, body) VALUES (?, ?)", r.Feed.Name, string(r.Feed.Body))
 	case r.Agent != nil:
 		return f.agent(*r.Agent)
+	case r.Key != nil:
+		return f.put("INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)", r.Key.ID, r.Key.Hash, string(r.Key.Body))
 	case r.Life != nil:
 		return f.lives(*r.Life)
 	case r.Lease != nil:
@@ -213,8 +215,8 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 		return err
 	}
 	if err := f.put(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish,
-		at, ended, forgotten) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, a.Attempt, a.Agent, a.Dream, a.Phase, a.Model,
-		a.Day, string(accounts), int64(a.Reserved), int64(a.Counted), a.State, string(tokens), a.Finish, date(a.At), date(a.Ended), a.Forgotten); err != nil {
+		at, ended, latest, forgotten) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, a.Attempt, a.Agent, a.Dream, a.Phase, a.Model,
+		a.Day, string(accounts), int64(a.Reserved), int64(a.Counted), a.State, string(tokens), a.Finish, date(a.At), date(a.Ended), a.Latest, a.Forgotten); err != nil {
 		return err
 	}
 	column := "spent"

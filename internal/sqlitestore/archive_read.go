@@ -49,12 +49,22 @@ func (d deal) exportNames(put putting) error {
 	if err != nil {
 		return err
 	}
-	return d.each("SELECT id, handle, body FROM agents ORDER BY id", nil, func(scan func(...any) error) error {
+	err = d.each("SELECT id, handle, body FROM agents ORDER BY id", nil, func(scan func(...any) error) error {
 		var a memory.KeptAgent
 		if err := scan(&a.ID, &a.Handle, (*[]byte)(&a.Body)); err != nil {
 			return err
 		}
 		return put(memory.Record{Agent: &a})
+	})
+	if err != nil {
+		return err
+	}
+	return d.each("SELECT id, hash, body FROM keys ORDER BY id", nil, func(scan func(...any) error) error {
+		var k memory.KeptKey
+		if err := scan(&k.ID, &k.Hash, (*[]byte)(&k.Body)); err != nil {
+			return err
+		}
+		return put(memory.Record{Key: &k})
 	})
 }
 
@@ -169,7 +179,7 @@ func (d deal) exportNotes(agent string, put putting) error {
 }
 
 func (d deal) exportLedger(put putting) error {
-	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended
+	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest
 		FROM attempts ORDER BY key`, nil, func(scan func(...any) error) error {
 		var forgotten bool
 		row, err := scanRow(func(dest ...any) error { return scan(append([]any{&forgotten}, dest...)...) })
@@ -179,7 +189,7 @@ func (d deal) exportLedger(put putting) error {
 		a := memory.KeptAttempt{
 			Step: row.Step, Attempt: row.Attempt, Agent: row.Agent, Dream: row.Dream, Phase: row.Phase, Model: row.Model, Day: row.Day,
 			Reserved: row.Reserved, Counted: row.Counted, State: string(row.State), Tokens: row.Tokens, Finish: row.Finish,
-			At: row.At, Ended: row.Ended, Forgotten: forgotten,
+			At: row.At, Ended: row.Ended, Latest: row.Latest, Forgotten: forgotten,
 		}
 		if len(row.Accounts) > 0 {
 			a.Accounts = row.Accounts

@@ -18,6 +18,9 @@ var errHeld = errors.New("the items are erased, but somebody reads an older stat
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	erased := 0
 	err := s.write(ctx, func(d deal) error {
+		if err := d.eraseSaid(); err != nil {
+			return err
+		}
 		gone := map[string]bool{}
 		for _, id := range ids {
 			if err := d.forgetAnswers(agent, id); err != nil {

@@ -129,7 +129,7 @@ func TestAVectorBoughtAwakeGoesWithItsMemory(t *testing.T) {
 	require.Contains(t, string(onDisk(t, path)), "0.123456789")
 	_, err = s.Forget(t.Context(), echo, "nobody")
 	require.NoError(t, err)
-	_, kept, err := s.Answer(t.Context(), "/embed")
+	_, kept, err := s.Ledger().Answer(t.Context(), "/embed")
 	require.NoError(t, err)
 	require.True(t, kept)
 	_, err = s.Forget(t.Context(), echo, "e")
@@ -173,7 +173,7 @@ func TestWhatAnEmbedderAnsweredIsKeptOnlyUntilItsVectorsAre(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)
 	said := func(step string) bool {
-		_, found, err := s.Answer(t.Context(), step)
+		_, found, err := s.Ledger().Answer(t.Context(), step)
 		require.NoError(t, err)
 		return found
 	}

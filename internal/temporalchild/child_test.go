@@ -230,3 +230,27 @@ func TestOtherProcessesFindTheServerUntilItIsGone(t *testing.T) {
 	_, _, err = temporalchild.Look(dir)
 	require.Error(t, err)
 }
+
+// Whoever was killed stays in the table of processes until its parent asks, and runs nothing meanwhile.
+func TestAProcessThatEndedRunsNoServerAlthoughNobodyAskedForItsEnd(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("the state of a process is read from /proc")
+	}
+	dead := exec.Command(os.Args[0])
+	dead.Env = append(os.Environ(), "PLAY=broken")
+	require.NoError(t, dead.Start())
+	t.Cleanup(func() { _ = dead.Wait() })
+	dir := t.TempDir()
+	for _, r := range []temporalchild.Record{
+		{Address: "127.0.0.1:7", PID: os.Getpid(), Owner: dead.Process.Pid},
+		{Address: "127.0.0.1:7", PID: dead.Process.Pid, Owner: os.Getpid()},
+	} {
+		require.NoError(t, r.Announce(dir))
+		require.Eventually(t, func() bool {
+			_, alive, err := temporalchild.Look(dir)
+			return err == nil && !alive
+		}, 10*time.Second, time.Millisecond)
+	}
+	require.NoError(t, temporalchild.Record{PID: dead.Process.Pid}.Left(t.Context()))
+}

@@ -1,6 +1,7 @@
 package temporalchild
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -86,4 +89,16 @@ func (r Record) Left(ctx context.Context) error {
 	return nil
 }
 
-func lives(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// lives is false of a process that has ended and was not yet asked for its end, too: a container whose first process asks for
+// none would keep a killed owner for ever.
+func lives(pid int) bool {
+	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		return false
+	}
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return true // no such file system here
+	}
+	_, state, ok := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	return !ok || !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
+}

@@ -135,7 +135,7 @@ func spend(t *testing.T, s kept) {
 	ctx := t.Context()
 	for n, state := range []purse.State{purse.Settled, purse.Partial, purse.Refused, purse.Lost, purse.Open, purse.Settled, purse.Open} {
 		ask := purse.Ask{
-			Step: fmt.Sprint(night, "/", n%5), Agent: echo, Dream: night, Phase: "onset", Model: "m", Day: "2026-10-01", Amount: budget.Micros(100 + n), At: noon,
+			Step: fmt.Sprint(night, "/", []int{0, 1, 2, 3, 4, 1, 3}[n]), Agent: echo, Dream: night, Phase: "onset", Model: "m", Day: "2026-10-01", Amount: budget.Micros(100 + n), At: noon,
 			Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}, {Scope: "agent", Limit: budget.Unlimited}},
 		}
 		if n > 4 {
@@ -204,7 +204,7 @@ func goesOn(t *testing.T, s kept) {
 	_, err = s.TakeSlot(ctx, echo, memory.Slot{Fence: memory.Fence{Dream: "d2", Run: "r"}, Since: noon}, f)
 	require.ErrorIs(t, err, memory.ErrAwake)
 	require.NoError(t, s.Told(ctx, echo, 1))
-	h, err := s.ledger.Reserve(ctx, purse.Ask{Step: night + "/0", Agent: echo, Dream: night, Amount: 1, At: noon, Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}}})
+	h, err := s.ledger.Reserve(ctx, purse.Ask{Step: night + "/3", Agent: echo, Dream: night, Amount: 1, At: noon, Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}}})
 	require.NoError(t, err)
 	require.Equal(t, 3, h.Attempt, "attempts of a step are counted on")
 	n, sum, err := s.ledger.Close(ctx, night, noon)

@@ -12,11 +12,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Version of the form. A reader refuses a newer one; a new kind of record or field makes a new version.
-const Version = 1
+// Version of the form. A reader takes the older ones and refuses a newer one; a new kind of record or field makes a new
+// version. In version 1 there were no keys.
+const Version = 2
 
-// opening is the first line.
-const opening = `{"oneiros":"archive","version":1}` + "\n"
+// The first lines.
+const (
+	opening = `{"oneiros":"archive","version":2}` + "\n"
+	first   = `{"oneiros":"archive","version":1}` + "\n"
+)
 
 // longest bounds a line in bytes: an item with all its revisions.
 const longest = 1 << 28
@@ -89,6 +93,7 @@ type reading struct {
 	scroll *scroll
 	number int // of the line
 	line   []byte
+	old    bool // of version 1
 }
 
 func (p *reading) open() error {
@@ -96,7 +101,12 @@ func (p *reading) open() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	if string(line) == opening {
+	switch string(line) {
+	case opening:
+		return nil
+	case first:
+		p.old = true
+		p.scroll.reopen(first)
 		return nil
 	}
 	var said struct {
@@ -142,6 +152,9 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
 		return r, false, fmt.Errorf("%w: line %d: %w", ErrChanged, p.number, err)
+	}
+	if p.old && r.Key != nil {
+		return r, false, fmt.Errorf("%w: line %d: an archive of version 1 has no keys", ErrChanged, p.number)
 	}
 	again, err := p.scroll.add(r)
 	if err != nil {

@@ -2,9 +2,12 @@ package archive_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -123,13 +126,50 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 		"":                    archive.ErrNone,
 		"SQLite format 3\x00": archive.ErrNone,
 		"SQLite format 3\n":   archive.ErrNone,
-		`{"oneiros":"archive","version":1} ` + "\n": archive.ErrNone,
-		`{"oneiros":"archive","version":2}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":2} ` + "\n": archive.ErrNone,
+		`{"oneiros":"archive","version":3}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":2}` + "\n":  archive.ErrCutOff,
 		`{"oneiros":"archive","version":1}` + "\n":  archive.ErrCutOff,
 	} {
 		_, err := read(strings.NewReader(text))
 		require.ErrorIs(t, err, want, "%q", text)
 	}
+}
+
+// An archive of version 1 is read as ever: it has no keys, and its sum is of its own first line.
+func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
+	t.Parallel()
+	older := func(records []memory.Record) string {
+		lines := strings.SplitAfter(string(write(t, records)), "\n")
+		lines[0] = strings.Replace(lines[0], "2", "1", 1)
+		before := strings.Join(lines[:len(lines)-2], "")
+		var last struct{ Seal memory.Tally }
+		require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-2]), &last))
+		sum := sha256.Sum256([]byte(before))
+		return before + strings.Replace(lines[len(lines)-2], last.Seal.SHA256, hex.EncodeToString(sum[:]), 1)
+	}
+	made := memorytest.Deployment(5, tiny)
+	_, err := read(strings.NewReader(older(made)))
+	require.ErrorContains(t, err, "version 1 has no keys")
+	keyless := slices.DeleteFunc(made, func(r memory.Record) bool { return r.Key != nil })
+	file := older(keyless)
+	require.NotContains(t, file, `"keys"`)
+	got, err := read(strings.NewReader(file))
+	require.NoError(t, err)
+	require.Equal(t, string(write(t, keyless)), string(write(t, got)))
+}
+
+func TestTwoKeysOfOneHashAreRefused(t *testing.T) {
+	t.Parallel()
+	body := func(id string) memory.Record {
+		return memory.Record{Key: &memory.KeptKey{ID: id, Hash: "h", Body: memory.Raw(`{"id":"` + id + `","hash":"h"}`)}}
+	}
+	_, err := archive.Count(memorytest.Told([]memory.Record{body("a"), body("b")}))
+	require.ErrorContains(t, err, "two keys")
+	wrong := body("a")
+	wrong.Key.Hash = "other"
+	_, err = archive.Count(memorytest.Told([]memory.Record{wrong}))
+	require.ErrorContains(t, err, "of another hash")
 }
 
 func TestAFaultOfTheDiskIsToldAsItIs(t *testing.T) {

@@ -27,6 +27,7 @@ func (p place) compare(o place) int {
 const (
 	feeds = iota + 1
 	agents
+	keys
 	minds // what is one agent's
 	attempts
 	accounts
@@ -43,6 +44,9 @@ func placeOf(r memory.Record) (place, error) {
 	}
 	if a := r.Agent; a != nil {
 		put(place{stage: agents, name: a.ID})
+	}
+	if k := r.Key; k != nil {
+		put(place{stage: keys, name: k.ID})
 	}
 	if l := r.Life; l != nil {
 		put(place{stage: minds, agent: l.Agent})

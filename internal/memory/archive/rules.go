@@ -2,6 +2,7 @@ package archive
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -16,12 +17,13 @@ import (
 type rules struct {
 	last    place
 	handles map[string]bool
+	hashes  map[string]bool // of keys
 	mind    mind
 	book    book
 }
 
 func newRules() rules {
-	return rules{handles: map[string]bool{}, book: book{steps: map[string]int{}, sums: map[string]sum{}}}
+	return rules{handles: map[string]bool{}, hashes: map[string]bool{}, book: book{steps: map[string]int{}, sums: map[string]sum{}}}
 }
 
 func (k *rules) check(r memory.Record) error {
@@ -44,6 +46,8 @@ func (k *rules) check(r memory.Record) error {
 		return errors.Join(named("feed", r.Feed.Name), body("feed", r.Feed.Name, r.Feed.Body))
 	case r.Agent != nil:
 		return k.agent(*r.Agent)
+	case r.Key != nil:
+		return k.key(*r.Key)
 	case p.stage == minds:
 		return k.mind.check(r)
 	}
@@ -58,6 +62,19 @@ func (k *rules) agent(a memory.KeptAgent) error {
 	}
 	k.handles[a.Handle] = true
 	return errors.Join(named("agent", a.ID), named("agent", a.Handle), body("agent", a.ID, a.Body))
+}
+
+// key refuses one whose body says something else than what a store finds it by.
+func (k *rules) key(r memory.KeptKey) error {
+	var said struct{ ID, Hash string }
+	if err := json.Unmarshal(r.Body, &said); err != nil || said.ID != r.ID || said.Hash != r.Hash {
+		return fmt.Errorf("the body of key %q is not of it, or of another hash", r.ID)
+	}
+	if k.hashes[r.Hash] {
+		return fmt.Errorf("two keys have the hash of %q", r.ID)
+	}
+	k.hashes[r.Hash] = true
+	return errors.Join(named("key", r.ID, r.Hash), body("key", r.ID, r.Body))
 }
 
 // named refuses a name that is empty; JSON would alter one that is not UTF-8.

@@ -19,6 +19,8 @@ func count(t *Tally, r memory.Record) {
 		t.Feeds++
 	case r.Agent != nil:
 		t.Agents++
+	case r.Key != nil:
+		t.Keys++
 	case r.Life != nil:
 		t.Lives++
 	case r.Lease != nil:
@@ -94,6 +96,12 @@ func newScroll() *scroll {
 	s.enc = json.NewEncoder(&s.line)
 	s.hash.Write([]byte(opening))
 	return s
+}
+
+// reopen makes it one of an older form, before its first record.
+func (s *scroll) reopen(opening string) {
+	s.hash.Reset()
+	s.hash.Write([]byte(opening))
 }
 
 // add gives the record's line, which is good until the next one.

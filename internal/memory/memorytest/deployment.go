@@ -1,7 +1,9 @@
 package memorytest
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,6 +115,35 @@ func (f *fancy) names() []memory.Record {
 			Triggers: []dream.Trigger{{Name: "full", Kind: dream.OnEpisodes, Episodes: 1 + n}}[:n%2],
 		}
 		records = append(records, memory.Record{Agent: &memory.KeptAgent{ID: a.ID, Handle: a.Handle, Body: jsonOf(a)}})
+	}
+	return append(records, f.keys()...)
+}
+
+// keyBody is an access.Key, which stands above this package.
+type keyBody struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Role    string    `json:"role"`
+	Agents  []string  `json:"agents,omitempty"`
+	Hash    string    `json:"hash"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires,omitzero"`
+	Rate    int       `json:"rate,omitempty"`
+	Day     int64     `json:"day,omitempty"`
+}
+
+func (f *fancy) keys() []memory.Record {
+	var records []memory.Record
+	for n := range 3 {
+		sum := sha256.Sum256([]byte(f.text() + fmt.Sprint(n)))
+		k := keyBody{
+			ID: fmt.Sprint("key_", n), Name: fmt.Sprintf("<&> né %d", f.r.IntN(9)), Role: []string{"client", "operator", "owner"}[n], Agents: f.some(2),
+			Hash: hex.EncodeToString(sum[:]), Created: f.at(), Rate: f.r.IntN(100),
+		}
+		if n > 0 {
+			k.Expires, k.Day = f.at(), f.r.Int64N(1<<50)
+		}
+		records = append(records, memory.Record{Key: &memory.KeptKey{ID: k.ID, Hash: k.Hash, Body: jsonOf(k)}})
 	}
 	return records
 }
@@ -249,6 +280,7 @@ func (f *fancy) book() []memory.Record {
 		a.Attempt = attempts[a.Step]
 		a.Counted = a.Reserved
 		if a.State != memory.OpenAttempt {
+			a.Latest = a.Attempt + n%2
 			a.Ended, a.Finish, a.Counted = f.at(), "stop", budget.Micros(f.r.Int64N(1<<50))
 			a.Tokens = budget.Tokens{In: f.r.Int64N(9999), Out: f.r.Int64N(999), Reasoning: f.r.Int64N(2)}
 			answered[a.Step] = a.State == "settled"

@@ -1,0 +1,74 @@
+package localmodel
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// mostInputs is how many texts the OpenAI wire takes at once.
+const mostInputs = 2048
+
+func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
+	var a struct {
+		Input      json.RawMessage `json:"input"`
+		Format     string          `json:"encoding_format"`
+		Dimensions *int            `json:"dimensions"`
+	}
+	if err := json.Unmarshal(r.Body, &a); err != nil {
+		return refuse(http.StatusBadRequest, "", "The body cannot be read as a request for embeddings: "+err.Error()), nil
+	}
+	input, ok := inputs(a.Input)
+	switch {
+	case !ok || len(input) == 0 || len(input) > mostInputs:
+		return refuse(http.StatusBadRequest, "input", fmt.Sprintf("The input must be a text or an array of 1 to %d texts; the built-in embedder reads no tokens.", mostInputs)), nil
+	case a.Format != "" && a.Format != "float" && a.Format != "base64":
+		return refuse(http.StatusBadRequest, "encoding_format", "The encoding_format must be float or base64."), nil
+	case a.Dimensions != nil && *a.Dimensions != dims:
+		return refuse(http.StatusBadRequest, "dimensions", fmt.Sprintf("The built-in embedder's vectors have %d dimensions.", dims)), nil
+	}
+	v, err := m.Embed(ctx, Lexical, input, "")
+	if err != nil {
+		return nil, err
+	}
+	type datum struct {
+		Object    string `json:"object"`
+		Index     int    `json:"index"`
+		Embedding any    `json:"embedding"`
+	}
+	data := make([]datum, len(v.V))
+	for i, each := range v.V {
+		data[i] = datum{"embedding", i, each}
+		if a.Format == "base64" {
+			data[i].Embedding = packed(each)
+		}
+	}
+	body := written(map[string]any{
+		"object": "list", "data": data, "model": Lexical, "usage": map[string]int64{"prompt_tokens": v.Tokens.In, "total_tokens": v.Tokens.In},
+	})
+	return respond(http.StatusOK, "application/json", body, v.Tokens, 0, string(inference.Stopped)), nil
+}
+
+func inputs(raw json.RawMessage) ([]string, bool) {
+	var one string
+	if json.Unmarshal(raw, &one) == nil && len(raw) > 0 && raw[0] == '"' {
+		return []string{one}, true
+	}
+	var many []string
+	return many, json.Unmarshal(raw, &many) == nil
+}
+
+// packed is a vector as clients read it fastest: its float32s, little end first, in base64.
+func packed(v []float32) string {
+	var b bytes.Buffer
+	if binary.Write(&b, binary.LittleEndian, v) != nil { // into memory it never fails
+		return ""
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
