@@ -46,6 +46,13 @@ func TestNoCapIsPassedByTwoProcesses(t *testing.T) {
 	require.NoError(t, pursetest.CapHolds(t.Context(), here.Ledger(), there.Ledger()))
 }
 
+func TestNothingIsBoughtAgainByTwoProcesses(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	require.NoError(t, pursetest.BuysOnce(t.Context(), here.Ledger(), there.Ledger()))
+	require.ErrorContains(t, pursetest.BuysOnce(t.Context(), pursetest.Forgetful(fresh(t).Ledger())), "bought again")
+}
+
 func TestALedgerThatLooksFirstIsFoundOut(t *testing.T) {
 	t.Parallel()
 	require.Error(t, pursetest.CapHolds(t.Context(), pursetest.Careless(fresh(t).Ledger())))

@@ -77,6 +77,13 @@ func TestNoCapIsPassedThroughTwoHandles(t *testing.T) {
 	require.NoError(t, pursetest.CapHolds(t.Context(), one.Ledger(), other.Ledger()))
 }
 
+func TestNothingIsBoughtAgainThroughTwoHandles(t *testing.T) {
+	t.Parallel()
+	one, other := onOneFile(t)
+	require.NoError(t, pursetest.BuysOnce(t.Context(), one.Ledger(), other.Ledger()))
+	require.ErrorContains(t, pursetest.BuysOnce(t.Context(), pursetest.Forgetful(onFile(t).Ledger())), "bought again")
+}
+
 func TestALedgerThatLooksBeforeItBooksIsCaught(t *testing.T) {
 	t.Parallel()
 	require.ErrorContains(t, pursetest.CapHolds(t.Context(), pursetest.Careless(onFile(t).Ledger())), "of a cap of")

@@ -214,7 +214,7 @@ func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]memory.Slot{echo: {Fence: memory.Fence{Dream: "d1", Run: "r1"}, Workflow: "w", Since: dawn}}, slots)
 	answered(t, s, purse.Hold{Step: "d1/s", Attempt: 1}, "kept")
-	_, kept, err := s.Answer(t.Context(), "d1/s")
+	_, kept, err := s.Ledger().Answer(t.Context(), "d1/s")
 	require.NoError(t, err)
 	require.True(t, kept)
 }

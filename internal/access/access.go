@@ -1,0 +1,168 @@
+// Package access says who may pass the server's doors, and what was answered to a request that comes twice.
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+// Role is what a key may do. Each includes those before it.
+type Role string
+
+// The roles (W6).
+const (
+	Client   Role = "client"   // talks, remembers and recalls; sees status, promoted insights and the digest
+	Operator Role = "operator" // sees journal, fragments and scenarios, and starts, cancels and archives dreams
+	Owner    Role = "owner"    // forgets, and changes agents
+)
+
+var ranks = []Role{Client, Operator, Owner}
+
+// Includes says whether a role may do what needs another. A role nobody knows includes nothing.
+func (r Role) Includes(need Role) bool {
+	has, asked := slices.Index(ranks, r), slices.Index(ranks, need)
+	return has >= 0 && asked >= 0 && has >= asked
+}
+
+// Key opens the doors. Its secret is shown once and kept nowhere: Hash is what is known of it.
+type Key struct {
+	ID      string    `json:"id"`   // "key_" and 12 letters; it names the key in logs, leases and accounts
+	Name    string    `json:"name"` // for people
+	Role    Role      `json:"role"`
+	Agents  []string  `json:"agents,omitempty"` // handles; empty: every agent
+	Hash    string    `json:"hash"`             // SHA-256 of the secret, in hex
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires,omitzero"` // zero: never
+	Revoked time.Time `json:"revoked,omitzero"` // zero: it is not
+
+	Rate int            `json:"rate,omitempty"` // requests a minute; 0: the deployment's
+	Day  *budget.Micros `json:"day,omitempty"`  // what it may cost a day; nil: the deployment's
+}
+
+// SecretPrefix begins every secret, so that scanners find one that was published.
+const SecretPrefix = "oneiros_"
+
+// New makes a key and its secret of 256 random bits.
+func New(name string, role Role, agents []string, now time.Time) (Key, string) {
+	secret := SecretPrefix + strings.ToLower(rand.Text()+rand.Text())
+	return Key{ID: "key_" + strings.ToLower(rand.Text()[:12]), Name: name, Role: role, Agents: agents, Hash: Hash(secret), Created: now}, secret
+}
+
+// Hash is what is kept of a secret. Secrets are random, so that a plain digest cannot be guessed back.
+func Hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// Live says whether the key opens anything at this moment.
+func (k Key) Live(now time.Time) bool {
+	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
+}
+
+// Reaches says whether the key is for an agent.
+func (k Key) Reaches(handle string) bool {
+	return len(k.Agents) == 0 || slices.Contains(k.Agents, handle)
+}
+
+// Validate names every field that is wrong and what would be right.
+func (k Key) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if k.ID == "" {
+		fault("id is empty")
+	}
+	if k.Name == "" || len(k.Name) > 64 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		fault("name %q must be 1 to 64 printable characters", k.Name)
+	}
+	if !slices.Contains(ranks, k.Role) {
+		fault("role is %q; roles are client, operator and owner", k.Role)
+	}
+	if len(k.Hash) != 2*sha256.Size {
+		fault("hash is no SHA-256 in hex")
+	}
+	if k.Rate < 0 {
+		fault("rate is %d requests a minute; it must not be negative", k.Rate)
+	}
+	if k.Day != nil && *k.Day < 0 {
+		fault("day is %s; what a key may cost must not be negative", *k.Day)
+	}
+	return errors.Join(faults...)
+}
+
+// UTC is the key with its times as stores keep them.
+func (k Key) UTC() Key {
+	for _, t := range []*time.Time{&k.Created, &k.Expires, &k.Revoked} {
+		*t = t.UTC()
+	}
+	return k
+}
+
+// Claim is a request that may come twice and must be done once. Scope and Name make it unique.
+type Claim struct {
+	Scope  string        // whose: a key's id, or the session's
+	Name   string        // the Idempotency-Key, 1 to 255 bytes
+	Digest string        // of method, path and body: the same name for another request is refused
+	Now    time.Time     // UTC
+	Hold   time.Duration // how long an unanswered claim blocks its twin: a process that died must not for ever
+	Keep   time.Duration // how long its answer is kept
+}
+
+// Validate says what is missing.
+func (c Claim) Validate() error {
+	switch {
+	case c.Scope == "" || c.Name == "" || len(c.Name) > 255 || !utf8.ValidString(c.Scope+c.Name):
+		return fmt.Errorf("a claim needs a scope and a name of 1 to 255 bytes of UTF-8; these are %q and %q", c.Scope, c.Name)
+	case c.Digest == "" || c.Now.IsZero():
+		return errors.New("a claim needs the digest of its request and the time")
+	case c.Hold <= 0 || c.Keep <= 0:
+		return fmt.Errorf("a claim blocks its twin for %v and its answer is kept for %v; both must be above zero", c.Hold, c.Keep)
+	}
+	return nil
+}
+
+// Answered is what was said to a request.
+type Answered struct {
+	Status int    `json:"status"`
+	Type   string `json:"type"` // of its content
+	Body   []byte `json:"body"`
+}
+
+// Erased stands for every answer that was kept when an owner had memories erased, because it may quote them. The requests stay
+// done.
+func Erased() Answered {
+	return Answered{Status: 410, Type: "application/json", Body: []byte(`{"error":{"message":"the request was done; its answer was erased with memories that it may have quoted",` +
+		`"type":"invalid_request_error","param":null,"code":"idempotent_answer_erased"}}`)}
+}
+
+// The failures that callers branch on.
+var (
+	ErrBusy  = errors.New("the same request is under way")
+	ErrOther = errors.New("this idempotency key was used for another request")
+)
+
+// Store keeps keys and answers. Each method is one atomic, durable step, safe across processes. It is kept by the same store
+// as memory, and whenever that erases memories (memory.Store.Forget) each answer that is kept becomes Erased.
+type Store interface {
+	// PutKey creates a key, or replaces the one with its id. memory.ErrTaken when another id has the hash.
+	PutKey(ctx context.Context, k Key) error
+	// Keys lists all, revoked and expired ones too, by creation, then id.
+	Keys(ctx context.Context) ([]Key, error)
+	// Claim takes a request to be done: nil when it is the caller's to do, what was answered when it is done, ErrBusy while
+	// another does it, ErrOther when the name stands for another digest. Claims whose time is over are as if they had never been,
+	// and are removed in passing.
+	Claim(ctx context.Context, c Claim) (*Answered, error)
+	// Answer keeps what was said to a claimed request, from Now for Keep; nil gives the claim up, so that it may be done again.
+	// The first answer stays. One that comes after its Hold is kept as long as the name stands for nothing else; a claim that
+	// another holds by then is not given up.
+	Answer(ctx context.Context, c Claim, a *Answered) error
+}

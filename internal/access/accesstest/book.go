@@ -1,0 +1,127 @@
+// Package accesstest holds every access.Store to its promises, and has the plainest of them for the tests of others.
+package accesstest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Book is an access.Store in memory: the model that real ones are compared with, and a stand-in for them. The zero value is
+// empty and ready.
+type Book struct {
+	mu   sync.Mutex
+	away error
+	keys map[string]access.Key
+	said map[[2]string]*page
+}
+
+var _ access.Store = (*Book)(nil)
+
+type page struct {
+	digest   string
+	at, ends time.Time
+	answer   *access.Answered
+}
+
+// With is a book that has keys already.
+func With(keys ...access.Key) *Book {
+	b := &Book{keys: map[string]access.Key{}}
+	for _, k := range keys {
+		b.keys[k.ID] = k
+	}
+	return b
+}
+
+// Fail lets every method fail with an error from now on; nil ends that.
+func (b *Book) Fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.away = err
+}
+
+// PutKey creates a key or replaces the one with its id.
+func (b *Book) PutKey(_ context.Context, k access.Key) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := cmp.Or(b.away, k.Validate()); err != nil {
+		return err
+	}
+	for id, other := range b.keys {
+		if other.Hash == k.Hash && id != k.ID {
+			return memory.ErrTaken
+		}
+	}
+	if b.keys == nil {
+		b.keys = map[string]access.Key{}
+	}
+	b.keys[k.ID] = k.UTC()
+	return nil
+}
+
+// Keys lists all by creation, then id.
+func (b *Book) Keys(context.Context) ([]access.Key, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away != nil {
+		return nil, b.away
+	}
+	return slices.SortedFunc(maps.Values(b.keys), func(a, b access.Key) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	}), nil
+}
+
+// Claim takes a request to be done.
+func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := cmp.Or(b.away, c.Validate()); err != nil {
+		return nil, err
+	}
+	name := [2]string{c.Scope, c.Name}
+	p := b.said[name]
+	switch {
+	case p == nil || !c.Now.Before(p.ends):
+		if b.said == nil {
+			b.said = map[[2]string]*page{}
+		}
+		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Hold)}
+		return nil, nil
+	case p.digest != c.Digest:
+		return nil, access.ErrOther
+	case p.answer == nil:
+		return nil, access.ErrBusy
+	}
+	said := *p.answer
+	said.Body = bytes.Clone(said.Body)
+	return &said, nil
+}
+
+// Answer keeps what was said, or gives the claim up.
+func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := cmp.Or(b.away, c.Validate()); err != nil {
+		return err
+	}
+	name := [2]string{c.Scope, c.Name}
+	p := b.said[name]
+	switch {
+	case p != nil && (p.digest != c.Digest || p.answer != nil):
+	case a != nil:
+		if b.said == nil {
+			b.said = map[[2]string]*page{}
+		}
+		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{Status: a.Status, Type: a.Type, Body: append([]byte{}, a.Body...)}}
+	case p != nil && p.at.Equal(c.Now):
+		delete(b.said, name)
+	}
+	return nil
+}

@@ -1,0 +1,345 @@
+package accesstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// RunStore holds a store to everything that access.Store promises. open gives a new and empty one, and sees to its end.
+func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, s access.Store)
+	}{
+		{"AKeyComesBackAsItWasPut", keyComesBack},
+		{"KeysAreListedByCreation", listed},
+		{"AHashOpensOnlyOneDoor", oneHash},
+		{"AKeyIsReplacedWithItsHash", replaced},
+		{"AKeyThatIsWrongIsNotKept", wrongKeys},
+		{"ARequestIsDoneOnce", doneOnce},
+		{"ANameIsOfOneRequest", oneRequest},
+		{"AnUnansweredClaimRunsOut", holdRunsOut},
+		{"AnAnswerRunsOut", keepRunsOut},
+		{"AClaimThatIsGivenUpIsAnothers", givenUp},
+		{"WhatComesLateTakesNothingFromAnother", late},
+		{"AnAnswerIsKeptByteForByte", bytesKept},
+		{"AClaimThatIsWrongIsRefused", wrongClaims},
+		{"ItDoesWhatTheModelDoes", likeTheModel},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, open(t))
+		})
+	}
+	t.Run("OfManyAtOnceOneIsToldToDoIt", func(t *testing.T) {
+		t.Parallel()
+		s := open(t)
+		require.NoError(t, OneDoesIt(t.Context(), s, s))
+	})
+}
+
+var noon = time.Date(2026, 3, 20, 12, 0, 0, 123456789, time.UTC)
+
+func aKey(n int) access.Key {
+	return access.Key{ID: fmt.Sprint("key_", n), Name: fmt.Sprint("name ", n), Role: access.Client, Hash: access.Hash(fmt.Sprint(n)), Created: noon.Add(time.Duration(n) * time.Second)}
+}
+
+func keyComesBack(t *testing.T, s access.Store) {
+	nothing, some := budget.Micros(0), budget.Micros(1<<60)
+	first, second, third := aKey(1), aKey(2), aKey(3)
+	second.Role, second.Agents, second.Rate, second.Day = access.Operator, []string{"echo", "né"}, 60, &some
+	second.Expires, second.Revoked = noon.Add(time.Hour), noon.Add(time.Minute)
+	third.Role, third.Day = access.Owner, &nothing
+	local := second
+	zone := time.FixedZone("", 3600)
+	local.Created, local.Expires, local.Revoked = second.Created.In(zone), second.Expires.In(zone), second.Revoked.In(zone)
+	for _, k := range []access.Key{first, local, third} {
+		require.NoError(t, s.PutKey(t.Context(), k))
+	}
+	require.Equal(t, []access.Key{first, second, third}, list(t, s))
+}
+
+func list(t *testing.T, s access.Store) []access.Key {
+	t.Helper()
+	keys, err := s.Keys(t.Context())
+	require.NoError(t, err)
+	return keys
+}
+
+func listed(t *testing.T, s access.Store) {
+	require.Empty(t, list(t, s))
+	same := aKey(2)
+	same.ID, same.Hash = "key_1b", access.Hash("1b")
+	for _, k := range []access.Key{aKey(3), same, aKey(2), aKey(1)} {
+		require.NoError(t, s.PutKey(t.Context(), k))
+	}
+	require.Equal(t, []access.Key{aKey(1), same, aKey(2), aKey(3)}, list(t, s))
+}
+
+func oneHash(t *testing.T, s access.Store) {
+	require.NoError(t, s.PutKey(t.Context(), aKey(1)))
+	thief := aKey(2)
+	thief.Hash = aKey(1).Hash
+	require.ErrorIs(t, s.PutKey(t.Context(), thief), memory.ErrTaken)
+	require.Equal(t, []access.Key{aKey(1)}, list(t, s))
+}
+
+func replaced(t *testing.T, s access.Store) {
+	k := aKey(1)
+	require.NoError(t, s.PutKey(t.Context(), k))
+	k.Revoked = noon
+	require.NoError(t, s.PutKey(t.Context(), k))
+	k.Hash = access.Hash("another")
+	require.NoError(t, s.PutKey(t.Context(), k))
+	require.Equal(t, []access.Key{k}, list(t, s))
+	other := aKey(2)
+	other.Hash = aKey(1).Hash
+	require.NoError(t, s.PutKey(t.Context(), other), "nobody has the old hash any more")
+}
+
+func wrongKeys(t *testing.T, s access.Store) {
+	for _, alter := range []func(*access.Key){
+		func(k *access.Key) { k.ID = "" }, func(k *access.Key) { k.Name = "a\nb" }, func(k *access.Key) { k.Role = "god" },
+		func(k *access.Key) { k.Hash = "short" }, func(k *access.Key) { k.Rate = -1 },
+	} {
+		k := aKey(1)
+		alter(&k)
+		require.Error(t, s.PutKey(t.Context(), k))
+	}
+	require.Empty(t, list(t, s))
+}
+
+func aClaim(now time.Time) access.Claim {
+	return access.Claim{Scope: "key_1", Name: "order: 66%", Digest: "d", Now: now, Hold: time.Minute, Keep: time.Hour}
+}
+
+var done = access.Answered{Status: 201, Type: "application/json", Body: []byte(`{"id":1}`)}
+
+func claim(t *testing.T, s access.Store, c access.Claim) *access.Answered {
+	t.Helper()
+	said, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	return said
+}
+
+func answer(t *testing.T, s access.Store, c access.Claim, a *access.Answered) {
+	t.Helper()
+	require.NoError(t, s.Answer(t.Context(), c, a))
+}
+
+func busy(t *testing.T, s access.Store, c access.Claim) {
+	t.Helper()
+	_, err := s.Claim(t.Context(), c)
+	require.ErrorIs(t, err, access.ErrBusy)
+}
+
+func doneOnce(t *testing.T, s access.Store) {
+	c := aClaim(noon)
+	require.Nil(t, claim(t, s, c))
+	busy(t, s, c)
+	busy(t, s, aClaim(noon.Add(time.Second)))
+	answer(t, s, c, &done)
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(2*time.Second))))
+	other := done
+	other.Status = 500
+	answer(t, s, c, &other)
+	answer(t, s, c, nil)
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(3*time.Second))), "the first answer stays")
+}
+
+func oneRequest(t *testing.T, s access.Store) {
+	c := aClaim(noon)
+	require.Nil(t, claim(t, s, c))
+	other := c
+	other.Digest = "e"
+	_, err := s.Claim(t.Context(), other)
+	require.ErrorIs(t, err, access.ErrOther)
+	answer(t, s, c, &done)
+	_, err = s.Claim(t.Context(), other)
+	require.ErrorIs(t, err, access.ErrOther)
+	for _, alter := range []func(*access.Claim){
+		func(c *access.Claim) { c.Scope = "key_2" }, func(c *access.Claim) { c.Name = "order" },
+		func(c *access.Claim) { c.Scope, c.Name = "key_1:order", " 66%" },
+	} {
+		elsewhere := c
+		alter(&elsewhere)
+		require.Nil(t, claim(t, s, elsewhere), "whose it is and its name make a request")
+	}
+}
+
+func holdRunsOut(t *testing.T, s access.Store) {
+	require.Nil(t, claim(t, s, aClaim(noon)))
+	busy(t, s, aClaim(noon.Add(time.Minute-1)))
+	other := aClaim(noon.Add(time.Minute))
+	other.Digest = "e"
+	require.Nil(t, claim(t, s, other), "its time is over, for other requests too")
+	busy(t, s, other)
+}
+
+func keepRunsOut(t *testing.T, s access.Store) {
+	c := aClaim(noon)
+	require.Nil(t, claim(t, s, c))
+	answer(t, s, c, &done)
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(time.Hour-1))))
+	require.Nil(t, claim(t, s, aClaim(noon.Add(time.Hour))))
+}
+
+func givenUp(t *testing.T, s access.Store) {
+	c := aClaim(noon)
+	require.Nil(t, claim(t, s, c))
+	answer(t, s, c, nil)
+	next := aClaim(noon.Add(time.Second))
+	next.Digest = "e"
+	require.Nil(t, claim(t, s, next))
+	busy(t, s, next)
+}
+
+func late(t *testing.T, s access.Store) {
+	first, second := aClaim(noon), aClaim(noon.Add(time.Minute))
+	require.Nil(t, claim(t, s, first))
+	require.Nil(t, claim(t, s, second))
+	answer(t, s, first, nil)
+	busy(t, s, aClaim(noon.Add(61*time.Second)))
+	answer(t, s, first, &done)
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(62*time.Second))), "it is the answer to the same request")
+	other := second
+	other.Name, other.Digest = "other", "e"
+	require.Nil(t, claim(t, s, other))
+	other.Digest = "d"
+	answer(t, s, other, &done)
+	other.Digest = "e"
+	busy(t, s, other)
+	gone := aClaim(noon)
+	gone.Name = "gone"
+	answer(t, s, gone, &done)
+	require.Equal(t, &done, claim(t, s, gone))
+	gone.Name = "never"
+	answer(t, s, gone, nil)
+	require.Nil(t, claim(t, s, gone))
+}
+
+func bytesKept(t *testing.T, s access.Store) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for name, body := range map[string][]byte{"empty": {}, "all": all, "large": make([]byte, 1<<20)} {
+		c := aClaim(noon)
+		c.Name = name
+		require.Nil(t, claim(t, s, c))
+		said := access.Answered{Status: 204, Body: body}
+		answer(t, s, c, &said)
+		require.Equal(t, &said, claim(t, s, c))
+	}
+}
+
+func wrongClaims(t *testing.T, s access.Store) {
+	for _, alter := range []func(*access.Claim){
+		func(c *access.Claim) { c.Scope = "" }, func(c *access.Claim) { c.Name = "" }, func(c *access.Claim) { c.Name = "\xff" },
+		func(c *access.Claim) { c.Digest = "" }, func(c *access.Claim) { c.Hold = 0 }, func(c *access.Claim) { c.Keep = -1 },
+		func(c *access.Claim) { c.Now = time.Time{} },
+	} {
+		c := aClaim(noon)
+		alter(&c)
+		_, err := s.Claim(t.Context(), c)
+		require.Error(t, err)
+		require.Error(t, s.Answer(t.Context(), c, nil))
+	}
+}
+
+// OneDoesIt lets 32 claim a request at once through two stores of one deployment, several times over, and answers an error
+// unless exactly one of them was told to do it each time.
+func OneDoesIt(ctx context.Context, here, there access.Store) error {
+	const many = 32
+	for round := range 5 {
+		c := aClaim(noon.Add(time.Duration(round) * time.Hour))
+		var all sync.WaitGroup
+		faults := make([]error, many)
+		for n := range many {
+			all.Go(func() { _, faults[n] = []access.Store{here, there}[n%2].Claim(ctx, c) })
+		}
+		all.Wait()
+		told := 0
+		for _, err := range faults {
+			if err == nil {
+				told++
+			} else if !errors.Is(err, access.ErrBusy) {
+				return err
+			}
+		}
+		if told != 1 {
+			return fmt.Errorf("round %d: %d of %d were told to do it", round, told, many)
+		}
+	}
+	return nil
+}
+
+// Forgetful is the store of memory and answers.
+type Forgetful interface {
+	access.Store
+	Forget(ctx context.Context, agent string, ids ...string) (int, error)
+}
+
+// AnswersAreErased holds a store to erasing answers with memories.
+func AnswersAreErased(t *testing.T, s Forgetful) {
+	t.Helper()
+	said, waits := aClaim(noon), aClaim(noon)
+	waits.Name = "waits"
+	require.Nil(t, claim(t, s, said))
+	answer(t, s, said, &done)
+	require.Nil(t, claim(t, s, waits))
+	_, err := s.Forget(t.Context(), "echo", "nobody")
+	require.NoError(t, err)
+	gone := access.Erased()
+	require.Equal(t, &gone, claim(t, s, said))
+	busy(t, s, waits)
+	answer(t, s, waits, &done)
+	require.Equal(t, &done, claim(t, s, waits), "what is said from now on quotes nothing that was erased before")
+}
+
+// likeTheModel does the same at random to the store and to a Book, and hears the same. Only the newest claim of a name is
+// answered, and once: what a late answer finds depends on when the store swept.
+func likeTheModel(t *testing.T, s access.Store) {
+	model, r := &Book{}, rand.New(rand.NewPCG(1, 2))
+	now := noon
+	standing := map[[2]string]access.Claim{}
+	for step := range 600 {
+		now = now.Add(time.Duration(r.Int64N(int64(30 * time.Second))))
+		c := access.Claim{
+			Scope: []string{"a", "b"}[r.IntN(2)], Name: []string{"x", "y"}[r.IntN(2)], Digest: []string{"d", "d", "e"}[r.IntN(3)], Now: now,
+			Hold: time.Minute, Keep: 2 * time.Minute,
+		}
+		mine, claimed := standing[[2]string{c.Scope, c.Name}]
+		if r.IntN(2) == 0 || !claimed {
+			want, wrong := model.Claim(t.Context(), c)
+			got, err := s.Claim(t.Context(), c)
+			require.Equal(t, want, got, step)
+			for _, known := range []error{nil, access.ErrBusy, access.ErrOther} {
+				require.Equal(t, errors.Is(wrong, known), errors.Is(err, known), "step %d: %v, and the model says %v", step, err, wrong)
+			}
+			if got == nil && err == nil {
+				standing[[2]string{c.Scope, c.Name}] = c
+			}
+			continue
+		}
+		delete(standing, [2]string{c.Scope, c.Name})
+		var said *access.Answered
+		if r.IntN(3) > 0 {
+			said = &access.Answered{Status: 200 + step, Type: "text/plain", Body: []byte(fmt.Sprint(step))}
+		}
+		require.NoError(t, model.Answer(t.Context(), mine, said))
+		require.NoError(t, s.Answer(t.Context(), mine, said))
+	}
+}

@@ -1,0 +1,29 @@
+package accesstest_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/access/accesstest"
+)
+
+func TestTheBookKeepsThePromises(t *testing.T) {
+	t.Parallel()
+	accesstest.RunStore(t, func(*testing.T) access.Store { return &accesstest.Book{} })
+}
+
+// looking looks first and claims then, as a careless store would.
+type looking struct {
+	*accesstest.Book
+}
+
+func (l looking) Claim(context.Context, access.Claim) (*access.Answered, error) { return nil, nil }
+
+func TestAStoreThatTellsTwoToDoItIsCaught(t *testing.T) {
+	t.Parallel()
+	careless := looking{Book: &accesstest.Book{}}
+	require.ErrorContains(t, accesstest.OneDoesIt(t.Context(), careless, careless), "32 of 32 were told to do it")
+}

@@ -1,0 +1,156 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var _ access.Store = (*Store)(nil)
+
+var (
+	putKeyScript = script("putkey")
+	claimScript  = script("claim")
+	answerScript = script("answer")
+	unsayScript  = script("unsay")
+)
+
+// keysKey is a hash: id -> JSON of access.Key. keyHashesKey is one of hash -> id.
+func (s *Store) keysKey() string      { return s.set.prefix + "keys" }
+func (s *Store) keyHashesKey() string { return s.set.prefix + "keyhashes" }
+
+// claimKey is a hash: digest, at, ends, token, and once it is answered status, type and body.
+func (s *Store) claimKey(c access.Claim) string {
+	return s.set.prefix + "claim:" + escaped.Replace(c.Scope) + ":" + escaped.Replace(c.Name)
+}
+
+// PutKey creates a key or replaces the one with its id.
+func (s *Store) PutKey(ctx context.Context, k access.Key) error {
+	err := k.Validate()
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(k.UTC())
+	}
+	var word any
+	if err == nil {
+		word, err = s.run(ctx, again, putKeyScript, []string{s.keysKey(), s.keyHashesKey()}, k.ID, k.Hash, body)
+	}
+	if err == nil && word == "taken" {
+		err = memory.ErrTaken
+	}
+	return wrap(err, "put key ", k.ID)
+}
+
+// Keys lists all by creation, then id.
+func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
+	var all []string
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		all, err = s.client.HVals(ctx, s.keysKey()).Result()
+		return err
+	})
+	keys := make([]access.Key, len(all))
+	for i, body := range all {
+		err = errors.Join(err, json.Unmarshal([]byte(body), &keys[i]))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	slices.SortFunc(keys, func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return keys, nil
+}
+
+// lenience is how much longer than it counts the server keeps a claim: the clocks of those who ask decide, and they differ.
+const lenience = time.Hour
+
+func lasts(d time.Duration) int64 { return (d + lenience).Milliseconds() }
+
+// Claim takes a request to be done. When the answer of the server is lost it asks again under the same token, so that whoever
+// was told to do it is told so.
+func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
+	a, err := s.claimRequest(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("claim %q of %s: %w", c.Name, c.Scope, err)
+	}
+	return a, nil
+}
+
+func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answered, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	reply, err := s.run(ctx, again, claimScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Hold)), lasts(c.Hold), rand.Text())
+	if err != nil {
+		return nil, err
+	}
+	said, err := texts(reply)
+	if err != nil {
+		return nil, err
+	}
+	switch word := said[0]; {
+	case word == "yours":
+		return nil, nil
+	case word == "busy":
+		return nil, access.ErrBusy
+	case word == "other":
+		return nil, access.ErrOther
+	case word != "said" || len(said) != 4:
+		return nil, fmt.Errorf("the server answered %q where a claim was due", said)
+	}
+	status, err := strconv.Atoi(said[1])
+	if err != nil {
+		return nil, fmt.Errorf("kept status %q: %w", said[1], err)
+	}
+	return &access.Answered{Status: status, Type: said[2], Body: []byte(said[3])}, nil
+}
+
+// Answer keeps what was said to a claimed request, or gives the claim up.
+func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
+	err := c.Validate()
+	if err == nil {
+		status, kind, body := "", "", []byte{}
+		if a != nil {
+			status, kind, body = strconv.Itoa(a.Status), a.Type, append(body, a.Body...)
+		}
+		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep), status, kind, body)
+	}
+	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
+}
+
+// eraseSaid takes what was said to requests away: it may quote what was erased.
+func (s *Store) eraseSaid(ctx context.Context) error {
+	gone := access.Erased()
+	return s.scanFrom(ctx, s.set.prefix+"claim:", func(keys []string) error {
+		_, err := s.run(ctx, again, unsayScript, keys, strconv.Itoa(gone.Status), gone.Type, gone.Body)
+		return err
+	})
+}
+
+// keys tells the keys of the server.
+func (r *reader) keys() error {
+	keys, err := r.tx.HGetAll(r.ctx, r.keysKey()).Result()
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(keys)) {
+		var said struct{ Hash string }
+		if err := json.Unmarshal([]byte(keys[id]), &said); err != nil {
+			return fmt.Errorf("key %q: %w", id, err)
+		}
+		k := memory.KeptKey{ID: id, Hash: said.Hash, Body: memory.Raw(keys[id])}
+		if err := r.hold(memory.Record{Key: &k}, len(k.Body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package redisstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/access/accesstest"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+func TestTheStoreKeepsTheContractOfAccess(t *testing.T) {
+	t.Parallel()
+	accesstest.RunStore(t, func(t *testing.T) access.Store { return fresh(t) })
+}
+
+func TestOneOfTwoProcessesIsToldToDoARequest(t *testing.T) {
+	t.Parallel()
+	here, there := pair(t)
+	require.NoError(t, accesstest.OneDoesIt(t.Context(), here, there))
+}
+
+func TestAClaimWhoseAnswerWasLostIsStillTheClaimants(t *testing.T) {
+	t.Parallel()
+	w := stretch(t, redis.Shared(t))
+	s := open(t, w.url, redis.Prefix(t), redisstore.Connections(1), redisstore.Timeout(20*time.Second))
+	c := access.Claim{Scope: "key_1", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour}
+	w.lost.Store(0)
+	w.cuts.Store(1)
+	said, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	require.Nil(t, said)
+	require.EqualValues(t, 1, w.lost.Load())
+	_, err = s.Claim(t.Context(), c)
+	require.ErrorIs(t, err, access.ErrBusy)
+}
+
+func TestWhatWasSaidIsErasedWithMemories(t *testing.T) {
+	t.Parallel()
+	accesstest.AnswersAreErased(t, fresh(t))
+}
+
+func TestAClaimPassesByItself(t *testing.T) {
+	t.Parallel()
+	server, prefix := redis.Shared(t), redis.Prefix(t)
+	s := open(t, server.URL, prefix)
+	c := access.Claim{Scope: "key_1", Name: "n", Digest: "d", Now: noon, Hold: time.Minute, Keep: time.Hour}
+	_, err := s.Claim(t.Context(), c)
+	require.NoError(t, err)
+	left := func() time.Duration { return server.Dial(t).PTTL(t.Context(), prefix+"claim:key_1:n").Val() }
+	require.InDelta(t, (time.Hour + time.Minute).Seconds(), left().Seconds(), 60)
+	require.NoError(t, s.Answer(t.Context(), c, &access.Answered{Status: 200}))
+	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60)
+}

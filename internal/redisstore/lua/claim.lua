@@ -1,0 +1,18 @@
+-- Takes a request to be done. KEYS: its claim. ARGV: prefix, digest, now, when it ends unanswered, how long the server keeps it
+-- at most in milliseconds, and a token by which a try whose answer was lost is known again.
+local c = redis.call('HMGET', KEYS[1], 'digest', 'ends', 'status', 'type', 'body', 'token')
+if c[1] and c[2] > ARGV[3] then
+  if c[1] ~= ARGV[2] then
+    return {'other'}
+  end
+  if c[3] then
+    return {'said', c[3], c[4], c[5]}
+  end
+  if c[6] ~= ARGV[6] then
+    return {'busy'}
+  end
+end
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], 'digest', ARGV[2], 'at', ARGV[3], 'ends', ARGV[4], 'token', ARGV[6])
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return {'yours'}

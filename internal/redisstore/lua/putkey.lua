@@ -1,0 +1,13 @@
+-- Creates or replaces a key of the server. KEYS: keys, hashes of keys. ARGV: prefix, id, hash, body.
+local id, hash = ARGV[2], ARGV[3]
+local owner = redis.call('HGET', KEYS[2], hash)
+if owner and owner ~= id then
+  return 'taken'
+end
+local before = redis.call('HGET', KEYS[1], id)
+if before then
+  redis.call('HDEL', KEYS[2], cjson.decode(before).hash)
+end
+redis.call('HSET', KEYS[1], id, ARGV[4])
+redis.call('HSET', KEYS[2], hash, id)
+return 'ok'

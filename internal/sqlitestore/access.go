@@ -1,0 +1,130 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var _ access.Store = (*Store)(nil)
+
+// PutKey creates a key or replaces the one with its id.
+func (s *Store) PutKey(ctx context.Context, k access.Key) error {
+	err := k.Validate()
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(k.UTC())
+	}
+	if err == nil {
+		err = s.write(ctx, func(d deal) error {
+			var taken bool
+			_, err := d.one("SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", []any{k.Hash, k.ID}, &taken)
+			if err == nil && taken {
+				err = memory.ErrTaken
+			}
+			if err != nil {
+				return err
+			}
+			_, err = d.exec(`INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, body = excluded.body`, k.ID, k.Hash, string(body))
+			return err
+		})
+	}
+	return wrap(err, "put key "+k.ID)
+}
+
+// Keys lists all by creation, then id.
+func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
+	var keys []access.Key
+	err := s.read(ctx, func(d deal) error {
+		return d.each("SELECT body FROM keys", nil, func(scan func(...any) error) error {
+			var body []byte
+			var k access.Key
+			if err := scan(&body); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(body, &k); err != nil {
+				return err
+			}
+			keys = append(keys, k)
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	slices.SortFunc(keys, func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return keys, nil
+}
+
+// Claim takes a request to be done.
+func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
+	var said *access.Answered
+	err := c.Validate()
+	if err == nil {
+		err = s.write(ctx, func(d deal) error {
+			var err error
+			said, err = d.claim(c)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claim %q of %s: %w", c.Name, c.Scope, err)
+	}
+	return said, nil
+}
+
+func (d deal) claim(c access.Claim) (*access.Answered, error) {
+	if _, err := d.exec("DELETE FROM claims WHERE ends <= ?", nanos(c.Now)); err != nil {
+		return nil, err
+	}
+	var digest string
+	var answered bool
+	var said access.Answered
+	found, err := d.one("SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x'') FROM claims WHERE scope = ? AND name = ?",
+		[]any{c.Scope, c.Name}, &digest, &answered, &said.Status, &said.Type, &said.Body)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		_, err := d.exec("INSERT INTO claims (scope, name, digest, at, ends) VALUES (?, ?, ?, ?, ?)", c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Hold)))
+		return nil, err
+	case digest != c.Digest:
+		return nil, access.ErrOther
+	case !answered:
+		return nil, access.ErrBusy
+	}
+	said.Body = append([]byte{}, said.Body...)
+	return &said, nil
+}
+
+// Answer keeps what was said to a claimed request, or gives the claim up.
+func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
+	err := c.Validate()
+	if err == nil {
+		err = s.write(ctx, func(d deal) error {
+			if a == nil {
+				_, err := d.exec("DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL", c.Scope, c.Name, c.Digest, nanos(c.Now))
+				return err
+			}
+			_, err := d.exec(`INSERT INTO claims (scope, name, digest, at, ends, status, type, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body
+				WHERE digest = excluded.digest AND status IS NULL`,
+				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type, append([]byte{}, a.Body...))
+			return err
+		})
+	}
+	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
+}
+
+// eraseSaid takes what was said to requests away: it may quote what is about to be erased.
+func (d deal) eraseSaid() error {
+	gone := access.Erased()
+	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ? WHERE status IS NOT NULL", gone.Status, gone.Type, gone.Body)
+	return err
+}
