@@ -32,6 +32,7 @@ type Agent struct {
 
 	Digest  string `json:"digest"`  // how much of dreams a client is told: off, header or message
 	Private bool   `json:"private"` // nothing of dreams is told to any client
+	Shared  bool   `json:"shared"`  // dreams are told to every client, whoever else's talks they may quote
 
 	Review dream.Review `json:"review"` // what becomes of what dreams leave behind, of agents that have no way of their own
 

@@ -23,6 +23,7 @@ type Config struct {
 	Feed      Feed                `json:"feed"`
 	Archive   Archive             `json:"archive"`
 	Metrics   Metrics             `json:"metrics"`
+	Serve     Serve               `json:"serve"`
 	Log       Log                 `json:"log"`
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`

@@ -99,6 +99,7 @@ func (c *Config) derive() {
 		c.DataDir = dataDir(c.env)
 	}
 	c.Store.Path = c.home(c.Store.Path)
+	c.Serve.TLSCert, c.Serve.TLSKey = c.home(c.Serve.TLSCert), c.home(c.Serve.TLSKey)
 	c.settle()
 	c.consented()
 }

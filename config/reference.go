@@ -76,6 +76,7 @@ var about = map[string]string{
 	"temporal": "How to reach the Temporal cluster that runs the dreams.",
 	"seal":     "Which keys seal what Temporal stores of a dream. docs/sealing.md says what that is, and how to make and change keys.",
 	"worker":   "How much one process takes on.",
+	"serve":    "The server that clients talk to: OpenAI's wire, MCP and the dreams API. docs/serving.md says how.",
 	"roles":    "Which model does what. Each names `provider/model`; an agent may name its own with `oneiros agents edit`.",
 	"money":    "Hard caps. A call whose worst case does not fit under every cap is not made.",
 	"agent":    "When agents dream by themselves, how long a visit or an alarm holds them awake, and how much of a dream they can afford.",
@@ -198,5 +199,6 @@ and its relatives, ` + "`TEMPORAL_CONFIG_FILE` and `TEMPORAL_PROFILE`" + `, and 
 |---|---|
 | ` + "`ONEIROS_CONFIG`" + ` | the configuration file to read |
 | ` + "`ONEIROS_TEMPORALD`" + ` | the server that ` + "`oneiros up`" + ` starts when no cluster is configured |
+| ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" + ` | where traces go, with the other variables of OpenTelemetry's exporter (serving.md); unset: none are made |
 | ` + "`NO_COLOR`" + ` | set to anything: no colour |
 `

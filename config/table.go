@@ -13,7 +13,7 @@ func Knobs() []Knob {
 
 var table = sync.OnceValue(func() []Knob {
 	var all []Knob
-	for _, part := range [][]Knob{placeKnobs(), storeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), feedKnobs(), policyKnobs(), eventKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
+	for _, part := range [][]Knob{placeKnobs(), storeKnobs(), temporalKnobs(), sealKnobs(), workerKnobs(), serveKnobs(), roleKnobs(), moneyKnobs(), agentKnobs(), feedKnobs(), policyKnobs(), eventKnobs(), logKnobs(), consentKnobs(), dreamKnobs()} {
 		all = append(all, part...)
 	}
 	return all

@@ -10,7 +10,7 @@ import (
 
 // Validate joins every fault in the relations between knobs. Limits of single knobs are checked as they are read.
 func (c Config) Validate() error {
-	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(), c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(), c.validRoles())
+	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(), c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(), c.Serve.validate(), c.validTalk(), c.validRoles())
 }
 
 func (c Config) validDream() error {

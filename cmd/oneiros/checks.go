@@ -33,6 +33,7 @@ func (d *door) checks(context.Context) []console.Check {
 		{Name: "feeds", Look: d.checkFeeds},
 		{Name: "archive", Look: d.checkArchive},
 		{Name: "hooks", Look: d.checkHooks},
+		{Name: "serve", Look: d.checkServe},
 		{Name: "models", Look: d.checkModels},
 	}
 	var names []string

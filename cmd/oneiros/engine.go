@@ -33,6 +33,7 @@ type engine struct {
 	listens   bool // it takes in readings that are pushed
 	worker    *workers.Worker
 	meter     *telemetry.Meter // nil where nothing is measured
+	salon     *salon           // nil where clients are not answered
 	places    []console.Place
 	asOf      time.Time
 	log       tlog.Logger
@@ -41,6 +42,7 @@ type engine struct {
 	stopping  chan struct{}
 	tending   chan struct{} // closed when the tending is over
 
+	unserved     string // why no client is answered here; empty when they are, or nobody wanted it
 	unsearchable string // why dreams cannot be searched on this cluster; empty when they can
 }
 
@@ -57,8 +59,12 @@ func (e *engine) Places() []console.Place { return e.places }
 // Gone tells what ended by itself.
 func (e *engine) Gone() <-chan error { return e.gone }
 
-// Stop ends the worker first, so that deeds reach a token boundary while the server still listens.
+// Stop lets clients go first, and then the worker, so that deeds reach a token boundary while the server still listens.
 func (e *engine) Stop() error {
+	var faults []error
+	if e.salon != nil {
+		faults = append(faults, e.salon.stop())
+	}
 	close(e.stopping)
 	if e.tending != nil {
 		<-e.tending
@@ -72,7 +78,6 @@ func (e *engine) Stop() error {
 	if e.client != nil {
 		e.client.Close()
 	}
-	var faults []error
 	if e.record != nil {
 		faults = append(faults, e.record.Withdraw(e.house.told.DataDir))
 	}
@@ -158,7 +163,15 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 	if loose := exposed(own.told); loose != "" {
 		tell("Warning: %s.", loose)
 	}
+	if err := e.locked(ctx, tell); err != nil {
+		return nil, err
+	}
 	up, err := d.raise(ctx, e, tell)
+	if err == nil {
+		if err = e.welcome(ctx, tell); err != nil {
+			return nil, errors.Join(err, e.Stop())
+		}
+	}
 	if err == nil && e.beside > 0 {
 		tell("Process %d runs the Temporal server of this data_dir already: this one is only another worker beside it.", e.beside)
 	}
@@ -260,6 +273,9 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 // prepare is what every client of ours has in common.
 func (e *engine) prepare(o *client.Options) error {
 	o.Logger = e.log
+	if err := traceTemporal(o, e.house.tracing); err != nil {
+		return err
+	}
 	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
 		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
 	}

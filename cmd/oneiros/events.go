@@ -85,6 +85,19 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 	return err
 }
 
+// measure begins to count what this process will tell.
+func (e *engine) measure(ctx context.Context) error {
+	o := telemetry.Options{Log: e.house.store, Version: version}
+	if e.house.told.Metrics.Agents {
+		o.Agents = e.house.store.Agents
+	}
+	e.meter = telemetry.New(o)
+	if err := e.meter.Begin(ctx); err != nil {
+		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("begin to count events: %w", err)}
+	}
+	return nil
+}
+
 // announces says where events are archived, and answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
 // one does without: each counts all there is.
 func (e *engine) announces(ctx context.Context) error {
@@ -97,13 +110,8 @@ func (e *engine) announces(ctx context.Context) error {
 	if at == "" || !e.listens {
 		return nil
 	}
-	o := telemetry.Options{Log: e.house.store, Version: version}
-	if e.house.told.Metrics.Agents {
-		o.Agents = e.house.store.Agents
-	}
-	e.meter = telemetry.New(o)
-	if err := e.meter.Begin(ctx); err != nil {
-		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("begin to count events: %w", err)}
+	if err := e.measure(ctx); err != nil {
+		return err
 	}
 	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	if err != nil {

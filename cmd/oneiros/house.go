@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -27,9 +30,14 @@ type house struct {
 	told  config.Config
 	store kept
 	model inference.Model
+	relay inference.Relay
 	purse *purse.Purse
 	roles map[dream.Role]string
 	shown *console.House
+	log   *slog.Logger
+
+	tracing *telemetry.Tracing // nil where nobody listens
+
 	wants error // providers and hooks that cannot be used as they are configured, such as one whose key is not set
 	hooks activities.Hooks
 }
@@ -39,16 +47,20 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	models, wants := providers(c)
 	fitted, unfit := hooks(c)
 	wants = errors.Join(wants, unfit)
-	store, err := keep(ctx, c, path)
+	tracing, err := telemetry.NewTracing(ctx, version)
 	if err != nil {
 		return nil, err
 	}
-	h := &house{told: c, store: store, model: inference.Switchboard{Catalog: c, Providers: models}, roles: c.Roles.Models(), wants: wants, hooks: fitted}
+	store, err := keep(ctx, c, path)
+	if err != nil {
+		return nil, errors.Join(err, tracing.Close())
+	}
+	h := &house{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: c, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
 	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: c, Now: time.Now}
 	h.shown = &console.House{
-		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
+		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
-		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: store.Close,
+		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: h.closing,
 	}
 	h.shown.Archive = h.lookable()
 	return h, nil

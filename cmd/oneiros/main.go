@@ -48,7 +48,7 @@ func (d *door) app() *console.App {
 		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Span: config.ParseSpan, Open: d.open, Checks: d.checks,
 		Policy: d.policy, Codec: d.codec(), Hooks: d.hooks(), Stores: d.stores(), Llama: d.llama(),
 		Night: console.NightDoor{
-			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Here: d.here, Demo: d.demo,
+			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Serve: d.serve, Speak: d.speak, Here: d.here, Demo: d.demo,
 			Active: d.active, Abandon: d.abandon, Waker: d.waker, Rehearse: d.rehearse, EstimateAgain: d.estimateAgain,
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
@@ -24,6 +25,7 @@ type store interface {
 	fabric.Log
 	presence.Store
 	presence.Bell
+	access.Store
 	Close() error
 }
 

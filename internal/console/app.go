@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/archive"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
@@ -66,6 +67,7 @@ type House struct {
 	Events  fabric.Log
 	Wakes   presence.Store
 	Feeds   memory.Feeds
+	Keys    access.Store
 	Catalog inference.Catalog
 	Roles   map[dream.Role]string // the configured model of each role
 	Caps    dream.Caps            // of new agents
@@ -139,7 +141,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.AddCommand(app.review(), app.health())
 	app.addNights(root)
 	root.AddCommand(app.policy())
-	root.AddCommand(app.codec(), app.hooks())
+	root.AddCommand(app.codec(), app.hooks(), app.doorKeys())
 	root.AddCommand(app.store())
 	root.AddCommand(app.events())
 	root.AddCommand(app.llama(), app.steering())

@@ -90,7 +90,7 @@ func (d *desk) run(width int, args ...string) int {
 				<-d.stuck
 			}
 			return &console.House{
-				Wakes: &d.hall, Feeds: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
+				Wakes: &d.hall, Feeds: d.store, Keys: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
 				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Jitter: time.Minute, Windows: d.windows},
 				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: embed,
 			}, nil

@@ -111,6 +111,10 @@ type NightDoor struct {
 	Work func(ctx context.Context, h *House) (Engine, error)
 	// Up runs a worker in this process, and a server as its child when no cluster is configured.
 	Up func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	// Serve answers clients in this process, and works on nothing.
+	Serve func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	// Speak answers a client of MCP in this process until its input ends. It works on nothing.
+	Speak func(ctx context.Context, h *House, s Speech) error
 	// Here is Up for a single dream: what it has to say goes to a file, since the screen is the dream's.
 	Here func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
 	// Waker opens the way to whoever sleeps, without waiting for Temporal.
@@ -124,7 +128,7 @@ type NightDoor struct {
 }
 
 func (app *App) addNights(root *cobra.Command) {
-	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.triggers(), app.up(), app.worker())
+	root.AddCommand(app.dream(), app.watch(), app.wake(), app.sleep(), app.alarm(), app.feed(), app.triggers(), app.up(), app.serveCommand(), app.mcp(), app.worker())
 }
 
 // showEstimate tells the price of a dream before anything is spent.

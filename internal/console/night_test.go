@@ -117,7 +117,7 @@ func (d *desk) asleep(s *sleeper, expected budget.Micros) *desk {
 	reach := func(context.Context, *console.House) (console.Engine, error) { return s, nil }
 	up := func(context.Context, *console.House, func(string, ...any)) (console.Engine, error) { return s, nil }
 	d.night = console.NightDoor{
-		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up,
+		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up, Serve: up,
 		Estimate: func(_ context.Context, _ *console.House, w console.Wish) (console.Estimate, error) {
 			return console.Estimate{
 				Agent: w.Agent, Tier: dream.Hardened, Free: expected == 0, Calls: 27, Expected: expected, Worst: 3 * expected, Cap: budget.Dollar / 2,
@@ -215,7 +215,11 @@ func TestWhatRunsIsToldAndStoppedWhenAPartOfItEnds(t *testing.T) {
 	require.Equal(t, console.Failure, d.run(80, "up"))
 	require.Contains(t, d.out.String(), "temporal  127.0.0.1:7233\nworker    task queue oneiros\n")
 	require.Contains(t, d.err.String(), "a part of it did: the server fell over")
+	require.Contains(t, d.err.String(), "Ctrl-C stops it; dreams under way go on next time.")
 	require.Equal(t, 1, s.stopped)
+	s.gone <- errors.New("its door fell shut")
+	require.Equal(t, console.Failure, d.run(80, "serve"))
+	require.Contains(t, d.err.String(), "Ctrl-C stops it, once answers under way have ended.", "it works on no dream")
 }
 
 func TestADreamIsCancelledByItsNumber(t *testing.T) {

@@ -13,25 +13,11 @@ import (
 // publicNight is a night as --json tells it.
 type publicNight struct {
 	*dream.Night
-	Status string `json:"status"` // pending, running, completed, failed or canceled (Z7)
+	Status dream.Status `json:"status"`
 }
 
-// public gives a night its public status: interrupted and resumable is running, aborted is failed, and whatever else ended
-// is completed, its outcome and reason beside it (Z7).
-func (app *App) public(n *dream.Night) publicNight {
-	status := "completed"
-	switch {
-	case n.Outcome == dream.Dreaming && n.Run == "":
-		status = "pending"
-	case n.Outcome == dream.Dreaming, app.mayGoOn(n):
-		status = "running"
-	case n.Outcome == dream.Aborted:
-		status = "failed"
-	case n.Outcome == dream.Canceled:
-		status = "canceled"
-	}
-	return publicNight{n, status}
-}
+// public gives a night its public status.
+func (app *App) public(n *dream.Night) publicNight { return publicNight{n, n.Status(app.Now())} }
 
 // reason is why a night ended, or until when it waits to go on.
 func (app *App) reason(n *dream.Night, zone string) string {

@@ -185,8 +185,17 @@ func (app *App) keeps(t memory.Tally) []string {
 		"events", fmt.Sprint(t.Events),
 		"ledger", fmt.Sprintf("%s, %s", plural(t.Attempts, "attempt", "attempts"), plural(t.Answers, "answer kept", "answers kept")),
 		"feeds", fmt.Sprint(t.Feeds),
+		"keys", ifAny(t.Keys),
 		"sha256", t.SHA256,
 	}
+}
+
+// ifAny is a number, unless it is none.
+func ifAny(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
 }
 
 // counted reads a store to its end.

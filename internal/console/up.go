@@ -13,11 +13,11 @@ import (
 
 func (app *App) up() *cobra.Command {
 	return &cobra.Command{
-		Use: "up", Short: "Run everything on this machine: a Temporal server if none is configured, the store and a worker", GroupID: house,
-		Long: `Up runs everything on this machine, until Ctrl-C: the store, a worker and, when no Temporal cluster is configured,
-a Temporal server of its own with its user interface. Dreams under way go on when it is started again.`,
+		Use: "up", Short: "Run everything on this machine: a Temporal server if none is configured, the store, a worker and the server for clients", GroupID: house,
+		Long: `Up runs everything on this machine, until Ctrl-C: the store, a worker, the server that clients talk to and, when no
+Temporal cluster is configured, a Temporal server of its own with its user interface. Dreams under way go on when it is started again.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.serve(cmd.Context(), func(ctx context.Context, h *House) (Engine, error) { return app.Night.Up(ctx, h, app.note) })
+			return app.serve(cmd.Context(), func(ctx context.Context, h *House) (Engine, error) { return app.Night.Up(ctx, h, app.note) }, goOn)
 		},
 	}
 }
@@ -26,12 +26,15 @@ func (app *App) worker() *cobra.Command {
 	return &cobra.Command{
 		Use: "worker", Short: "Run a worker against the configured Temporal cluster", GroupID: house,
 		Long: "Worker runs one worker process, until Ctrl-C, against the configured cluster or the server of an oneiros up on the\nsame data_dir. Many may share the load; all of one host share one store.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return app.serve(cmd.Context(), app.Night.Work) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return app.serve(cmd.Context(), app.Night.Work, goOn) },
 	}
 }
 
+// goOn is what becomes of dreams under way, once whoever works on them is stopped.
+const goOn = "; dreams under way go on next time"
+
 // serve runs an engine until it is told to stop, or until a part of it ends by itself.
-func (app *App) serve(ctx context.Context, start func(context.Context, *House) (Engine, error)) error {
+func (app *App) serve(ctx context.Context, start func(context.Context, *House) (Engine, error), stopped string) error {
 	h, err := app.within(ctx)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func (app *App) serve(ctx context.Context, start func(context.Context, *House) (
 			pairs = append(pairs, p.Name, p.Where)
 		}
 		app.fields(app.Out, pairs...)
-		app.note("Running. Ctrl-C stops it; dreams under way go on next time.")
+		app.note("Running. Ctrl-C stops it%s.", stopped)
 	}
 	var ended error
 	select {

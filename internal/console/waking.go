@@ -86,7 +86,7 @@ func (app *App) resumable(ctx context.Context, h *House, a dream.Agent) (*dream.
 }
 
 // mayGoOn says whether a dream was interrupted and its time to be resumed has not run out.
-func (app *App) mayGoOn(n *dream.Night) bool { return n.Resumable() && n.Until.After(app.Now()) }
+func (app *App) mayGoOn(n *dream.Night) bool { return n.MayGoOn(app.Now()) }
 
 // holders names whoever holds an agent awake, and until when.
 func holders(leases []presence.Lease, now time.Time, zone string) []string {

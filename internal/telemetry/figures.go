@@ -119,6 +119,8 @@ var known = map[string]map[string]bool{
 	"output":  set(dream.KindScenario, dream.KindPrediction, dream.KindHypothesis, dream.KindGist, dream.KindJournal),
 	"review":  set("asked", "accepted", "refused"),
 	"border":  set("entry", "capture", "exit"),
+	"end":     set("answered", "refused", "broken", "dropped", "failed"),
+	"recall":  set("recalled", "off", "budget", "failed", "nothing"),
 	"kind":    set(dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale),
 }
 

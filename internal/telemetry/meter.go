@@ -43,6 +43,7 @@ type Meter struct {
 
 	figures
 	archive
+	serving
 	store prometheus.Gauge
 }
 
@@ -55,6 +56,7 @@ func New(o Options) *Meter {
 	}
 	m.figures = newFigures(r, o.Agents != nil)
 	m.archive = newArchive(r)
+	m.serving = newServing(r)
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_build_info", Help: "Always 1; the version is in the label."}, []string{"version"})
 	build.WithLabelValues(o.Version).Set(1)
 	r.MustRegister(m.store, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/starter"
+)
+
+// relays are the providers that pass bodies on.
+func relays(models map[string]inference.Model) map[string]inference.Relay {
+	able := map[string]inference.Relay{}
+	for name, m := range models {
+		if r, ok := m.(inference.Relay); ok {
+			able[name] = r
+		}
+	}
+	return able
+}
+
+// Relay says why nothing is passed on.
+func (u unready) Relay(context.Context, inference.RelayRequest) (*inference.RelayResponse, error) {
+	return nil, u.failure()
+}
+
+// being is every agent of the house awake. It must be closed.
+func (h *house) being(s *starter.Starter) *psyche.Being {
+	c := h.told
+	o := psyche.Options{
+		Talker: c.Serve.Model, Models: h.roles, Hold: c.Agent.ClientTimeout, Within: c.Serve.RecallBudget, Items: c.Serve.RecallItems,
+		FleetDay: c.Money.FleetDay, KeyDay: keyDay(c.Serve.KeyDay), Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve), Joined: c.Serve.Joined,
+		Digest: c.Agent.Digest, Private: c.Agent.Private, Shared: c.Agent.Shared,
+	}
+	return psyche.New(psyche.Ports{Memory: h.store, Purse: h.purse, Relay: h.relay, Nights: s.ForPsyche(), Log: h.log, Render: importer.PlaybookMarkdown}, o)
+}
+
+// apart are the switches of the agents that are not as the rest.
+func apart(s config.Serve) map[string]psyche.Switches {
+	agents := map[string]psyche.Switches{}
+	for handle, e := range s.Excepted() {
+		turned := func(on, otherwise bool) *bool {
+			on = on != otherwise
+			return &on
+		}
+		agents[handle] = psyche.Switches{
+			Recall: turned(s.Recall, e.Recall), Store: turned(s.Store, e.Store), Affect: turned(s.Affect, e.Affect),
+		}
+		if e.Digest {
+			told := agents[handle]
+			told.Digest = turned(false, false)
+			agents[handle] = told
+		}
+	}
+	return agents
+}
+
+// dreams are the dreams of the house as callers may see and direct them.
+func (h *house) dreams(s *starter.Starter) *psyche.Dreams {
+	return &psyche.Dreams{Memory: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now, Digest: h.told.Agent.Digest, Private: h.told.Agent.Private, Shared: h.told.Agent.Shared}
+}
+
+// keyDay is what a key may cost a day; nil where nobody set a bound.
+func keyDay(m budget.Micros) *budget.Micros {
+	if m == budget.Unlimited {
+		return nil
+	}
+	return &m
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+func TestTheDoctorSaysWhoIsAnsweredAndWhyNobodyWouldBe(t *testing.T) {
+	t.Parallel()
+	found := func(d *door, state console.State, says string) {
+		t.Helper()
+		f := d.checkServe(t.Context())
+		require.Equal(t, state, f.State, f.Found)
+		require.Contains(t, f.Found, says)
+	}
+	found(doorOf(t, "serve:\n  listen: \"\"\n"), console.Well, "serve.listen is empty")
+	found(doorOf(t, ""), console.Well, "127.0.0.1:7680, for this machine alone: there are no keys")
+
+	d := doorOf(t, "serve:\n  listen: 0.0.0.0:7680\n")
+	found(d, console.Ill, "there is no key: the server does not start")
+	h, err := build(t.Context(), d.told, d.told.StorePath())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, h.store.Close()) }()
+	key, _ := access.New("laptop", access.Client, nil, time.Now())
+	key.Expires = time.Now().Add(time.Hour)
+	require.NoError(t, h.store.PutKey(t.Context(), key))
+	found(d, console.Warning, "0.0.0.0:7680, keys 1: keys and talk go over the network as plain text")
+	key.Revoked = time.Now()
+	require.NoError(t, h.store.PutKey(t.Context(), key))
+	found(d, console.Warning, "0.0.0.0:7680 answers nobody: of 1 keys none is live")
+}
+
+func TestTheDoctorReadsTheCertificate(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[time.Duration]struct {
+		state console.State
+		says  string
+	}{
+		-time.Hour:           {console.Ill, "ended on "},
+		24 * time.Hour:       {console.Warning, "ends on "},
+		100 * 24 * time.Hour: {console.Well, "127.0.0.1:7680"},
+	} {
+		cert, key := certificate(t, until)
+		f := doorOf(t, "serve:\n  tls_cert: "+cert+"\n  tls_key: "+key+"\n").checkServe(t.Context())
+		require.Equal(t, want.state, f.State, f.Found)
+		require.Contains(t, f.Found, want.says)
+		f = doorOf(t, "serve:\n  tls_cert: "+key+"\n  tls_key: "+key+"\n").checkServe(t.Context())
+		require.Equal(t, console.Ill, f.State, f.Found)
+	}
+}
+
+// certificate makes one that ends after a time, and says where it and its key lie.
+func certificate(t *testing.T, until time.Duration) (cert, key string) {
+	t.Helper()
+	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(until)}
+	made, err := x509.CreateCertificate(rand.Reader, form, form, secret.Public(), secret)
+	require.NoError(t, err)
+	shut, err := x509.MarshalPKCS8PrivateKey(secret)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	require.NoError(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made}), 0o600))
+	require.NoError(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: shut}), 0o600))
+	return cert, key
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+// speaks starts oneiros mcp as clients do, and hands over its standard error when it has ended.
+func (h *home) speaks(o *mcp.ClientOptions, args ...string) (*mcp.ClientSession, func() string) {
+	h.Helper()
+	cmd := h.command(append([]string{"mcp"}, args...)...)
+	var beside bytes.Buffer
+	cmd.Stderr = &beside
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
+	session, err := client.Connect(h.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	require.NoError(h, err, "%s", &beside)
+	return session, func() string {
+		require.NoError(h, session.Close())
+		require.Equal(h, console.OK, cmd.ProcessState.ExitCode(), "%s", &beside)
+		return beside.String()
+	}
+}
+
+func (h *home) uses(s *mcp.ClientSession, tool string, arguments map[string]any) map[string]any {
+	h.Helper()
+	params := &mcp.CallToolParams{Name: tool, Arguments: arguments}
+	params.SetProgressToken(tool)
+	result, err := s.CallTool(h.Context(), params)
+	require.NoError(h, err)
+	require.False(h, result.IsError, "%s: %v", tool, result.Content)
+	data, ok := result.StructuredContent.(map[string]any)
+	require.True(h, ok)
+	return data
+}
+
+func (h *home) offered(s *mcp.ClientSession) (names []string) {
+	h.Helper()
+	for tool, err := range s.Tools(h.Context(), nil) {
+		require.NoError(h, err)
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func TestAClientThatStartsItsServersItselfTalksToOneAgentWithoutACluster(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "iris", "--persona", "A companion.")
+	h.must("agents", "add", "noor", "--persona", "Another.")
+	guest, leave := h.speaks(nil, "--agent", "iris", "--role", "client")
+	names := h.offered(guest)
+	require.Contains(t, names, "chat")
+	require.NotContains(t, names, "journal")
+	require.NotContains(t, names, "dreams_list", "nobody carries dreams here")
+	kept := h.uses(guest, "store_memory", map[string]any{"content": "The boat in the north harbour is green."})
+	found := h.uses(guest, "recall_memory", map[string]any{"query": "boat in the harbour"})
+	require.Equal(t, kept["id"], found["memories"].([]any)[0].(map[string]any)["id"])
+	require.Equal(t, "sleeping", h.uses(guest, "status", nil)["state"], "whoever is connected and asks for memory wakes nobody")
+	require.NotEmpty(t, h.uses(guest, "chat", map[string]any{"message": "What colour is the boat?"})["reply"])
+	require.Equal(t, "awake", h.uses(guest, "status", nil)["state"])
+	result, err := guest.CallTool(t.Context(), &mcp.CallToolParams{Name: "status", Arguments: map[string]any{"agent": "noor"}})
+	require.NoError(t, err)
+	require.True(t, result.IsError, "it reaches one agent")
+	require.Empty(t, leave())
+	require.Contains(t, h.must("memory", "list", "--agent", "iris"), "green")
+
+	_, _, code := h.run("mcp", "--agent", "iris", "--role", "king")
+	require.Equal(t, console.Usage, code)
+	_, _, code = h.run("mcp", "--agent", "zoe")
+	require.Equal(t, console.NotFound, code)
+}
+
+func TestAnOwnerOverStandardInputHasADreamDreamtAndReadsItsJournal(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "iris", "--persona", "A companion.")
+	up := h.up()
+	phases := make(chan string, 1000)
+	owner, leave := h.speaks(&mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		if r.Params.ProgressToken == "dreams_start" {
+			phases <- r.Params.Message
+		}
+	}}, "--agent", "iris")
+	for _, told := range []string{
+		"The boat in the north harbour is green and leaks at the stern.", "Mara mended the vane of the mill before the storm.",
+		"The lighthouse keeper counts ships by their sound.", "Bees came to the orchard when the clover flowered.",
+	} {
+		h.uses(owner, "store_memory", map[string]any{"content": told, "importance": .8})
+	}
+	dreamt := h.uses(owner, "dreams_start", map[string]any{"theme": "boats", "wait": true})
+	require.Equal(t, "completed", dreamt["status"], "%v", dreamt)
+	listed := h.uses(owner, "dreams_list", nil)["dreams"].([]any)
+	require.Len(t, listed, 1)
+	require.Equal(t, dreamt["id"], listed[0].(map[string]any)["id"])
+	entries := h.uses(owner, "journal", nil)["entries"].([]any)
+	read, err := owner.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "oneiros://iris/journal"})
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.Contains(t, read.Contents[0].Text, e.(map[string]any)["at"].(string))
+	}
+	_, err = owner.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "oneiros://iris/playbook"})
+	require.NoError(t, err)
+	require.Empty(t, leave())
+	require.NotEmpty(t, <-phases)
+	require.NoError(t, up.Process.Signal(os.Interrupt))
+	require.NoError(t, up.Wait(), "%s", up.said)
+}

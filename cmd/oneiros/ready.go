@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// How long each part may take to answer whether it is ready, and how long its answer is believed: asking is no load.
+const (
+	readyWithin = 2 * time.Second
+	readyFor    = 2 * time.Second
+)
+
+// standing are the routes that tell how the house stands.
+func (e *engine) standing() []front.Route {
+	r := &readiness{engine: e}
+	return []front.Route{
+		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+			front.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
+		}},
+		{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: r.serve},
+		{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: e.meter.Handler().ServeHTTP},
+	}
+}
+
+// readiness is what the parts said last.
+type readiness struct {
+	engine *engine
+	mu     sync.Mutex
+	looked time.Time
+	said   map[string]string
+	ready  bool
+}
+
+// serve answers 200 when clients can talk, 503 when not. Talk needs the store and a provider; without Temporal it goes on, and
+// nobody dreams.
+func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.looked) > readyFor {
+		r.look(q.Context())
+		r.looked = now
+	}
+	status, word := http.StatusOK, "ready"
+	if !r.ready {
+		status, word = http.StatusServiceUnavailable, "not ready"
+	}
+	front.Answer(w, status, map[string]any{"status": word, "parts": r.said})
+}
+
+func (r *readiness) look(ctx context.Context) {
+	parts := map[string]func(context.Context) bool{"store": r.store, "temporal": r.temporal, "provider": r.provider}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	said := map[string]string{}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
+	defer cancel()
+	for name, ask := range parts {
+		asking.Go(func() {
+			word := "ok"
+			if !ask(ctx) {
+				word = "away"
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			said[name] = word
+		})
+	}
+	asking.Wait()
+	r.said, r.ready = said, said["store"] == "ok" && said["provider"] == "ok"
+}
+
+func (r *readiness) store(ctx context.Context) bool {
+	_, err := r.engine.house.store.Agents(ctx)
+	return err == nil
+}
+
+func (r *readiness) temporal(ctx context.Context) bool {
+	_, err := r.engine.client.CheckHealth(ctx, &client.CheckHealthRequest{})
+	return err == nil
+}
+
+// provider asks whether the server of the model that talks can be reached at all; what it answers does not matter.
+func (r *readiness) provider(ctx context.Context) bool {
+	c := r.engine.house.told
+	spec, err := c.Lookup(c.TalkModel())
+	if err != nil {
+		return false
+	}
+	p, ok := c.Providers[spec.Provider]
+	if !ok || p.ProviderURL() == "" { // the built-in model, or one that this process runs
+		return true
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
+	if err != nil {
+		return false
+	}
+	if key, err := c.Key(spec.Provider); err == nil && key != "" {
+		q.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return false
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode < http.StatusInternalServerError
+}

@@ -1,0 +1,230 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+)
+
+func (app *App) doorKeys() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "keys", Aliases: []string{"key"}, Short: "Who may pass the server's doors", GroupID: house,
+		Long: `A key opens the server to a client: it has a role, may be for some agents only, may expire, and is bounded in requests
+and money. While there is none, a server on this machine's own address serves whoever comes from this machine, as owner.
+As soon as one was made, every request needs one.
+
+  client    talks, remembers and recalls; sees status, insights and the digest
+  operator  sees journal, fragments and scenarios too, and starts, cancels and archives dreams
+  owner     forgets, and changes agents, too`,
+	}
+	cmd.AddCommand(app.keysAdd(), app.keysList(), app.keysRevoke())
+	return cmd
+}
+
+// publicKey is a key as it is told: without its hash, which nobody needs to see.
+type publicKey struct {
+	ID      string         `json:"id"`
+	Name    string         `json:"name"`
+	Role    access.Role    `json:"role"`
+	Agents  []string       `json:"agents"` // empty: every agent
+	State   string         `json:"state"`  // live, expired or revoked
+	Created time.Time      `json:"created"`
+	Expires time.Time      `json:"expires,omitzero"`
+	Revoked time.Time      `json:"revoked,omitzero"`
+	Rate    int            `json:"rate,omitempty"`       // requests a minute
+	Day     *budget.Micros `json:"day_micros,omitempty"` // what it may cost a day
+	Secret  string         `json:"secret,omitempty"`     // once, when it is made
+}
+
+func (app *App) publicKey(k access.Key) publicKey {
+	state := "live"
+	switch {
+	case !k.Revoked.IsZero():
+		state = "revoked"
+	case !k.Live(app.Now()):
+		state = "expired"
+	}
+	return publicKey{
+		ID: k.ID, Name: k.Name, Role: k.Role, Agents: orEmpty(k.Agents), State: state, Created: k.Created, Expires: k.Expires, Revoked: k.Revoked,
+		Rate: k.Rate, Day: k.Day,
+	}
+}
+
+func (k publicKey) reach() string {
+	if len(k.Agents) == 0 {
+		return "all"
+	}
+	return strings.Join(k.Agents, ", ")
+}
+
+func (k publicKey) rate() string {
+	if k.Rate == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d a minute", k.Rate)
+}
+
+func (k publicKey) day() string {
+	if k.Day == nil {
+		return ""
+	}
+	return k.Day.String()
+}
+
+func (app *App) keysAdd() *cobra.Command {
+	role, agents, rate, day, expires := string(access.Client), []string{}, 0, "", time.Duration(0)
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Make a key; its secret is shown once", Args: cobra.ExactArgs(1),
+		Example: "  oneiros keys add laptop --agent echo\n  oneiros keys add nightly --role operator --expires 90d --rate 60 --day '$2'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, secret := access.New(args[0], access.Role(role), nil, app.Now().UTC())
+			k.Rate = rate
+			if cmd.Flags().Changed("day") {
+				amount, err := budget.ParseMicros(day)
+				if err != nil {
+					return usage(fmt.Errorf("--day %w", err))
+				}
+				k.Day = &amount
+			}
+			if cmd.Flags().Changed("expires") {
+				if expires <= 0 {
+					return exit(Usage, "--expires %s must be above zero, as in 90d", expires)
+				}
+				k.Expires = k.Created.Add(expires)
+			}
+			if err := k.Validate(); err != nil {
+				return usage(err)
+			}
+			h, err := app.within(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, name := range agents {
+				a, err := findAgent(cmd.Context(), h, name)
+				if err != nil {
+					return err
+				}
+				k.Agents = append(k.Agents, a.Handle)
+			}
+			if err := h.Keys.PutKey(cmd.Context(), k); err != nil {
+				return err
+			}
+			return app.tellNewKey(k, secret)
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&role, "role", role, "what it may do: client, operator or owner (`role`)")
+	fs.StringArrayVar(&agents, "agent", nil, "an agent's `handle` that it is for; repeat for more; every agent without")
+	app.spanVar(fs, &expires, "expires", "after how long it ends, as in 12h or 90d; never without (`duration`)")
+	fs.IntVar(&rate, "rate", 0, "requests a minute; the server's limit without (`number`)")
+	fs.StringVar(&day, "day", "", "what it may cost a day, as in '$2' or 0.50; the server's limit without (`dollars`)")
+	app.completes(cmd, "role", fixed([]access.Role{access.Client, access.Operator, access.Owner}))
+	app.completes(cmd, "agent", app.handles)
+	for _, flag := range []string{"expires", "rate", "day"} {
+		app.completes(cmd, flag, nothing)
+	}
+	return cmd
+}
+
+func (app *App) tellNewKey(k access.Key, secret string) error {
+	p := app.publicKey(k)
+	p.Secret = secret
+	if app.json {
+		return app.answer(p)
+	}
+	expires := ""
+	if !p.Expires.IsZero() {
+		expires = when(p.Expires, app.Zone)
+	}
+	app.fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
+	app.note("The secret is shown only now, and kept nowhere. Clients send it as their API key: Authorization: Bearer %s…", access.SecretPrefix)
+	return nil
+}
+
+func (app *App) keysList() *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List every key, revoked and expired ones too", RunE: func(cmd *cobra.Command, _ []string) error {
+		h, err := app.within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		keys, err := h.Keys.Keys(cmd.Context())
+		if err != nil {
+			return err
+		}
+		list := []publicKey{}
+		t := &table{columns: []column{
+			{title: "KEY"},
+			{title: "NAME", flex: true, least: 10},
+			{title: "ROLE"},
+			{title: "STATE"},
+			{title: "AGENTS", flex: true, least: 12},
+			{title: "EXPIRES", drop: 1},
+			{title: "RATE", right: true, drop: 2},
+			{title: "A DAY", right: true, drop: 2},
+			{title: "MADE", drop: 3},
+		}}
+		for _, k := range keys {
+			p := app.publicKey(k)
+			list = append(list, p)
+			t.add(p.ID, p.Name, string(p.Role), p.State, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), orDash(p.day()), day(p.Created, app.Zone))
+		}
+		return app.rows(list, t, "No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s", h.option())
+	}}
+}
+
+func (app *App) keysRevoke() *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a key; servers refuse it within 5 seconds", Args: cobra.ExactArgs(1), ValidArgsFunction: app.completeKeys,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := app.within(cmd.Context())
+			if err != nil {
+				return err
+			}
+			keys, err := h.Keys.Keys(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, k := range keys {
+				if k.ID != args[0] {
+					continue
+				}
+				if k.Revoked.IsZero() {
+					k.Revoked = app.Now().UTC()
+					if err := h.Keys.PutKey(cmd.Context(), k); err != nil {
+						return err
+					}
+				}
+				if app.json {
+					return app.answer(app.publicKey(k))
+				}
+				app.say("Key %s (%s) is revoked; servers refuse it within 5 seconds.", k.ID, k.Name)
+				return nil
+			}
+			return exit(NotFound, "there is no key %q; oneiros keys list tells the ids of all", args[0])
+		},
+	}
+}
+
+// completeKeys completes keys that are not revoked. A store that cannot be opened completes nothing.
+func (app *App) completeKeys(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	h, err := app.within(existing(cmd))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	keys, _ := h.Keys.Keys(existing(cmd))
+	var ids []string
+	for _, k := range keys {
+		if k.Revoked.IsZero() {
+			ids = append(ids, k.ID+"\t"+k.Name)
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}

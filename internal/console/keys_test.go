@@ -1,0 +1,104 @@
+package console_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+)
+
+func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	require.Equal(t, console.OK, d.run(80, "keys", "list"))
+	require.Contains(t, d.err.String(), "No keys yet")
+	require.Equal(t, console.OK, d.run(0, "keys", "add", "laptop", "--agent", "@echo", "--agent", "tally", "--role", "operator", "--expires", "90d", "--rate", "60", "--day", "$2", "--json"), d.err.String())
+	var made struct {
+		ID, Secret, State string
+		Role              access.Role
+		Day               budget.Micros `json:"day_micros"`
+	}
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &made))
+	require.Equal(t, "live", made.State)
+	require.Equal(t, 2*budget.Dollar, made.Day)
+	require.NotContains(t, d.out.String(), "hash")
+	keys, err := d.store.Keys(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	require.Equal(t, access.Hash(made.Secret), keys[0].Hash)
+	require.Equal(t, []string{"echo", "tally"}, keys[0].Agents)
+	require.Equal(t, now.AddDate(0, 0, 90), keys[0].Expires)
+	require.True(t, strings.HasPrefix(made.Secret, access.SecretPrefix))
+	require.Len(t, made.Secret, len(access.SecretPrefix)+52, "256 bits")
+
+	require.Equal(t, console.OK, d.run(0, "keys", "list", "--json"))
+	require.NotContains(t, d.out.String(), made.Secret)
+	require.NotContains(t, d.out.String(), keys[0].Hash)
+	for range 2 {
+		require.Equal(t, console.OK, d.run(0, "keys", "revoke", made.ID), d.err.String())
+		require.Contains(t, d.out.String(), "is revoked")
+	}
+	require.Equal(t, console.NotFound, d.run(0, "keys", "revoke", "key_nobody"))
+	keys, err = d.store.Keys(t.Context())
+	require.NoError(t, err)
+	require.False(t, keys[0].Live(now))
+}
+
+func TestTheScreensOfKeys(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	nothing, some := budget.Micros(0), 2*budget.Dollar
+	for n, k := range []access.Key{
+		{Name: "laptop", Role: access.Client, Agents: []string{"echo", "tally"}},
+		{Name: "a name that is rather long for a column", Role: access.Operator, Expires: now.AddDate(0, 0, 90), Rate: 60, Day: &some},
+		{Name: "old", Role: access.Owner, Expires: now.Add(-time.Hour), Day: &nothing},
+		{Name: "lost", Role: access.Client, Agents: []string{"echo"}, Revoked: now.Add(-time.Hour)},
+	} {
+		k.ID, k.Hash, k.Created = fmt.Sprintf("key_abcdefghijk%d", n), access.Hash(fmt.Sprint(n)), now.AddDate(0, 0, n-10)
+		require.NoError(t, d.store.PutKey(t.Context(), k))
+	}
+	for _, width := range []int{80, 200} {
+		require.Equal(t, console.OK, d.run(width, "keys", "list"))
+		d.golden(fmt.Sprintf("keys-list-%d", width))
+		for _, line := range strings.Split(d.out.String(), "\n") {
+			require.LessOrEqual(t, len([]rune(line)), width)
+		}
+	}
+	require.Equal(t, console.OK, d.run(80, "keys", "add", "desk", "--day", "0"))
+	for _, said := range []string{"secret  " + access.SecretPrefix, "agents  all", "a day   $0.00"} {
+		require.Contains(t, d.out.String(), said)
+	}
+	require.Contains(t, d.err.String(), "shown only now")
+	require.Equal(t, console.OK, d.run(0, "keys", "revoke", "--help"))
+	require.Equal(t, console.OK, d.run(0, "__complete", "keys", "revoke", ""))
+	require.Contains(t, d.out.String(), "key_abcdefghijk0\tlaptop")
+	require.NotContains(t, d.out.String(), "lost")
+}
+
+func TestAKeyThatIsWrongIsNotMade(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	for line, why := range map[string]string{
+		"--role god":      `role is "god"`,
+		"--rate -1":       "must not be negative",
+		"--day lots":      "--day",
+		"--day -1":        "not a number of dollars",
+		"--expires 0s":    "must be above zero",
+		"--expires never": "must be a duration",
+	} {
+		require.Equal(t, console.Usage, d.run(0, append([]string{"keys", "add", "laptop"}, strings.Fields(line)...)...), line)
+		require.Contains(t, d.err.String(), why, line)
+	}
+	require.Equal(t, console.Usage, d.run(0, "keys", "add", "two\nlines"))
+	require.Equal(t, console.NotFound, d.run(0, "keys", "add", "laptop", "--agent", "nobody"))
+	keys, err := d.store.Keys(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, keys)
+}

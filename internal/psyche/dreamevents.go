@@ -1,0 +1,205 @@
+package psyche
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Announced is an event as callers are told of it.
+type Announced struct {
+	event.Event
+	Text string `json:"text,omitempty"` // of the item that the event names, to operators who ask for it
+}
+
+// openData are the types of events that role client is told of, and which of their data: states and numbers, none of which anybody
+// wrote (W6).
+var openData = map[string][]string{
+	event.DreamStarted{}.EventType():         {"tier"},
+	event.OnsetStarted{}.EventType():         {},
+	event.OnsetSkipped{}.EventType():         {},
+	event.OnsetCompleted{}.EventType():       {"duration_secs"},
+	event.AlarmAbort{}.EventType():           {},
+	event.PhaseStarted{}.EventType():         {"phase"},
+	event.PhaseCompleted{}.EventType():       {"phase", "state"},
+	event.HypnopompicStarted{}.EventType():   {},
+	event.HypnopompicCompleted{}.EventType(): {},
+	event.DreamInterrupted{}.EventType():     {"cause", "epoch", "sitting", "phase", "light", "resumable_until"},
+	event.DreamResumed{}.EventType():         {"sitting", "phase"},
+	event.DreamEnded{}.EventType():           {"outcome"},
+	event.AgentAwake{}.EventType():           {"epoch", "cause", "dream"},
+	event.AgentAsleep{}.EventType():          {"epoch"},
+}
+
+// wordy are the data that somebody, a model or a person, may have put into words.
+var wordy = []string{"reason", "too_deep"}
+
+// itemNames are the data that name an item.
+var itemNames = []string{"fragment_id", "scenario_id", "hypothesis_id", "prediction_id", "gist_id", "item_id", "journal"}
+
+// Sight is how much of an agent's events a caller sees.
+type Sight struct {
+	Agent    dream.Agent
+	Dream    string // "dream/iris/0042"; empty: all of the agent's
+	Operator bool
+	Text     bool // with words; only operators may
+}
+
+// See finds whose events are asked for: those of a dream, of an agent, or of the only agent that the caller reaches.
+func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text bool) (Sight, error) {
+	need := access.Client
+	if text {
+		need = access.Operator
+	}
+	s := Sight{Text: text, Operator: c.Key.Role.Includes(access.Operator)}
+	var err error
+	switch {
+	case dreamID != "":
+		var n *dream.Night
+		if s.Agent, n, err = d.night(ctx, c, need, dreamID); err == nil {
+			s.Dream = n.ID
+		}
+		if err == nil && agent != "" && agent != s.Agent.Handle && agent != s.Agent.ID {
+			err = illAsked("agent", "dream %s is not one of agent %q; leave agent out", PublicID(n.ID), agent)
+		}
+	case agent != "":
+		s.Agent, err = d.agent(ctx, c, need, agent)
+	default:
+		var all []dream.Agent
+		if all, err = d.reached(ctx, c, ""); err == nil && len(all) != 1 {
+			err = illAsked("agent", "agent is missing; this key reaches %d agents, and each counts its events from 1 on", len(all))
+		} else if err == nil {
+			s.Agent, err = all[0], demand(c, need)
+		}
+	}
+	return s, err
+}
+
+// Show tells of some events what may be seen, in their order.
+func (d *Dreams) Show(ctx context.Context, s Sight, events []event.Event) ([]Announced, error) {
+	var shown []Announced
+	var ids []string
+	for _, e := range events {
+		if s.Dream != "" && e.Dream != s.Dream {
+			continue
+		}
+		data, ok := s.sees(e)
+		if !ok {
+			continue
+		}
+		if s.Text {
+			ids = append(ids, itemNamed(e))
+		}
+		e.Data = data
+		shown = append(shown, Announced{Event: e})
+	}
+	if !s.Text {
+		return shown, nil
+	}
+	known := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "" })
+	found, err := d.Memory.Get(ctx, s.Agent.ID, known...)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, item := range found {
+		texts[item.Header().ID] = item.Text()
+	}
+	for i, id := range ids {
+		shown[i].Text = texts[id]
+	}
+	return shown, nil
+}
+
+// sees are the data of an event that may be seen, and whether the event may be at all.
+func (s Sight) sees(e event.Event) (json.RawMessage, bool) {
+	if s.Text {
+		return e.Data, true
+	}
+	if s.Operator {
+		return unworded(e.Data), true
+	}
+	fields, ok := openData[e.Type]
+	if !ok {
+		return nil, false
+	}
+	var all map[string]json.RawMessage
+	kept := map[string]json.RawMessage{}
+	if json.Unmarshal(e.Data, &all) == nil {
+		for _, name := range fields {
+			if value, has := all[name]; has {
+				kept[name] = value
+			}
+		}
+	}
+	data, err := json.Marshal(kept)
+	return data, err == nil
+}
+
+// unworded are data without what somebody wrote.
+func unworded(data json.RawMessage) json.RawMessage {
+	if !slices.ContainsFunc(wordy, func(name string) bool { return bytes.Contains(data, []byte(`"`+name+`"`)) }) {
+		return data
+	}
+	var all any
+	reader := json.NewDecoder(bytes.NewReader(data))
+	reader.UseNumber()
+	if reader.Decode(&all) != nil {
+		return json.RawMessage(`{}`)
+	}
+	unword(all)
+	kept, err := json.Marshal(all)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return kept
+}
+
+func unword(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range wordy {
+			delete(value, name)
+		}
+		for _, inner := range value {
+			unword(inner)
+		}
+	case []any:
+		for _, inner := range value {
+			unword(inner)
+		}
+	}
+}
+
+// itemNamed is the id of the item that an event names; empty when it names none.
+func itemNamed(e event.Event) string {
+	var data map[string]any
+	if json.Unmarshal(e.Data, &data) != nil {
+		return ""
+	}
+	for _, name := range itemNames {
+		if id, ok := data[name].(string); ok && id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// Ended says whether a dream that is watched is over, so that nothing more will be told of it while it is watched.
+func (d *Dreams) Ended(ctx context.Context, s Sight) (bool, error) {
+	if s.Dream == "" {
+		return false, nil
+	}
+	n, err := memory.One[*dream.Night](ctx, d.Memory, s.Agent.ID, s.Dream)
+	if errors.Is(err, memory.ErrNotFound) { // forgotten meanwhile
+		return true, nil
+	}
+	return err == nil && n.Status(d.Now()).Over() && !n.Unsettled(), err
+}

@@ -1,0 +1,232 @@
+package dreamhttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// field is a name that a body may have, and what reads its value.
+type field struct {
+	name string
+	read func(value json.RawMessage) error
+}
+
+// text reads a string. Its error says what would be right.
+func text(into *string) func(json.RawMessage) error {
+	return func(value json.RawMessage) error {
+		if json.Unmarshal(value, into) != nil {
+			return errors.New("must be a string")
+		}
+		return nil
+	}
+}
+
+// readWish reads what is wished of a dream, and the fields that its route has beside.
+func readWish(r *http.Request, beside ...field) (psyche.Wish, error) {
+	var w psyche.Wish
+	var instructions, theme, tier, model string
+	fields := append(beside,
+		field{"instructions", text(&instructions)}, field{"theme", text(&theme)}, field{"tier", text(&tier)}, field{"model", text(&model)},
+		field{"models", models(&w)}, field{"budget_micros", sum(&w)}, field{"seed", seed(&w)})
+	if err := readFields(r, fields); err != nil {
+		return w, err
+	}
+	if instructions != "" && theme != "" && instructions != theme {
+		return w, lacking("theme", "theme and instructions are two names of one thing; keep one")
+	}
+	if w.Theme = instructions; theme != "" {
+		w.Theme = theme
+	}
+	if strings.ContainsFunc(w.Theme, unprintable) {
+		return w, lacking("instructions", "instructions hold control characters; they must be printable text")
+	}
+	w.Tier = dream.Tier(tier)
+	if model != "" {
+		chosen := map[dream.Role]string{}
+		for _, role := range dream.Roles {
+			if role != dream.Embedder {
+				chosen[role] = model
+			}
+		}
+		maps.Copy(chosen, w.Models)
+		w.Models = chosen
+	}
+	return w, nil
+}
+
+func unprintable(c rune) bool {
+	return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == utf8.RuneError
+}
+
+func models(w *psyche.Wish) func(json.RawMessage) error {
+	return func(value json.RawMessage) error {
+		if json.Unmarshal(value, &w.Models) != nil {
+			return errors.New(`must be an object of model names by role, such as {"generator": "house/large"}`)
+		}
+		return nil
+	}
+}
+
+func sum(w *psyche.Wish) func(json.RawMessage) error {
+	return func(value json.RawMessage) error {
+		var amount budget.Micros
+		if json.Unmarshal(value, (*int64)(&amount)) != nil {
+			return errors.New("must be a whole number of micro-dollars, such as 250000 for $0.25")
+		}
+		w.Budget = &amount
+		return nil
+	}
+}
+
+func seed(w *psyche.Wish) func(json.RawMessage) error {
+	return func(value json.RawMessage) error {
+		digits := string(value)
+		if strings.HasPrefix(digits, `"`) {
+			if err := json.Unmarshal(value, &digits); err != nil {
+				return errors.New("must be a whole number, or its digits")
+			}
+		}
+		n, err := strconv.ParseUint(digits, 10, 64)
+		if err != nil {
+			return errors.New("must be a whole number from 0 to 18446744073709551615, or its digits")
+		}
+		w.Seed = &n
+		return nil
+	}
+}
+
+// readFields reads an object whose fields are all known. A null is as if the field were left out. Every field that is wrong or
+// unknown is named, the first one as the parameter of the fault.
+func readFields(r *http.Request, fields []field) error {
+	body, err := front.Body(r)
+	if err != nil {
+		return err
+	}
+	if len(bytes.TrimSpace(body)) == 0 && len(fields) == 0 {
+		return nil
+	}
+	if !utf8.Valid(body) {
+		return unreadable("the body is not UTF-8")
+	}
+	given, err := membersOf(body)
+	if err != nil {
+		return err
+	}
+	var faults []string
+	first := ""
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		fault := ""
+		at := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		switch {
+		case at < 0:
+			fault = unknown(name, fields)
+		case string(given[name]) == "null":
+		default:
+			if err := fields[at].read(given[name]); err != nil {
+				fault = name + " " + err.Error()
+			}
+		}
+		if fault != "" && len(faults) < 5 {
+			faults = append(faults, fault)
+			first = firstOf(first, name)
+		}
+	}
+	if len(faults) > 0 {
+		return lacking(first, strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+// membersOf are the outermost fields of a body that is one JSON object and nothing else, each of which stands in it once.
+func membersOf(body []byte) (map[string]json.RawMessage, error) {
+	reader := json.NewDecoder(bytes.NewReader(body))
+	first, err := reader.Token()
+	if err == nil && first != json.Delim('{') {
+		return nil, unreadable("the body is no JSON object; send one object")
+	}
+	given := map[string]json.RawMessage{}
+	for err == nil && reader.More() {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = reader.Token(); err == nil {
+			err = reader.Decode(&value)
+		}
+		word, _ := name.(string)
+		if _, twice := given[word]; twice && err == nil {
+			return nil, lacking(firstOf("", word), "field "+quoted(word)+" stands twice; give it once")
+		}
+		given[word] = value
+	}
+	if err == nil {
+		_, err = reader.Token()
+	}
+	if err != nil {
+		return nil, unreadable("the body is no JSON object: " + said(err))
+	}
+	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
+		return nil, unreadable("something follows the JSON object of the body; send one object")
+	}
+	return given, nil
+}
+
+func unknown(name string, fields []field) string {
+	if len(fields) == 0 {
+		return fmt.Sprintf("field %s is unknown; this takes none", quoted(name))
+	}
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("field %s is unknown; fields are %s", quoted(name), strings.Join(names, ", "))
+}
+
+// quoted shows the beginning of what a caller wrote.
+func quoted(name string) string {
+	const most = 40
+	if r := []rune(name); len(r) > most {
+		name = string(r[:most]) + "…"
+	}
+	return strconv.Quote(name)
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	if len(b) > 64 {
+		return ""
+	}
+	return b
+}
+
+// said is what is wrong with a JSON text, without quoting it.
+func said(err error) string {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return fmt.Sprintf("it is wrong at byte %d", syntax.Offset)
+	}
+	return "it ends before it is whole"
+}
+
+func unreadable(message string) *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json", Message: message}
+}
+
+func lacking(param, message string) *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: message}
+}

@@ -1,0 +1,152 @@
+package dreamhttp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
+)
+
+// object is a part of the description. Keys are written in their order.
+type object = map[string]any
+
+// book collects the schemas of types under their names.
+type book struct {
+	t       *testing.T
+	reflect *jsonschema.Reflector
+	schemas object
+	made    map[string]reflect.Type
+}
+
+const home = "github.com/seed-56a03226/oneiros/internal"
+
+// names of types that would say nothing by themselves.
+var callings = map[reflect.Type]string{
+	reflect.TypeFor[journal.Public]():    "JournalEntry",
+	reflect.TypeFor[journal.Times]():     "WakePhases",
+	reflect.TypeFor[psyche.Announced]():  "Event",
+	reflect.TypeFor[refusal]():           "Error",
+	reflect.TypeFor[dreamhttp.Begin]():   "BeginRequest",
+	reflect.TypeFor[dreamhttp.Redream](): "RedreamRequest",
+}
+
+// choices are the words that a type may have.
+var choices = map[reflect.Type][]any{
+	reflect.TypeFor[dream.Status]():  words(dream.Statuses),
+	reflect.TypeFor[dream.Tier]():    words([]dream.Tier{dream.Core, dream.Hardened}),
+	reflect.TypeFor[dream.Outcome](): words([]dream.Outcome{dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted}),
+	reflect.TypeFor[dream.Taint]():   words([]dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromTool, dream.FromWeb, dream.FromDream}),
+	reflect.TypeFor[dream.State]():   words(dream.States),
+	reflect.TypeFor[dream.Kind]():    words(dream.Kinds),
+}
+
+func words[S ~string](all []S) []any {
+	list := make([]any, len(all))
+	for i, w := range all {
+		list[i] = string(w)
+	}
+	return list
+}
+
+func newBook(t *testing.T) *book {
+	t.Helper()
+	b := &book{t: t, schemas: object{}, made: map[string]reflect.Type{}}
+	b.reflect = &jsonschema.Reflector{Anonymous: true, AllowAdditionalProperties: true, Namer: calling, Mapper: func(t reflect.Type) *jsonschema.Schema {
+		if all := choices[t]; all != nil {
+			return &jsonschema.Schema{Type: "string", Enum: all}
+		}
+		return nil
+	}}
+	for _, room := range []string{"psyche", "psyche/dreamhttp", "dream", "event", "budget", "mood", "journal"} {
+		from := filepath.Join("..", "..", room)
+		require.NoError(t, b.reflect.AddGoComments(home+"/psyche/dreamhttp", from, jsonschema.WithFullComment()))
+	}
+	return b
+}
+
+// calling is the name of a type's schema: a page of dreams is a DreamList.
+func calling(t reflect.Type) string {
+	if name := callings[t]; name != "" {
+		return name
+	}
+	_, inner, generic := strings.Cut(t.Name(), "[")
+	if !generic {
+		return t.Name()
+	}
+	inner = strings.TrimSuffix(inner, "]")
+	if strings.HasSuffix(inner, "journal.Public") {
+		return "JournalEntryList"
+	}
+	return inner[strings.LastIndexAny(inner, "./*")+1:] + "List"
+}
+
+// of answers a reference to the schema of a value's type.
+func (b *book) of(v any) object {
+	b.t.Helper()
+	kind := reflect.TypeOf(v)
+	for name, definition := range b.reflect.ReflectFromType(kind).Definitions {
+		body, err := json.Marshal(definition)
+		require.NoError(b.t, err)
+		var schema object
+		require.NoError(b.t, json.Unmarshal(bytes.ReplaceAll(body, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`)), &schema))
+		if b.schemas[name] == nil {
+			b.schemas[name] = schema
+		}
+	}
+	b.absent(kind)
+	return object{"$ref": "#/components/schemas/" + calling(kind)}
+}
+
+// absent takes the fields that are left out when they are zero from what a schema requires.
+func (b *book) absent(t reflect.Type) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t.PkgPath() == "time" || b.made[calling(t)] == t {
+		return
+	}
+	require.Nil(b.t, b.made[calling(t)], "two types are called %s", calling(t))
+	b.made[calling(t)] = t
+	schema, known := b.schemas[calling(t)].(object)
+	required := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && !f.Anonymous && name != "-" {
+			if !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") {
+				required[name] = true
+			}
+			b.absent(f.Type)
+		}
+	}
+	if !known {
+		return
+	}
+	schema["required"] = slices.Sorted(maps.Keys(required))
+	if len(required) == 0 {
+		delete(schema, "required")
+	}
+}
+
+// prune drops the schemas that nothing refers to any more, but the one of events, which a stream cannot refer to.
+func (b *book) prune(paths object) {
+	b.t.Helper()
+	for name := range maps.Clone(b.schemas) {
+		text, err := json.Marshal([]any{paths, b.schemas})
+		require.NoError(b.t, err)
+		if name != "Event" && name != "Error" && !bytes.Contains(text, []byte(`"#/components/schemas/`+name+`"`)) {
+			delete(b.schemas, name)
+		}
+	}
+}

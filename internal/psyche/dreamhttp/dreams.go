@@ -1,0 +1,117 @@
+package dreamhttp
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// Begin is the body of POST /v1/dreams. What is left out takes the agent's or the deployment's value.
+type Begin struct {
+	Agent string `json:"agent"` // handle or id
+	Changes
+}
+
+// Redream is the body of POST /v1/dreams/{id}/redream. What is left out takes what that dream had.
+type Redream struct {
+	From dream.Phase `json:"from"` // the first phase that is dreamt anew: nrem, rem, integration or return
+	Changes
+}
+
+// Changes are what may be wished of a dream.
+type Changes struct {
+	Instructions string                `json:"instructions,omitempty"`  // what to dream about, at most 500 characters
+	Theme        string                `json:"theme,omitempty"`         // another name of instructions
+	Tier         dream.Tier            `json:"tier,omitempty"`          // core (one call) or hardened (everything)
+	Model        string                `json:"model,omitempty"`         // of every role but the embedder
+	Models       map[dream.Role]string `json:"models,omitempty"`        // by role, before model
+	Budget       *int64                `json:"budget_micros,omitempty"` // hard cap in micro-dollars, at most the agent's own
+	Seed         any                   `json:"seed,omitempty"`          // a whole number of 64 bits, or its decimal digits: same seed, memory and model, same dream
+}
+
+func (f *Face) begin(w http.ResponseWriter, r *http.Request) {
+	var agent string
+	wish, err := readWish(r, field{"agent", text(&agent)})
+	if err == nil && agent == "" {
+		err = lacking("agent", "agent is missing: the handle of the agent that is to dream")
+	}
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	wish.Agent = agent
+	begun, err := f.Dreams.Begin(r.Context(), front.CallerOf(r.Context()), wish)
+	f.begun(w, r, begun, err)
+}
+
+func (f *Face) redream(w http.ResponseWriter, r *http.Request) {
+	var from string
+	wish, err := readWish(r, field{"from", text(&from)})
+	if err == nil && from == "" {
+		err = lacking("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
+	}
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	again := psyche.Again{Wish: wish, Dream: r.PathValue("id"), From: dream.Phase(from)}
+	begun, err := f.Dreams.Redream(r.Context(), front.CallerOf(r.Context()), again)
+	f.begun(w, r, begun, err)
+}
+
+func (f *Face) begun(w http.ResponseWriter, r *http.Request, begun psyche.Dream, err error) {
+	if err == nil {
+		w.Header().Set("Location", "/v1/dreams/"+begun.ID)
+	}
+	answer(w, r, http.StatusCreated, begun, err)
+}
+
+// bare is a deed that needs nothing but the dream's id. A body may be absent or empty.
+func (f *Face) bare(deed func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := readFields(r, nil); err != nil {
+			front.Refuse(w, r, err)
+			return
+		}
+		done, err := deed(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
+		answer(w, r, http.StatusOK, done, err)
+	}
+}
+
+func (f *Face) show(w http.ResponseWriter, r *http.Request) {
+	_, err := queryOf(r)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	found, err := f.Dreams.Dream(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
+	answer(w, r, http.StatusOK, found, err)
+}
+
+func (f *Face) list(w http.ResponseWriter, r *http.Request) {
+	q, err := queryOf(r, "after", "limit", "agent", "status", "include_archived")
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	asked := psyche.Listed{Agent: q.text("agent"), Status: dream.Status(q.text("status")), After: q.text("after"), Limit: q.limit(), Archived: q.yes("include_archived")}
+	if q.fault != nil {
+		front.Refuse(w, r, q.fault)
+		return
+	}
+	found, err := f.Dreams.List(r.Context(), front.CallerOf(r.Context()), asked)
+	answer(w, r, http.StatusOK, found, err)
+}
+
+func (f *Face) insights(w http.ResponseWriter, r *http.Request) {
+	_, err := queryOf(r)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	found, err := f.Dreams.Insights(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
+	answer(w, r, http.StatusOK, found, err)
+}

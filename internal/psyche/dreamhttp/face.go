@@ -1,0 +1,72 @@
+// Package dreamhttp is the public wire of dreams: begin, read, cancel, resume and archive them, and follow what is announced.
+package dreamhttp
+
+import (
+	_ "embed" // the description of the wire lies beside this file
+	"net/http"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// Face answers for the dreams of all agents.
+type Face struct {
+	Dreams    *psyche.Dreams
+	Heartbeat time.Duration // of a silent event stream; 0: 15 s
+}
+
+// largest is how many bytes a body may have: a theme of dream.LongestTheme characters, each escaped, and what stands around it.
+const largest = 16 << 10
+
+// description is generated from the types and the routes by go generate; a test keeps it true.
+//
+//go:generate go test -run TheDescriptionIsThatOfTheTypesAndRoutes . -update
+//go:embed openapi.json
+var description []byte
+
+// Routes of the face. None of them wakes anybody.
+func (f *Face) Routes() []front.Route {
+	read := func(path string, role access.Role, serve http.HandlerFunc) front.Route {
+		return front.Route{Method: http.MethodGet, Path: path, Role: role, Serve: serve}
+	}
+	deed := func(path string, serve http.HandlerFunc) front.Route {
+		return front.Route{Method: http.MethodPost, Path: path, Role: access.Operator, Once: true, Body: largest, Serve: serve}
+	}
+	return []front.Route{
+		deed("/v1/dreams", f.begin),
+		read("/v1/dreams", access.Client, f.list),
+		read("/v1/dreams/{id}", access.Client, f.show),
+		deed("/v1/dreams/{id}/cancel", f.bare(f.Dreams.Cancel)),
+		deed("/v1/dreams/{id}/resume", f.bare(f.Dreams.Resume)),
+		deed("/v1/dreams/{id}/archive", f.bare(f.Dreams.Archive)),
+		deed("/v1/dreams/{id}/redream", f.redream),
+		read("/v1/dreams/{id}/insights", access.Client, f.insights),
+		read("/v1/dreams/{id}/fragments", access.Operator, f.fragments),
+		read("/v1/dreams/{id}/scenarios", access.Operator, f.scenarios),
+		read("/v1/dreams/{id}/hypotheses", access.Operator, f.hypotheses),
+		read("/v1/dreams/{id}/predictions", access.Operator, f.foretold),
+		read("/v1/dreams/{id}/journal", access.Operator, f.entries),
+		read("/v1/agents/{agent}/journal", access.Operator, f.journal),
+		read("/v1/agents/{agent}/playbook", access.Operator, f.playbook),
+		read("/v1/agents/{agent}/predictions", access.Operator, f.predictions),
+		{Method: http.MethodGet, Path: "/v1/events", Role: access.Client, Stream: true, Serve: f.events},
+		read("/v1/openapi.json", access.Client, f.describe),
+	}
+}
+
+func (f *Face) describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(description)
+}
+
+// answer writes what was asked for, or why not.
+func answer[T any](w http.ResponseWriter, r *http.Request, status int, body T, err error) {
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	front.Answer(w, status, body)
+}

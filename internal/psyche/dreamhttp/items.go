@@ -1,0 +1,108 @@
+package dreamhttp
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+func (f *Face) fragments(w http.ResponseWriter, r *http.Request) {
+	made[*dream.Fragment](f, w, r, dream.KindFragment)
+}
+
+func (f *Face) scenarios(w http.ResponseWriter, r *http.Request) {
+	made[*dream.Scenario](f, w, r, dream.KindScenario)
+}
+
+func (f *Face) hypotheses(w http.ResponseWriter, r *http.Request) {
+	made[*dream.Hypothesis](f, w, r, dream.KindHypothesis)
+}
+
+func (f *Face) foretold(w http.ResponseWriter, r *http.Request) {
+	made[*dream.Prediction](f, w, r, dream.KindPrediction)
+}
+
+// made answers what a dream made of one kind, as the command line's --json tells it.
+func made[T dream.Item](f *Face, w http.ResponseWriter, r *http.Request, kind dream.Kind) {
+	q, err := queryOf(r, "after", "limit")
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	limit := q.limit()
+	if q.fault != nil {
+		front.Refuse(w, r, q.fault)
+		return
+	}
+	found, err := psyche.ItemsOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("id"), kind, q.text("after"), limit)
+	answer(w, r, http.StatusOK, found, err)
+}
+
+func (f *Face) entries(w http.ResponseWriter, r *http.Request) {
+	q, err := queryOf(r, "after", "limit")
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	limit := q.limit()
+	if q.fault != nil {
+		front.Refuse(w, r, q.fault)
+		return
+	}
+	found, err := psyche.ItemsOf[*dream.Journal](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("id"), dream.KindJournal, q.text("after"), limit)
+	answer(w, r, http.StatusOK, public(found), err)
+}
+
+func (f *Face) journal(w http.ResponseWriter, r *http.Request) {
+	found, err := held[*dream.Journal](f, r, memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Order: memory.Newest}, nil)
+	answer(w, r, http.StatusOK, public(found), err)
+}
+
+func (f *Face) playbook(w http.ResponseWriter, r *http.Request) {
+	found, err := held[*dream.Playbook](f, r, memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Order: memory.HighestScore}, nil)
+	answer(w, r, http.StatusOK, found, err)
+}
+
+// outcomes are the statuses of predictions.
+var outcomes = []string{dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid}
+
+func (f *Face) predictions(w http.ResponseWriter, r *http.Request) {
+	found, err := held[*dream.Prediction](f, r, memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue}, outcomes)
+	answer(w, r, http.StatusOK, found, err)
+}
+
+// held reads an agent's live items of one kind.
+func held[T dream.Item](f *Face, r *http.Request, of memory.Query, statuses []string) (psyche.Page[T], error) {
+	names := []string{"after", "limit"}
+	if statuses != nil {
+		names = append(names, "status")
+	}
+	q, err := queryOf(r, names...)
+	if err != nil {
+		return psyche.Page[T]{}, err
+	}
+	limit := q.limit()
+	if status := q.text("status"); status != "" {
+		if !slices.Contains(statuses, status) {
+			q.wrong("status", "open, correct, incorrect or void")
+		}
+		of.Statuses = []string{status}
+	}
+	if q.fault != nil {
+		return psyche.Page[T]{}, q.fault
+	}
+	return psyche.HeldOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("agent"), of, q.text("after"), limit)
+}
+
+func public(p psyche.Page[*dream.Journal]) psyche.Page[journal.Public] {
+	told := psyche.Page[journal.Public]{Object: p.Object, Data: make([]journal.Public, len(p.Data)), First: p.First, Last: p.Last, More: p.More}
+	for i, j := range p.Data {
+		told.Data[i] = journal.Told(j)
+	}
+	return told
+}

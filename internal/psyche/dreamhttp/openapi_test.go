@@ -1,0 +1,259 @@
+package dreamhttp_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
+	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+)
+
+var update = flag.Bool("update", false, "write the description anew")
+
+// served are the routes of all faces, and those that the program adds. A route of every method is one of the three that the
+// protocol behind it uses.
+func served() []front.Route {
+	nothing := func(http.ResponseWriter, *http.Request) {}
+	var all []front.Route
+	for _, r := range slices.Concat((&dreamhttp.Face{}).Routes(), (&openaihttp.Face{}).Routes(), mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
+		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
+		{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: nothing},
+		{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: nothing},
+	}) {
+		methods := []string{r.Method}
+		if r.Method == "" {
+			methods = []string{http.MethodPost, http.MethodGet, http.MethodDelete}
+		}
+		for _, r.Method = range methods {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+var placeholder = regexp.MustCompile(`\{([a-z]+)(\.\.\.)?\}`)
+
+// operation describes a route.
+func (b *book) operation(r front.Route) object {
+	b.t.Helper()
+	told := operations[r.Method+" "+r.Path]
+	op := object{"operationId": idOf(r), "summary": cmp.Or(told.summary, r.Method+" "+r.Path), "tags": []string{tagOf(r.Path)}}
+	said := told.told
+	if !r.Open {
+		said = strings.TrimSpace(said + "\n\nNeeds a key of role " + string(r.Role) + ".")
+		op["x-role"] = string(r.Role)
+	} else {
+		op["security"] = []object{}
+	}
+	op["description"] = said
+	var parameters []object
+	for _, name := range placeholder.FindAllStringSubmatch(r.Path, -1) {
+		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}, "description": places[name[1]]})
+	}
+	for _, p := range told.query {
+		parameters = append(parameters, object{"name": p.name, "in": "query", "schema": p.schema, "description": p.told})
+	}
+	if r.Once {
+		parameters = append(parameters, object{"$ref": "#/components/parameters/Idempotency"})
+	}
+	if r.Path == "/v1/events" {
+		parameters = append(parameters, object{"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"}, "description": "The number of the last event that was received; before after."})
+	}
+	if parameters != nil {
+		op["parameters"] = parameters
+	}
+	if schema, ok := told.body.(object); ok {
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
+	} else if told.body != nil {
+		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.of(told.body)}}}
+	} else if r.Method == http.MethodPost && told.answers == nil {
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": object{"type": "object"}}}}
+	}
+	op["responses"] = b.responses(told.answers)
+	return op
+}
+
+func (b *book) responses(answers map[int]any) object {
+	all := object{"default": object{"$ref": "#/components/responses/Error"}}
+	if answers == nil {
+		all["200"] = object{"description": "Done.", "content": object{"application/json": object{"schema": object{}}}}
+	}
+	for status, v := range answers {
+		answer := object{"description": http.StatusText(status) + "."}
+		switch kind := v.(type) {
+		case nil:
+		case both:
+			answer["content"] = object{"application/json": object{"schema": foreign}, "text/event-stream": object{"schema": object{"type": "string"}}}
+		case string:
+			answer["content"] = object{kind: object{"schema": object{"type": "string"}}}
+		case object:
+			answer["content"] = object{"application/json": object{"schema": kind}}
+		default:
+			answer["content"] = object{"application/json": object{"schema": b.of(v)}}
+		}
+		all[strconv.Itoa(status)] = answer
+	}
+	return all
+}
+
+func idOf(r front.Route) string {
+	if told := operations[r.Method+" "+r.Path]; told.id != "" {
+		return told.id
+	}
+	return strings.ToLower(r.Method) + strings.Join(strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/{}._", c) }), "_")
+}
+
+func tagOf(path string) string {
+	switch {
+	case strings.HasPrefix(path, "/v1/dreams"):
+		return "dreams"
+	case strings.HasPrefix(path, "/v1/agents"):
+		return "agents"
+	case path == "/v1/events":
+		return "events"
+	case path == "/mcp":
+		return "mcp"
+	case strings.HasPrefix(path, "/v1/openapi"), !strings.HasPrefix(path, "/v1/"):
+		return "server"
+	}
+	return "openai"
+}
+
+// described is the whole description of the wire.
+func described(t *testing.T) []byte {
+	t.Helper()
+	b := newBook(t)
+	paths := object{}
+	for _, r := range served() {
+		path := placeholder.ReplaceAllString(r.Path, "{$1}")
+		at, _ := paths[path].(object)
+		if at == nil {
+			at = object{}
+			paths[path] = at
+		}
+		at[strings.ToLower(r.Method)] = b.operation(r)
+	}
+	failed := object{"application/json": object{"schema": b.of(refusal{})}}
+	b.of(psyche.Announced{})
+	b.prune(paths)
+	doc := object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Oneiros", "version": "1", "license": object{"name": "see the project", "identifier": "LicenseRef-Oneiros"},
+			"description": "An agent awake and its dreams. Fields and paths are only added: ignore what you do not know. Times are whole seconds since 1970 where a field ends in _at or _until, money is in micro-dollars where it ends in _micros.",
+		},
+		"servers":  []object{{"url": "/"}},
+		"security": []object{{"key": []string{}}},
+		"tags": []object{
+			{"name": "dreams"}, {"name": "events"}, {"name": "agents"}, {"name": "openai"}, {"name": "mcp"}, {"name": "server"},
+		},
+		"paths": paths,
+		"components": object{
+			"schemas":         b.schemas,
+			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer", "description": "A key of oneiros keys add. A loopback address needs none as long as no key was ever made."}},
+			"responses":       object{"Error": object{"description": "It was refused, or failed; the sentence says what would be right.", "content": failed}},
+			"parameters": object{"Idempotency": object{
+				"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "minLength": 1, "maxLength": 255},
+				"description": "Names this request: when it comes again under the same name, it is not done again, and answered as before.",
+			}},
+		},
+	}
+	var made bytes.Buffer
+	e := json.NewEncoder(&made)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	require.NoError(t, e.Encode(doc))
+	return made.Bytes()
+}
+
+func TestTheDescriptionIsThatOfTheTypesAndRoutes(t *testing.T) {
+	made := described(t)
+	shown := filepath.Join("..", "..", "..", "docs", "openapi.json")
+	if *update || os.Getenv("UPDATE") == "1" {
+		require.NoError(t, os.WriteFile("openapi.json", made, 0o644))
+		require.NoError(t, os.WriteFile(shown, made, 0o644))
+	}
+	for _, path := range []string{"openapi.json", shown} {
+		kept, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(made), string(kept), "go generate ./internal/psyche/dreamhttp writes it anew")
+	}
+}
+
+func TestEveryRouteIsDescribedWithItsRoleAndItsKey(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID         string            `json:"operationId"`
+			Summary    string            `json:"summary"`
+			Role       string            `json:"x-role"`
+			Parameters []object          `json:"parameters"`
+			Responses  map[string]object `json:"responses"`
+		} `json:"paths"`
+	}
+	kept, err := os.ReadFile("openapi.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(kept, &doc))
+	ids := map[string]bool{}
+	for _, r := range served() {
+		op, ok := doc.Paths[placeholder.ReplaceAllString(r.Path, "{$1}")][strings.ToLower(r.Method)]
+		require.True(t, ok, "%s %s is not described; go generate ./internal/psyche/dreamhttp", r.Method, r.Path)
+		require.NotEqual(t, r.Method+" "+r.Path, op.Summary, "say in operations what it does")
+		require.False(t, ids[op.ID], "two operations are called %s", op.ID)
+		ids[op.ID] = true
+		require.Equal(t, string(r.Role), op.Role, r.Path)
+		once := slices.ContainsFunc(op.Parameters, func(p object) bool { return p["$ref"] == "#/components/parameters/Idempotency" })
+		require.Equal(t, r.Once, once, r.Path)
+		require.NotEmpty(t, op.Responses)
+	}
+}
+
+func TestEveryReferenceOfTheDescriptionLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	kept, err := os.ReadFile("openapi.json")
+	require.NoError(t, err)
+	var doc object
+	require.NoError(t, json.Unmarshal(kept, &doc))
+	found := 0
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case object:
+			if ref, ok := v["$ref"].(string); ok {
+				found++
+				var at any = doc
+				for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+					within, ok := at.(object)
+					require.True(t, ok, ref)
+					at = within[part]
+				}
+				require.NotNil(t, at, ref)
+			}
+			for _, inner := range v {
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(doc)
+	require.Greater(t, found, 100)
+}

@@ -1,0 +1,88 @@
+package dreamhttp
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// query is what stands behind the question mark of an address. The first thing that is wrong with it is its fault.
+type query struct {
+	values url.Values
+	fault  *psyche.Fault
+}
+
+// queryOf reads it. Names that nobody knows are refused by name, and so is one that comes twice.
+func queryOf(r *http.Request, names ...string) (*query, error) {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, lacking("", "what follows the question mark cannot be read; escape it")
+	}
+	for name, all := range values {
+		if !slices.Contains(names, name) {
+			hint := "this takes none"
+			if len(names) > 0 {
+				hint = "parameters are " + strings.Join(names, ", ")
+			}
+			return nil, lacking(firstOf("", name), fmt.Sprintf("parameter %s is unknown; %s", quoted(name), hint))
+		}
+		if len(all) > 1 {
+			return nil, lacking(name, name+" is given twice; give it once")
+		}
+	}
+	return &query{values: values}, nil
+}
+
+func (q *query) text(name string) string { return q.values.Get(name) }
+
+func (q *query) wrong(name, what string) {
+	if q.fault == nil {
+		q.fault = lacking(name, name+" is "+quoted(q.text(name))+"; it must be "+what)
+	}
+}
+
+// whole is a number from least on; 0 when it is absent.
+func (q *query) whole(name string, least int64) int64 {
+	if !q.values.Has(name) {
+		return 0
+	}
+	n, err := strconv.ParseInt(q.text(name), 10, 64)
+	if err != nil || n < least {
+		q.wrong(name, fmt.Sprintf("a whole number from %d on", least))
+		return 0
+	}
+	return n
+}
+
+func (q *query) limit() int {
+	n := q.whole("limit", 1)
+	if n > psyche.LargestPage {
+		q.wrong("limit", fmt.Sprintf("1 to %d", psyche.LargestPage))
+		return 0
+	}
+	return int(n)
+}
+
+func (q *query) yes(name string) bool {
+	switch q.text(name) {
+	case "true":
+		return true
+	case "", "false":
+	default:
+		q.wrong(name, "true or false")
+	}
+	return false
+}
+
+// list is one or more words with commas between them.
+func (q *query) list(name string) []string {
+	if q.text(name) == "" {
+		return nil
+	}
+	return strings.Split(q.text(name), ",")
+}

@@ -1,0 +1,147 @@
+package psyche
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// The sizes of a page of a list.
+const (
+	UsualPage   = 20
+	LargestPage = 100
+)
+
+// Listed asks for dreams, the newest first. Zero fields do not filter.
+type Listed struct {
+	Agent    string       // handle or id; empty: every agent that the caller reaches
+	Status   dream.Status // one of dream.Statuses
+	After    string       // the id of the last dream of the page before
+	Limit    int          // 1 to LargestPage; 0: UsualPage
+	Archived bool         // those that were put out of the lists as well
+}
+
+// Page is a part of a list.
+type Page[T any] struct {
+	Object string `json:"object"` // "list"
+	Data   []T    `json:"data"`
+	First  string `json:"first_id"` // empty when there is nothing
+	Last   string `json:"last_id"`
+	More   bool   `json:"has_more"` // there is more after last_id
+}
+
+// List answers a page of dreams, to every role.
+func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], error) {
+	none := Page[Dream]{Object: "list", Data: []Dream{}}
+	if l.Status != "" && !slices.Contains(dream.Statuses, l.Status) {
+		return none, illAsked("status", "status is %q; statuses are pending, running, completed, failed and canceled", l.Status)
+	}
+	limit, err := pageLimit(l.Limit)
+	if err != nil {
+		return none, err
+	}
+	agents, err := d.reached(ctx, c, l.Agent)
+	if err != nil {
+		return none, err
+	}
+	var from *dream.Night
+	var whose dream.Agent
+	if l.After != "" {
+		if whose, from, err = d.night(ctx, c, access.Client, l.After); err != nil {
+			return none, err
+		}
+	}
+	var rows []nightRank
+	for _, a := range agents {
+		found, err := d.nightsOf(ctx, a, l, whose, from, limit+1)
+		if err != nil {
+			return none, unreadStore(ctx, err)
+		}
+		rows = append(rows, found...)
+	}
+	slices.SortFunc(rows, nightRank.compare)
+	none.More = len(rows) > limit
+	for _, r := range rows[:min(limit, len(rows))] {
+		none.Data = append(none.Data, d.view(c, r.agent, r.night))
+	}
+	if len(none.Data) > 0 {
+		none.First, none.Last = none.Data[0].ID, none.Data[len(none.Data)-1].ID
+	}
+	return none, nil
+}
+
+// nightRank is a dream and its place in the list: by its time, the newest first, then by agent, then by number.
+type nightRank struct {
+	agent dream.Agent
+	night *dream.Night
+}
+
+func (r nightRank) compare(o nightRank) int {
+	return cmp.Or(o.night.At.Compare(r.night.At), cmp.Compare(r.agent.Handle, o.agent.Handle), cmp.Compare(len(o.night.ID), len(r.night.ID)), cmp.Compare(o.night.ID, r.night.ID))
+}
+
+// nightsOf finds up to n dreams of an agent behind one of a page before.
+func (d *Dreams) nightsOf(ctx context.Context, a dream.Agent, l Listed, whose dream.Agent, from *dream.Night, n int) ([]nightRank, error) {
+	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Limit: 2 * n}
+	if from != nil {
+		q.Until = from.At.Add(1) // those of the same moment too: they are told apart below
+	}
+	var rows []nightRank
+	for {
+		items, err := d.Memory.Find(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		rows = rows[:0]
+		for _, night := range memory.As[*dream.Night](items) {
+			r := nightRank{a, night}
+			behind := from == nil || nightRank{whose, from}.compare(r) < 0
+			if behind && (l.Archived || night.Shelved.IsZero()) && (l.Status == "" || night.Status(d.Now()) == l.Status) {
+				rows = append(rows, r)
+			}
+		}
+		if len(rows) >= n || len(items) < q.Limit {
+			return rows[:min(n, len(rows))], nil
+		}
+		q.Limit *= 4
+	}
+}
+
+// reached are the agents that a caller reaches, by handle, or the one it names.
+func (d *Dreams) reached(ctx context.Context, c Caller, name string) ([]dream.Agent, error) {
+	if name != "" {
+		a, err := d.agent(ctx, c, access.Client, name)
+		return []dream.Agent{a}, err
+	}
+	all, err := d.Memory.Agents(ctx)
+	if err != nil {
+		return nil, unreadStore(ctx, err)
+	}
+	return slices.DeleteFunc(all, func(a dream.Agent) bool { return !c.May(access.Client, a.Handle) }), nil
+}
+
+func pageLimit(n int) (int, error) {
+	if n < 0 || n > LargestPage {
+		return 0, illAsked("limit", "limit is %d; it must be 1 to %d", n, LargestPage)
+	}
+	return cmp.Or(n, UsualPage), nil
+}
+
+func illAsked(param, format string, args ...any) *Fault {
+	return &Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// pageFrom is a page of items that were found in their order, one more than fit if there are more.
+func pageFrom[T any](found []T, limit int, id func(T) string) Page[T] {
+	p := Page[T]{Object: "list", Data: append([]T{}, found[:min(limit, len(found))]...), More: len(found) > limit}
+	if len(p.Data) > 0 {
+		p.First, p.Last = id(p.Data[0]), id(p.Data[len(p.Data)-1])
+	}
+	return p
+}

@@ -1,0 +1,236 @@
+package psyche
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Dreams are the nights of all agents, as far as a caller may see and direct them. Both faces ask it, so that neither shows what the
+// other hides. Dreams are named by either of their ids. Every method checks role and reach, and answers *Fault.
+type Dreams struct {
+	Memory  memory.Store
+	Events  fabric.Log
+	Carries Dreaming
+	Now     func() time.Time
+	Digest  string // how much of dreams role client is told: journal.DigestOff, DigestHeader or DigestMessage
+	Private bool   // nothing of dreams is told to role client
+	Shared  bool   // they are told to every client, whoever else's talks they may quote
+
+	once    sync.Once
+	talkers *talkers
+}
+
+// Begin starts a dream; it needs role operator.
+func (d *Dreams) Begin(ctx context.Context, c Caller, w Wish) (Dream, error) {
+	a, err := d.agent(ctx, c, access.Operator, w.Agent)
+	if err != nil {
+		return Dream{}, err
+	}
+	w.Agent = a.Handle
+	id, err := d.Carries.Begin(ctx, w)
+	if err != nil {
+		return Dream{}, err
+	}
+	return d.Dream(ctx, c, id)
+}
+
+// Redream begins a dream that goes on from a phase of another; it needs role operator. The agent is that dream's.
+func (d *Dreams) Redream(ctx context.Context, c Caller, w Again) (Dream, error) {
+	a, n, err := d.night(ctx, c, access.Operator, w.Dream)
+	if err != nil {
+		return Dream{}, err
+	}
+	w.Agent, w.Dream = a.Handle, n.ID
+	if !n.Status(d.Now()).Over() {
+		return Dream{}, notNow("dream_not_over", "dream %s is %s; only one that is over is dreamt anew", PublicID(n.ID), n.Status(d.Now()))
+	}
+	id, err := d.Carries.Redream(ctx, w)
+	if err != nil {
+		return Dream{}, err
+	}
+	return d.Dream(ctx, c, id)
+}
+
+// Dream answers one, to every role. The phases of one that goes on are as its events tell them.
+func (d *Dreams) Dream(ctx context.Context, c Caller, id string) (Dream, error) {
+	a, n, err := d.night(ctx, c, access.Client, id)
+	if err != nil {
+		return Dream{}, err
+	}
+	view := d.view(c, a, n)
+	if view.Record != nil && n.Outcome == dream.Dreaming {
+		phases, spent, err := d.soFar(ctx, n)
+		if err != nil {
+			return Dream{}, unreadStore(ctx, err)
+		}
+		view.Record = dreamRecord(n, phases, spent)
+	}
+	return view, nil
+}
+
+// Cancel asks a dream to end with what it has; it needs role operator. A dream that is canceled already stays so.
+func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error) {
+	_, n, err := d.night(ctx, c, access.Operator, id)
+	if err != nil {
+		return Dream{}, err
+	}
+	switch status := n.Status(d.Now()); {
+	case status == dream.StatusCanceled:
+	case status.Over():
+		return Dream{}, notNow("dream_over", "dream %s is %s; only one that goes on can be canceled", PublicID(n.ID), status)
+	default:
+		if err := d.Carries.Cancel(ctx, n.ID); err != nil {
+			return Dream{}, err
+		}
+	}
+	return d.Dream(ctx, c, n.ID)
+}
+
+// Resume lets an interrupted dream go on without waiting for quiet; it needs role operator.
+func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error) {
+	_, n, err := d.night(ctx, c, access.Operator, id)
+	if err != nil {
+		return Dream{}, err
+	}
+	if !n.MayGoOn(d.Now()) {
+		return Dream{}, notNow("dream_not_resumable", "dream %s is %s and does not wait to go on", PublicID(n.ID), n.Status(d.Now()))
+	}
+	if err := d.Carries.Resume(ctx, n.ID); err != nil {
+		return Dream{}, err
+	}
+	return d.Dream(ctx, c, n.ID)
+}
+
+// Archive puts the record of a dream that is over out of the lists; it needs role operator. What it left behind stays.
+func (d *Dreams) Archive(ctx context.Context, c Caller, id string) (Dream, error) {
+	_, n, err := d.night(ctx, c, access.Operator, id)
+	if err != nil {
+		return Dream{}, err
+	}
+	if n.Shelved.IsZero() {
+		if err := d.Carries.Archive(ctx, n.ID); err != nil {
+			return Dream{}, err
+		}
+	}
+	return d.Dream(ctx, c, n.ID)
+}
+
+// agent finds one that the caller reaches. Whoever does not reach it is not told whether there is one.
+func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name string) (dream.Agent, error) {
+	a, err := d.Memory.Agent(ctx, name)
+	switch {
+	case errors.Is(err, memory.ErrNotFound), err == nil && !c.Key.Reaches(a.Handle):
+		return dream.Agent{}, nowhere("agent", "agent_not_found", "there is no agent %q that this key reaches; GET /v1/models lists those it does", name)
+	case err != nil:
+		return dream.Agent{}, unreadStore(ctx, err)
+	}
+	return a, demand(c, need)
+}
+
+// night finds a dream by either of its ids.
+func (d *Dreams) night(ctx context.Context, c Caller, need access.Role, id string) (dream.Agent, *dream.Night, error) {
+	none := nowhere("id", "dream_not_found", "there is no dream %q that this key reaches; GET /v1/dreams lists those it does", id)
+	name, handle, ok := DreamID(id)
+	if !ok {
+		return dream.Agent{}, nil, none
+	}
+	a, err := d.Memory.Agent(ctx, handle)
+	switch {
+	case errors.Is(err, memory.ErrNotFound), err == nil && !c.Key.Reaches(a.Handle):
+		return dream.Agent{}, nil, none
+	case err != nil:
+		return dream.Agent{}, nil, unreadStore(ctx, err)
+	}
+	n, err := memory.One[*dream.Night](ctx, d.Memory, a.ID, name)
+	if errors.Is(err, memory.ErrNotFound) {
+		return dream.Agent{}, nil, none
+	}
+	if err != nil {
+		return dream.Agent{}, nil, unreadStore(ctx, err)
+	}
+	return a, n, demand(c, need)
+}
+
+// lookedBack is how many of an agent's newest events are looked through for what a dream has done so far.
+const lookedBack = 4000
+
+// soFar adds up the phases of a dream that goes on, as its newest events tell them.
+func (d *Dreams) soFar(ctx context.Context, n *dream.Night) ([]dream.Tally, budget.Micros, error) {
+	newest := map[dream.Phase]dream.Tally{}
+	for _, t := range n.Phases { // of the sittings before
+		newest[t.Phase] = t
+	}
+	heads, err := d.Events.Heads(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for after := max(0, heads[n.Agent]-lookedBack); ; {
+		events, err := d.Events.Events(ctx, n.Agent, after, readAtOnce)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range events {
+			var spent event.Spent
+			if after = e.Seq; e.Dream == n.ID && e.Type == spent.EventType() && json.Unmarshal(e.Data, &spent) == nil {
+				newest[spent.Tally.Phase] = spent.Tally
+			}
+		}
+		if len(events) < readAtOnce {
+			break
+		}
+	}
+	var phases []dream.Tally
+	var spent budget.Micros
+	for _, phase := range dream.Phases {
+		if t, ok := newest[phase]; ok {
+			phases, spent = append(phases, t), spent+t.Spent
+		}
+	}
+	return phases, max(spent, n.Spent), nil
+}
+
+// readAtOnce is how many events or items are read at once.
+const readAtOnce = 500
+
+func demand(c Caller, need access.Role) error {
+	if c.Key.Role.Includes(need) {
+		return nil
+	}
+	return &Fault{
+		Status: http.StatusForbidden, Type: "permission_error", Code: "role_too_low",
+		Message: fmt.Sprintf("this needs a key of role %s; this one has role %s", need, c.Key.Role),
+	}
+}
+
+func nowhere(param, code, format string, args ...any) *Fault {
+	return &Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+func notNow(code, format string, args ...any) *Fault {
+	return &Fault{Status: http.StatusConflict, Type: "invalid_request_error", Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// unreadStore tells of a store that could not be read. Whoever hung up is told nothing.
+func unreadStore(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return &Fault{
+		Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_away", Message: "the store does not answer; try again", Retry: time.Second, Err: err,
+	}
+}
+
+func digitsOf(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,0 +1,95 @@
+package psyche
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// feelings are moods under way: momentum and the guard's hour are this process's own, the mood itself is the store's.
+type feelings struct {
+	mu  sync.Mutex
+	all map[string]*feeling
+}
+
+type feeling struct {
+	mu sync.Mutex
+	mood.Feeling
+}
+
+func (f *feelings) of(agent string) *feeling {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[string]*feeling{}
+	}
+	if f.all[agent] == nil {
+		f.all[agent] = &feeling{}
+	}
+	return f.all[agent]
+}
+
+// Emotion tells how an agent feels now.
+func (b *Being) Emotion(ctx context.Context, c Caller, agent string) (Emotion, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return Emotion{}, err
+	}
+	return b.emotion(ctx, a)
+}
+
+func (b *Being) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
+	affect, err := b.Memory.Affect(ctx, a.ID)
+	if err != nil {
+		return Emotion{}, stored("read how the agent feels", err)
+	}
+	return b.shown(affect), nil
+}
+
+// shown is an affect as it has settled by now.
+func (b *Being) shown(affect dream.Affect) Emotion {
+	now := mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since))
+	return Emotion{
+		PAD: now, Valence: now.Pleasure, Intensity: now.Distance(b.o.Baseline), Word: mood.Word(now), Since: affect.Since, Cause: affect.Cause,
+	}
+}
+
+// Feel appraises an event.
+func (b *Being) Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return Emotion{}, err
+	}
+	e, err := mood.EventNamed(clipped(event, 64))
+	if err != nil {
+		return Emotion{}, wrong("unknown_event", "event", "%v.", err)
+	}
+	if !(intensity > 0 && intensity <= 1) {
+		return Emotion{}, wrong("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
+	}
+	f := b.feelings.of(a.ID)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	affect, err := b.Memory.Affect(ctx, a.ID)
+	if err != nil {
+		return Emotion{}, stored("read how the agent feels", err)
+	}
+	before := f.Feeling
+	if !affect.Since.Equal(before.At) || affect.PAD != before.PAD { // a dream, or another replica, has moved it since
+		before.PAD, before.At = affect.PAD, affect.Since
+	}
+	after, err := before.Feel(e, intensity, b.now().UTC(), b.o.Baseline)
+	if err != nil {
+		return Emotion{}, wrong("out_of_range", "intensity", "%v.", err)
+	}
+	affect = dream.Affect{PAD: after.PAD, Since: after.At, Cause: "event/" + e.Name}
+	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: a.ID, Cause: affect.Cause, Affect: &affect}); err != nil {
+		return Emotion{}, stored("keep how the agent feels", err)
+	}
+	f.Feeling = after
+	return b.shown(affect), nil
+}

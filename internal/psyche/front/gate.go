@@ -1,0 +1,165 @@
+package front
+
+import (
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// admit finds out who asks. As soon as one key was ever made, revoked ones too, nobody passes without one that opens.
+func (s *Server) admit(r *http.Request) (psyche.Caller, error) {
+	ring, err := s.keys.held(r.Context())
+	if err != nil {
+		return psyche.Caller{}, &psyche.Fault{
+			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "keys_unavailable", Message: "the keys cannot be read now; ask again", Retry: soon, Err: err,
+		}
+	}
+	if ring.empty() {
+		return s.admitKeyless(r)
+	}
+	secret, err := secretOf(r)
+	if err != nil {
+		return psyche.Caller{}, err
+	}
+	key, ok := ring.find(secret)
+	if !ok {
+		if key, ok = s.keys.lookAgain(r.Context(), secret); !ok {
+			return psyche.Caller{}, wrongKey("no key has this secret")
+		}
+	}
+	now := s.o.Now()
+	switch {
+	case !key.Revoked.IsZero():
+		return psyche.Caller{}, wrongKey("the key " + key.ID + " was revoked")
+	case !key.Live(now):
+		return psyche.Caller{}, wrongKey("the key " + key.ID + " has expired")
+	}
+	return psyche.Caller{Key: s.completed(key)}, nil
+}
+
+// completed gives a key the deployment's limits where it names none of its own.
+func (s *Server) completed(k access.Key) access.Key {
+	if k.Rate == 0 {
+		k.Rate = s.o.Limits.Rate
+	}
+	if k.Day == nil {
+		k.Day = s.o.Limits.Day
+	}
+	return k
+}
+
+func (s *Server) admitKeyless(r *http.Request) (psyche.Caller, error) {
+	if !s.o.Keyless {
+		return psyche.Caller{}, wrongKey("this server has no keys yet, and only loopback needs none; make one with: oneiros keys add NAME")
+	}
+	for _, h := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip"} {
+		if r.Header.Get(h) != "" {
+			return psyche.Caller{}, notAllowed("forwarded", "the request came through a proxy, and without keys only this machine is served; make a key with: oneiros keys add NAME")
+		}
+	}
+	host := nameOf(r.Host)
+	if !loopback(host) && !s.hosts[host] {
+		return psyche.Caller{}, notAllowed("host_not_allowed", "without keys the Host must be localhost or a loopback address, or be named in serve.hosts")
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Origin") == "" {
+		return psyche.Caller{}, notAllowed("origin_not_allowed", "a page of another site may not call this server")
+	}
+	return psyche.Caller{Key: s.completed(access.Key{Role: access.Owner})}, nil
+}
+
+func wrongKey(why string) *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusUnauthorized, Type: unauthorized, Code: "invalid_api_key", Message: why}
+}
+
+func notAllowed(code, why string) *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusForbidden, Type: forbidden, Code: code, Message: why}
+}
+
+// longestSecret bounds what is hashed.
+const longestSecret = 512
+
+// secretOf reads the Authorization header, or x-api-key.
+func secretOf(r *http.Request) (string, error) {
+	said := r.Header.Get("Authorization")
+	secret := r.Header.Get("X-Api-Key")
+	if said != "" {
+		scheme, rest, _ := strings.Cut(said, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", wrongKey("the Authorization header must have the form: Bearer oneiros_…")
+		}
+		secret = strings.TrimSpace(rest)
+	}
+	if secret == "" || len(secret) > longestSecret {
+		return "", wrongKey("this server needs a key: send the header Authorization: Bearer oneiros_…")
+	}
+	return secret, nil
+}
+
+// browsed keeps pages of other sites out, and lets those in that are configured. It answers preflights of theirs.
+func (s *Server) browsed(x *exchange, r *http.Request) (done bool) {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return false
+	}
+	origin := strings.ToLower(origins[0])
+	switch {
+	case len(origins) == 1 && s.origins[origin]:
+		h := x.Header()
+		h.Set("Access-Control-Allow-Origin", origins[0])
+		h.Add("Vary", "Origin")
+		h.Set("Access-Control-Expose-Headers", "*")
+		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+			h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+			h.Set("Access-Control-Allow-Headers", "Authorization, *")
+			h.Set("Access-Control-Max-Age", "600")
+			x.WriteHeader(http.StatusNoContent)
+			return true
+		}
+		return false
+	case len(origins) == 1 && sameHost(origin, r):
+		return false
+	}
+	Refuse(x, r, notAllowed("origin_not_allowed", "a page of this origin may not call this server; name it in serve.origins if it should"))
+	return true
+}
+
+// sameHost says whether an origin is the very server that is asked.
+func sameHost(origin string, r *http.Request) bool {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	host, ok := strings.CutPrefix(origin, scheme+"://")
+	return ok && host != "" && withPort(host, scheme) == withPort(strings.ToLower(r.Host), scheme)
+}
+
+func withPort(host, scheme string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	port := "80"
+	if scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), port)
+}
+
+// nameOf is a Host header without its port, in small letters.
+func nameOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// loopback says whether a name can only be this machine.
+func loopback(name string) bool {
+	if strings.TrimSuffix(name, ".") == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,132 @@
+package front
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+)
+
+// How old the list of keys may be. A revoked key opens nothing after fresh; from ageing on the list is read again beside the
+// requests, so that under steady traffic nobody waits for it. While the store is away the list is believed until stale: a server
+// that knows no newer one goes on, but not for ever.
+const (
+	ageing = 3 * time.Second
+	fresh  = 5 * time.Second
+	stale  = 5 * time.Minute
+	// patience bounds one reading, and pause is how long nobody tries after one that failed, or for a secret that nobody has.
+	patience = 2 * time.Second
+	pause    = time.Second
+)
+
+// ring is the list of keys as of one moment.
+type ring struct {
+	at    time.Time
+	count int                  // of all keys
+	keys  map[[4]byte][]hashed // by the beginning of the hash
+}
+
+type hashed struct {
+	sum [sha256.Size]byte
+	key access.Key
+}
+
+func (r *ring) empty() bool { return r.count == 0 }
+
+// find compares whole hashes in constant time; that the list is entered by their beginning tells a guesser nothing, since what
+// hashes to a beginning cannot be chosen further.
+func (r *ring) find(secret string) (access.Key, bool) {
+	sum := sha256.Sum256([]byte(secret))
+	for _, h := range r.keys[[4]byte(sum[:4])] {
+		if subtle.ConstantTimeCompare(h.sum[:], sum[:]) == 1 {
+			return h.key, true
+		}
+	}
+	return access.Key{}, false
+}
+
+// keyring keeps a ring that is fresh.
+type keyring struct {
+	store  access.Store
+	now    func() time.Time
+	report func(error)
+	ring   atomic.Pointer[ring]
+	mu     sync.Mutex // held by whoever reads the store
+	failed time.Time  // when reading it last failed
+	why    error
+	behind sync.WaitGroup
+}
+
+// held is a ring that is fresh, or the last one that could be read. Without any it fails, and so does everybody.
+func (k *keyring) held(ctx context.Context) (*ring, error) {
+	r := k.ring.Load()
+	if r == nil || k.now().Sub(r.at) >= fresh {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return k.read(ctx, fresh)
+	}
+	if k.now().Sub(r.at) >= ageing && k.mu.TryLock() {
+		k.behind.Go(func() {
+			defer k.mu.Unlock()
+			_, _ = k.read(context.WithoutCancel(ctx), ageing) // when it fails, whoever needs it fresh is told
+		})
+	}
+	return r, nil
+}
+
+// lookAgain looks for a secret that the list did not have: its key may be new.
+func (k *keyring) lookAgain(ctx context.Context, secret string) (access.Key, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r, err := k.read(ctx, pause)
+	if err != nil {
+		return access.Key{}, false
+	}
+	return r.find(secret)
+}
+
+// read reads the store unless the list is younger than so much, or reading has failed a moment ago. Its caller holds the lock.
+func (k *keyring) read(ctx context.Context, young time.Duration) (*ring, error) {
+	r, now := k.ring.Load(), k.now()
+	if r != nil && now.Sub(r.at) < young {
+		return r, nil
+	}
+	if k.failed.IsZero() || now.Sub(k.failed) >= pause {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		keys, err := k.store.Keys(ctx)
+		cancel()
+		if err == nil {
+			next := newRing(keys, now, k.report)
+			k.failed, k.why = time.Time{}, nil
+			k.ring.Store(next)
+			return next, nil
+		}
+		k.failed, k.why = now, err
+		k.report(fmt.Errorf("read the keys: %w", err))
+	}
+	if r != nil && now.Sub(r.at) < stale {
+		return r, nil
+	}
+	return nil, k.why
+}
+
+// newRing enters keys. One whose hash is none opens nothing, and still says that this server has keys.
+func newRing(keys []access.Key, at time.Time, report func(error)) *ring {
+	r := &ring{at: at, count: len(keys), keys: make(map[[4]byte][]hashed, len(keys))}
+	for _, key := range keys {
+		h := hashed{key: key}
+		if sum, err := hex.DecodeString(key.Hash); err != nil || copy(h.sum[:], sum) != sha256.Size || len(sum) != sha256.Size {
+			report(fmt.Errorf("key %s: its hash is no SHA-256 in hex", key.ID))
+			continue
+		}
+		start := [4]byte(h.sum[:4])
+		r.keys[start] = append(r.keys[start], h)
+	}
+	return r
+}

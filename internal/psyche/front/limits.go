@@ -1,0 +1,145 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// mostRates bounds the table of rates. Only keys that opened have a place in it.
+const mostRates = 10000
+
+// rates counts the requests of each key.
+type rates struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	byKey map[string]*limiter
+}
+
+type limiter struct {
+	rate int
+	rate.Limiter
+	used time.Time
+}
+
+// take lets a request of a key pass, or says when to come again. A key that was silent may ask a minute's worth at once.
+func (t *rates) take(k access.Key) error {
+	if k.Rate <= 0 {
+		return nil
+	}
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.byKey[k.ID]
+	if l == nil {
+		t.makeRoom(now)
+		l = &limiter{}
+		t.byKey[k.ID] = l
+	}
+	if l.rate != k.Rate {
+		l.rate, l.Limiter = k.Rate, *rate.NewLimiter(rate.Limit(float64(k.Rate)/60), k.Rate)
+	}
+	l.used = now
+	if l.AllowN(now, 1) {
+		return nil
+	}
+	missing := 1 - l.TokensAt(now)
+	return &psyche.Fault{
+		Status: http.StatusTooManyRequests, Type: tooMany, Code: "rate_limit_exceeded",
+		Message: fmt.Sprintf("the key may ask %d times a minute", k.Rate), Retry: time.Duration(missing * float64(time.Minute) / float64(k.Rate)),
+	}
+}
+
+// makeRoom drops those that have been silent for a minute: their measure is full again.
+func (t *rates) makeRoom(now time.Time) {
+	if len(t.byKey) < mostRates {
+		return
+	}
+	for id, l := range t.byKey {
+		if now.Sub(l.used) >= time.Minute || len(t.byKey) >= mostRates {
+			delete(t.byKey, id)
+		}
+	}
+}
+
+// streams counts what lasts.
+type streams struct {
+	mu        sync.Mutex
+	byKey     map[string]int
+	now       int
+	each, all int
+}
+
+// enter takes a place; leave gives it back.
+func (t *streams) enter(key string) (leave func(), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byKey[key] >= t.each {
+		return nil, &psyche.Fault{
+			Status: http.StatusTooManyRequests, Type: tooMany, Code: "too_many_streams",
+			Message: fmt.Sprintf("the key has %d requests under way, which is as many as it may", t.each), Retry: soon,
+		}
+	}
+	if t.now >= t.all {
+		return nil, &psyche.Fault{
+			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "overloaded", Message: "the server has as many requests under way as it may; ask again", Retry: soon,
+		}
+	}
+	t.byKey[key]++
+	t.now++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.now--
+		if t.byKey[key]--; t.byKey[key] == 0 {
+			delete(t.byKey, key)
+		}
+	}, nil
+}
+
+// measured bounds a body in bytes and in time. One that says itself that it is larger is refused before it is read.
+func (x *exchange) measured(r *http.Request) error {
+	limits := x.server.o.Limits
+	most := limits.Body
+	if x.route.Body > 0 {
+		most = x.route.Body
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return &psyche.Fault{Status: http.StatusUnsupportedMediaType, Type: invalid, Code: "encoded_body", Message: "bodies are taken as they are, not compressed; leave Content-Encoding out"}
+	}
+	if r.ContentLength > most {
+		return tooLarge(most)
+	}
+	if r.Body == nil || r.ContentLength == 0 {
+		return nil
+	}
+	_ = x.control.SetReadDeadline(time.Now().Add(limits.BodyTime))
+	r.Body = &timed{ReadCloser: http.MaxBytesReader(x.ResponseWriter, r.Body, most), control: x.control}
+	return nil
+}
+
+// timed takes the deadline away when the body has come to its end: from then on reading only notices that the client goes. A
+// body that failed keeps it, because net/http reads on before it answers.
+type timed struct {
+	io.ReadCloser
+	control *http.ResponseController
+	over    bool
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) && !t.over {
+		t.over = true
+		_ = t.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

@@ -1,0 +1,120 @@
+package front
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// What a connection may take before anybody is asked (perf.md of the design, OWASP LLM10).
+const (
+	headerTime  = 5 * time.Second
+	idleTime    = 120 * time.Second
+	headerBytes = 16 << 10
+	cutTime     = 2 * time.Second // for what was cancelled to end
+)
+
+// network is the server's part of the net.
+type network struct {
+	mu     sync.Mutex
+	server *http.Server
+	on     net.Listener
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// life ends when what is under way is cancelled; of a server that does not listen it never does.
+func (n *network) life() context.Context {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ctx == nil {
+		return context.Background()
+	}
+	return n.ctx
+}
+
+// Listen takes an address, host:port. A server that may be used without keys takes only one of loopback.
+func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %q, which has not the form host:port: %w", address, err)
+	}
+	if s.o.Keyless && !loopback(host) {
+		return nil, fmt.Errorf("listen on %s without keys: only a loopback address may be served to whoever comes", address)
+	}
+	var shell *tls.Config
+	if s.o.TLS.Cert != "" || s.o.TLS.Key != "" {
+		if shell, err = s.o.TLS.config(s.o.Report); err != nil {
+			return nil, err
+		}
+	}
+	var setting net.ListenConfig
+	on, err := setting.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	s.net.mu.Lock()
+	defer s.net.mu.Unlock()
+	if s.net.on != nil {
+		return nil, errors.Join(fmt.Errorf("listen on %s: the server listens on %s already", address, s.net.on.Addr()), on.Close())
+	}
+	s.net.on = on
+	s.net.ctx, s.net.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	base := s.net.ctx
+	s.net.server = &http.Server{
+		Handler: s, TLSConfig: shell, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		DisableGeneralOptionsHandler: true, // it answers OPTIONS * to anybody
+		BaseContext:                  func(net.Listener) context.Context { return base },
+		ErrorLog:                     quiet(),
+	}
+	return on.Addr(), nil
+}
+
+// Serve answers whoever comes, until Shutdown. It returns once nothing more is accepted; Shutdown returns when all is done.
+func (s *Server) Serve() error {
+	s.net.mu.Lock()
+	server, on := s.net.server, s.net.on
+	s.net.mu.Unlock()
+	if server == nil {
+		return errors.New("serve: Listen comes first")
+	}
+	var err error
+	if server.TLSConfig != nil {
+		err = server.ServeTLS(on, "", "")
+	} else {
+		err = server.Serve(on)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve on %s: %w", on.Addr(), err)
+}
+
+// Shutdown ends the server: nothing new is accepted, Leaving is closed, and what is under way has as long as ctx lasts. What
+// has not ended by then is cancelled. Its error is that of ctx when that was needed.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.leave.Do(func() { close(s.leaving) })
+	s.net.mu.Lock()
+	server, cancel := s.net.server, s.net.cancel
+	s.net.mu.Unlock()
+	defer s.keys.behind.Wait()
+	if server == nil {
+		return nil
+	}
+	err := server.Shutdown(ctx)
+	cancel(errLeaving)
+	if err == nil {
+		return nil
+	}
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
+	defer stop()
+	if server.Shutdown(last) != nil {
+		_ = server.Close()
+	}
+	return fmt.Errorf("shut down: requests were cut off: %w", err)
+}

@@ -1,0 +1,194 @@
+package front
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// mostKept bounds an answer that is kept, in bytes.
+const mostKept = 4 << 20
+
+// once serves a request that has an Idempotency-Key: it is done by whoever comes first, to its end even when its client goes,
+// and its twins are told what was said. What the server failed at (5xx), and what was refused for a reason that passes, may be
+// tried again.
+func (s *Server) once(x *exchange, r *http.Request, caller psyche.Caller) error {
+	c, err := s.claimOf(r, caller)
+	if err != nil {
+		return err
+	}
+	said, err := s.o.Keys.Claim(r.Context(), c)
+	switch {
+	case errors.Is(err, access.ErrBusy):
+		return &psyche.Fault{Status: http.StatusConflict, Type: invalid, Code: "idempotency_in_progress", Message: "the same request is under way; ask again", Retry: soon}
+	case errors.Is(err, access.ErrOther):
+		return &psyche.Fault{Status: http.StatusUnprocessableEntity, Type: invalid, Code: "idempotency_key_reused", Message: "this Idempotency-Key was used for another request; take a new one"}
+	case err != nil && r.Context().Err() != nil:
+		return err
+	case err != nil:
+		return &psyche.Fault{
+			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "store_unavailable", Message: "whether this was done already cannot be read now; ask again", Retry: soon, Err: err,
+		}
+	case said != nil:
+		repeat(x, said)
+		return nil
+	}
+	s.do(x, r, c)
+	return nil
+}
+
+// claimOf reads the body, and puts it back for whoever serves it.
+func (s *Server) claimOf(r *http.Request, caller psyche.Caller) (access.Claim, error) {
+	name := r.Header.Get("Idempotency-Key")
+	if name == "" || len(name) > 255 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return access.Claim{}, &psyche.Fault{Status: http.StatusBadRequest, Type: invalid, Code: "idempotency_key_invalid", Message: "an Idempotency-Key has 1 to 255 printable ASCII characters"}
+	}
+	body, err := Body(r)
+	if err != nil {
+		return access.Claim{}, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s %s\n", r.Method, r.URL.RequestURI())
+	sum.Write(body)
+	scope := caller.Key.ID
+	if scope == "" {
+		scope = "loopback"
+	}
+	return access.Claim{
+		Scope: scope, Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Hold + holdMore, Keep: s.o.Limits.Keep,
+	}, nil
+}
+
+// holdMore is for keeping the answer, after the time that a request has to be done.
+const holdMore = 10 * time.Second
+
+// do serves the request and keeps what was said before anybody hears it, so that whoever has heard it hears the same again.
+func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.o.Limits.Hold)
+	defer cancel()
+	defer context.AfterFunc(s.net.life(), cancel)()
+	record := &record{x: x, header: x.Header(), aloud: x.route.Stream}
+	kept := false
+	defer func() {
+		if !kept { // it panicked
+			s.keep(c, nil)
+		}
+	}()
+	x.route.Serve(record, r.WithContext(ctx))
+	if record.status == 0 {
+		record.WriteHeader(http.StatusOK)
+	}
+	s.keep(c, record.answered())
+	kept = true
+	if !record.aloud {
+		x.WriteHeader(record.status)
+		_, _ = x.Write(record.body.Bytes())
+	}
+}
+
+// keep keeps an answer, or gives the claim up.
+func (s *Server) keep(c access.Claim, a *access.Answered) {
+	ctx, cancel := context.WithTimeout(context.Background(), holdMore/2)
+	defer cancel()
+	if err := s.o.Keys.Answer(ctx, c, a); err != nil {
+		s.o.Report(fmt.Errorf("keep the answer to a request with an idempotency key: %w", err))
+	}
+}
+
+func repeat(w http.ResponseWriter, a *access.Answered) {
+	h := w.Header()
+	if a.Type != "" {
+		h.Set("Content-Type", a.Type)
+	}
+	h.Set("Idempotent-Replayed", "true")
+	w.WriteHeader(a.Status)
+	_, _ = w.Write(a.Body)
+}
+
+// record is an answer that is kept. Of a route that streams it is said aloud at the same time.
+type record struct {
+	x      *exchange
+	header http.Header
+	status int
+	body   bytes.Buffer
+	aloud  bool
+	cut    bool
+	over   bool // it is larger than can be kept
+}
+
+func (c *record) Header() http.Header { return c.header }
+func (c *record) begun() bool         { return c.aloud && c.status != 0 }
+
+func (c *record) abort() {
+	c.cut = true
+	c.x.abort()
+}
+
+func (c *record) WriteHeader(status int) {
+	if c.status != 0 || status < 200 {
+		return
+	}
+	c.status = status
+	if c.aloud {
+		c.x.WriteHeader(status)
+	}
+}
+
+func (c *record) Write(p []byte) (int, error) {
+	if c.status == 0 {
+		c.WriteHeader(http.StatusOK)
+	}
+	if c.body.Len()+len(p) > mostKept {
+		c.over = true
+	} else if !c.over {
+		c.body.Write(p)
+	}
+	if !c.aloud {
+		if c.over {
+			return 0, fmt.Errorf("the answer is larger than the %d bytes that are kept", mostKept)
+		}
+		return len(p), nil
+	}
+	_, _ = c.x.Write(p) // whoever began it wants it done, whether or not anybody listens
+	return len(p), nil
+}
+
+// Flush says aloud what was written.
+func (c *record) Flush() {
+	if c.aloud {
+		c.x.Flush()
+	}
+}
+
+// passes says whether an answer holds for its moment only: nothing was done, and the same request may be right later. Whoever
+// is told to come again comes with the same key.
+func passes(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests:
+		return true
+	}
+	return status >= 500
+}
+
+// answered is what is kept: nothing of what passes.
+func (c *record) answered() *access.Answered {
+	if passes(c.status) || c.cut {
+		return nil
+	}
+	if c.over {
+		text := fmt.Sprintf(`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":%q,"param":null,"code":"idempotent_answer_too_large"}}`, mostKept, invalid)
+		return &access.Answered{Status: http.StatusConflict, Type: "application/json", Body: []byte(text)}
+	}
+	return &access.Answered{Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes())}
+}

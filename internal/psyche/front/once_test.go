@@ -1,0 +1,192 @@
+package front_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+func once(name string, more ...string) []string {
+	return append([]string{"Idempotency-Key", name}, more...)
+}
+
+func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	h := newHouse(t, []front.Route{
+		{Method: "POST", Path: "/do/{id}", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+			body, err := front.Body(r)
+			require.NoError(t, err)
+			w.Header().Set("Content-Type", "text/plain")
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprintf(w, "%s %d", body, times.Add(1))
+		}},
+		{Method: "POST", Path: "/freely", Role: access.Client, Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) }},
+	})
+	one, two := h.key(access.Client), h.key(access.Client)
+	first := h.ask("POST", "/do/x?q=1", "body", once("a", bearer(one)...)...)
+	require.Equal(t, 201, first.Code)
+	require.Equal(t, "body 1", first.Body.String())
+	require.Empty(t, first.Header().Get("Idempotent-Replayed"))
+	h.clock.pass(23 * time.Hour)
+	again := h.ask("POST", "/do/x?q=1", "body", once("a", bearer(one)...)...)
+	require.Equal(t, 201, again.Code)
+	require.Equal(t, "body 1", again.Body.String())
+	require.Equal(t, "text/plain", again.Header().Get("Content-Type"))
+	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
+	require.NotEqual(t, first.Header().Get("X-Request-Id"), again.Header().Get("X-Request-Id"))
+	for _, other := range []struct{ path, body string }{{"/do/x?q=2", "body"}, {"/do/y?q=1", "body"}, {"/do/x?q=1", "bodies"}} {
+		refused(t, h.ask("POST", other.path, other.body, once("a", bearer(one)...)...), 422, "idempotency_key_reused")
+	}
+	require.Equal(t, "body 2", h.ask("POST", "/do/x?q=1", "body", once("a", bearer(two)...)...).Body.String(), "names are a key's own")
+	require.Equal(t, "body 3", h.ask("POST", "/do/x?q=1", "body", bearer(one)...).Body.String())
+	h.clock.pass(time.Hour)
+	require.Equal(t, "body 4", h.ask("POST", "/do/x?q=1", "body", once("a", bearer(one)...)...).Body.String(), "a day is over")
+	for range 2 {
+		h.ask("POST", "/freely", "", once("a", bearer(one)...)...)
+	}
+	require.EqualValues(t, 6, times.Load(), "a route that starts nothing asks nobody")
+	for _, name := range []string{"", "né", "a\nb", strings.Repeat("x", 256)} {
+		refused(t, h.ask("POST", "/do/x", "", once(name, bearer(one)...)...), 400, "idempotency_key_invalid")
+	}
+	require.Equal(t, 201, h.ask("POST", "/do/x", "", once(strings.Repeat("x", 255), bearer(one)...)...).Code)
+}
+
+func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	end := make(chan struct{})
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		times.Add(1)
+		<-end
+		fmt.Fprint(w, "done")
+	}}})
+	codes := make(chan int, 32)
+	var all sync.WaitGroup
+	for range 32 {
+		all.Go(func() { codes <- h.ask("POST", "/do", "", once("a")...).Code })
+	}
+	for range 31 {
+		require.Equal(t, 409, <-codes)
+	}
+	close(end)
+	all.Wait()
+	require.Equal(t, 200, <-codes)
+	require.EqualValues(t, 1, times.Load())
+	require.Equal(t, "done", h.ask("POST", "/do", "", once("a")...).Body.String())
+}
+
+func TestWhatFailedOnOurSideIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	n := 0
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+		switch n++; n {
+		case 1:
+			front.Refuse(w, r, errors.New("the disk is full"))
+		case 2:
+			panic("of the moon")
+		case 3:
+			http.Error(w, "no such thing", http.StatusNotFound)
+		default:
+			t.Error("what the client did wrong is wrong again")
+		}
+	}}})
+	require.Equal(t, 500, h.ask("POST", "/do", "", once("a")...).Code)
+	require.Equal(t, 500, h.ask("POST", "/do", "", once("a")...).Code)
+	for range 2 {
+		require.Equal(t, 404, h.ask("POST", "/do", "", once("a")...).Code)
+	}
+	h.book.Fail(errors.New("away"))
+	refused(t, h.ask("POST", "/do", "", once("b")...), 503, "store_unavailable")
+}
+
+func TestARefusalThatPassesIsNotKept(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 402, 403, 408, 409, 425, 429, 503} {
+		n := 0
+		h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+			if n++; n == 1 {
+				front.Refuse(w, r, &psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
+				return
+			}
+			fmt.Fprint(w, n)
+		}}})
+		first := h.ask("POST", "/do", "", once("a")...)
+		require.Equal(t, status, first.Code)
+		require.Equal(t, "1", first.Header().Get("Retry-After"))
+		for range 2 {
+			again := h.ask("POST", "/do", "", once("a")...)
+			require.Equal(t, 200, again.Code, "after %d", status)
+			require.Equal(t, "2", again.Body.String(), "and that is kept")
+		}
+	}
+}
+
+func TestAClaimedRequestEndsWithItsHold(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		front.Refuse(w, r, r.Context().Err())
+	}}}, func(o *front.Options) { o.Limits.Hold = time.Millisecond })
+	refused(t, h.ask("POST", "/do", "", once("a")...), 504, "timeout")
+}
+
+func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
+	t.Parallel()
+	begun, gone, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "one ")
+		_ = http.NewResponseController(w).Flush()
+		close(begun)
+		<-gone
+		_, err := io.WriteString(w, "two")
+		done <- errors.Join(err, r.Context().Err())
+	}}})
+	at := "http://" + h.on() + "/do"
+	ctx, leave := context.WithCancel(t.Context())
+	q, err := http.NewRequestWithContext(ctx, "POST", at, nil)
+	require.NoError(t, err)
+	q.Header.Set("Idempotency-Key", "a")
+	r, err := http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	<-begun
+	word, err := bufio.NewReader(r.Body).ReadString(' ')
+	require.NoError(t, err)
+	require.Equal(t, "one ", word, "a stream is not held back")
+	leave()
+	_ = r.Body.Close()
+	close(gone)
+	require.NoError(t, <-done)
+	require.Eventually(t, func() bool { return h.ask("POST", "/do", "", once("a")...).Body.String() == "one two" }, 5*time.Second, time.Millisecond)
+}
+
+func TestAnAnswerThatIsTooLargeIsNotRepeatedAndNotDoneAgain(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		times.Add(1)
+		for range 5 {
+			_, _ = w.Write(make([]byte, 1<<20))
+		}
+	}}})
+	require.Equal(t, 5<<20, h.ask("POST", "/do", "", once("a")...).Body.Len())
+	w := h.ask("POST", "/do", "", once("a")...)
+	require.Equal(t, 409, w.Code)
+	require.Contains(t, w.Body.String(), "idempotent_answer_too_large")
+	require.EqualValues(t, 1, times.Load())
+}

@@ -1,0 +1,158 @@
+package front
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// The types of faults, as clients of OpenAI know them.
+const (
+	invalid      = "invalid_request_error"
+	unauthorized = "authentication_error"
+	forbidden    = "permission_error"
+	missing      = "not_found_error"
+	tooMany      = "rate_limit_error"
+	serverFault  = "server_error"
+)
+
+// statusGone is answered to nobody: the log alone sees it.
+const statusGone = 499
+
+// soon is when to ask again after what passes.
+const soon = time.Second
+
+const internalAdvice = "the server could not do this; its log tells more under the request's id"
+
+// errLeaving is why what the server still does is cancelled.
+var errLeaving = errors.New("the server is shutting down")
+
+// refusal is the error of OpenAI's API, with the request's id beside it.
+type refusal struct {
+	Error struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	} `json:"error"`
+	Request string `json:"request_id,omitempty"`
+}
+
+// begins is a writer that knows whether its answer has begun.
+type begins interface {
+	begun() bool
+	abort()
+}
+
+// Refuse answers an error in the shape that OpenAI's clients expect: a *psyche.Fault as it says, a body too large or too slow,
+// the end of a context, and everything else as 500 without a word of it. An answer that has begun is cut off instead, so that
+// nobody takes a part for the whole.
+func Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := faultOf(r.Context(), err)
+	if x := exchangeOf(r.Context()); x != nil {
+		x.code, x.err = f.Code, f.Err
+	}
+	if b, ok := w.(begins); ok && b.begun() {
+		b.abort()
+		return
+	}
+	h := w.Header()
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "no-store")
+	if f.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="oneiros"`)
+	}
+	if f.Status == http.StatusRequestEntityTooLarge || f.Status == http.StatusRequestTimeout {
+		h.Set("Connection", "close") // what is left of the body is not worth reading
+	}
+	if f.Retry > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((f.Retry+time.Second-1)/time.Second), 10))
+		h.Set("Retry-After-Ms", strconv.FormatInt(f.Retry.Milliseconds(), 10))
+	}
+	var said refusal
+	said.Error.Message, said.Error.Type, said.Request = f.Message, f.Type, RequestID(r.Context())
+	if f.Param != "" {
+		said.Error.Param = &f.Param
+	}
+	if f.Code != "" {
+		said.Error.Code = &f.Code
+	}
+	Answer(w, f.Status, said)
+}
+
+// Answer writes JSON.
+func Answer(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, internalAdvice, http.StatusInternalServerError)
+		return
+	}
+	text = append(text, '\n')
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
+
+// Body reads all of a request's body, within the limits of its route. Its errors are ones that Refuse knows. Until a body has
+// been read to its end nobody notices that the client has gone.
+func Body(r *http.Request) ([]byte, error) {
+	text, err := io.ReadAll(r.Body)
+	if err == nil {
+		return text, nil
+	}
+	large, _ := errors.AsType[*http.MaxBytesError](err)
+	f, _ := errors.AsType[*psyche.Fault](err)
+	switch {
+	case large != nil:
+		return nil, tooLarge(large.Limit)
+	case f != nil:
+		return nil, f
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, &psyche.Fault{Status: http.StatusRequestTimeout, Type: invalid, Code: "body_too_slow", Message: "the body did not come in time", Err: err}
+	case r.Context().Err() != nil:
+		return nil, faultOf(r.Context(), r.Context().Err())
+	}
+	return nil, &psyche.Fault{Status: http.StatusBadRequest, Type: invalid, Code: "body_unreadable", Message: "the body broke off before its end", Err: err}
+}
+
+// faultOf says any error in words of HTTP.
+func faultOf(ctx context.Context, err error) *psyche.Fault {
+	if f, ok := errors.AsType[*psyche.Fault](err); ok {
+		said := *f
+		if said.Status < 400 || said.Status > 599 {
+			said.Status = http.StatusInternalServerError
+		}
+		return &said
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(large.Limit)
+	}
+	leaving := errors.Is(context.Cause(ctx), errLeaving)
+	switch {
+	case leaving || errors.Is(err, errLeaving):
+		return &psyche.Fault{Status: http.StatusServiceUnavailable, Type: serverFault, Code: "shutting_down", Message: "the server is shutting down; ask again", Retry: soon, Err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &psyche.Fault{Status: http.StatusGatewayTimeout, Type: serverFault, Code: "timeout", Message: "the answer did not come in time", Err: err}
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return &psyche.Fault{Status: statusGone, Type: invalid, Code: "client_gone", Message: "the client has gone", Err: err}
+	}
+	return &psyche.Fault{Status: http.StatusInternalServerError, Type: serverFault, Code: "internal_error", Message: internalAdvice, Err: err}
+}
+
+func tooLarge(limit int64) *psyche.Fault {
+	return &psyche.Fault{
+		Status: http.StatusRequestEntityTooLarge, Type: invalid, Code: "body_too_large",
+		Message: fmt.Sprintf("the body is larger than the %d bytes that are taken here", limit),
+	}
+}

@@ -1,0 +1,127 @@
+package front
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// methods are the routes of one path.
+type methods map[string]*Route
+
+// of finds the route of a method. HEAD is GET without its body, except of what lasts.
+func (m methods) of(method string) *Route {
+	if r := m[method]; r != nil {
+		return r
+	}
+	if get := m[http.MethodGet]; method == http.MethodHead && get != nil && !get.Stream {
+		return get
+	}
+	return m[""]
+}
+
+func (m methods) allowed() string {
+	names := slices.Sorted(maps.Keys(m))
+	if r := m.of(http.MethodHead); r != nil && m[http.MethodHead] == nil && r.Method != "" {
+		names = append(names, http.MethodHead)
+	}
+	return strings.Join(names, ", ")
+}
+
+// serve answers a request whose path is named: who asks, whether that may be, how much of it, and then the face.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, at methods) {
+	x := exchangeOf(r.Context())
+	x.route = at.of(r.Method)
+	if x.route != nil && x.route.Open {
+		if err := x.measured(r); err != nil {
+			Refuse(x, r, err)
+			return
+		}
+		x.route.Serve(x, r)
+		return
+	}
+	caller, err := s.admit(r)
+	if err == nil {
+		x.key = caller.Key.ID
+		err = s.pass(x, r, at, caller)
+	}
+	if err != nil {
+		Refuse(w, r, err)
+	}
+}
+
+func (s *Server) pass(x *exchange, r *http.Request, at methods, caller psyche.Caller) error {
+	if err := s.rates.take(caller.Key); err != nil {
+		return err
+	}
+	if x.route == nil {
+		x.Header().Set("Allow", at.allowed())
+		return &psyche.Fault{Status: http.StatusMethodNotAllowed, Type: invalid, Code: "method_not_allowed", Message: "this path takes " + at.allowed()}
+	}
+	if !caller.Key.Role.Includes(x.route.Role) {
+		return notAllowed("role_too_low", "this needs the role "+string(x.route.Role)+"; the key has "+string(caller.Key.Role))
+	}
+	if err := x.measured(r); err != nil {
+		return err
+	}
+	if x.route.Stream {
+		leave, err := s.streams.enter(caller.Key.ID)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	r = r.WithContext(WithCaller(r.Context(), caller))
+	if x.route.Once && len(r.Header.Values("Idempotency-Key")) > 0 {
+		return s.once(x, r, caller)
+	}
+	if x.route.Stream && r.Method == http.MethodGet {
+		var leave context.CancelFunc
+		r, leave = s.whileAdmitted(r)
+		defer leave()
+	}
+	x.route.Serve(x, r)
+	return nil
+}
+
+// whileAdmitted ends a stream that would outlast its key: one that is read without end, as no answer to a POST is. A list of keys
+// that cannot be read ends nothing.
+func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	go func() {
+		tick := time.NewTicker(s.o.Limits.Again)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			var f *psyche.Fault
+			if _, err := s.admit(r); errors.As(err, &f) && f.Status == http.StatusUnauthorized {
+				cancel()
+				return
+			}
+		}
+	}()
+	return r.WithContext(ctx), cancel
+}
+
+// unknown answers a path that no route names: only whoever has a key is told so.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	caller, err := s.admit(r)
+	if err == nil {
+		exchangeOf(r.Context()).key = caller.Key.ID
+		err = s.rates.take(caller.Key)
+	}
+	if err == nil {
+		err = &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: "this server has nothing under this path"}
+	}
+	Refuse(w, r, err)
+}

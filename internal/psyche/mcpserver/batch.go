@@ -1,0 +1,58 @@
+package mcpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// mostTogether messages may come in one batch, which one version of the protocol knows (2025-03-26). The front counts requests:
+// without a bound, one of them would carry as many calls as fit into its body.
+const mostTogether = 10
+
+// taken is the request with its body read, and found to be no larger batch than is taken.
+func (f *Face) taken(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
+	if r.Method != http.MethodPost {
+		return r, nil
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, f.options.Body)
+	body, err := front.Body(r)
+	if err != nil {
+		return r, err
+	}
+	if more(body, mostTogether) {
+		return r, &psyche.Fault{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "batch_too_large",
+			Message: fmt.Sprintf("a batch may hold at most %d messages", mostTogether),
+		}
+	}
+	again := *r
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	return &again, nil
+}
+
+// more says whether a body is a list of more than most values. What is no JSON is left to the library to refuse.
+func more(body []byte, most int) bool {
+	if !bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
+		return false
+	}
+	each := json.NewDecoder(bytes.NewReader(body))
+	if _, err := each.Token(); err != nil {
+		return false
+	}
+	var one json.RawMessage
+	for n := 1; each.More(); n++ {
+		if n > most {
+			return true
+		}
+		if each.Decode(&one) != nil {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// A session outlives the request that opened it and may carry requests for hours, so that who asks is told anew with each of
+// them. The library carries along what it calls a token's information: ours is who the front found the caller to be.
+
+// visitor is who sent one HTTP request, and that request's context, which ends when the client hangs up.
+type visitor struct {
+	caller psyche.Caller
+	ctx    context.Context // it lives as long as the request whose place this takes
+}
+
+type visitorKey struct{}
+
+const visitorExtra = "visitor"
+
+// admit lets the library know who asks. It gets no header that opens anything: the caller's secret stays with the front.
+func admit(next http.Handler) http.Handler {
+	known := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
+		v, ok := ctx.Value(visitorKey{}).(visitor)
+		if !ok {
+			return nil, errors.New("nobody was admitted")
+		}
+		r.Header.Del("Authorization")
+		// A session belongs to whoever opened it: the library compares UserID with each request (403).
+		return &auth.TokenInfo{UserID: v.caller.Owner(), Extra: map[string]any{visitorExtra: v}}, nil
+	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := visitor{front.CallerOf(r.Context()), r.Context()}
+		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
+		header := make(http.Header, len(r.Header))
+		for name, values := range r.Header {
+			if !secret[name] {
+				header[name] = values
+			}
+		}
+		header.Set("Authorization", "Bearer admitted")
+		r.Header = header
+		known.ServeHTTP(w, r)
+	})
+}
+
+// secret are the headers that open doors.
+var secret = map[string]bool{"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true}
+
+// visitorOf is who sent a request of the protocol; false when nobody said.
+func visitorOf(req mcp.Request) (visitor, bool) {
+	extra := req.GetExtra()
+	if extra == nil || extra.TokenInfo == nil {
+		return visitor{}, false
+	}
+	v, ok := extra.TokenInfo.Extra[visitorExtra].(visitor)
+	return v, ok
+}
+
+// within is ctx, ended also when the HTTP request ends, with the values of that request before those of the one that opened the
+// session.
+func within(ctx context.Context, request context.Context) (context.Context, context.CancelFunc) {
+	both, cancel := context.WithCancelCause(layered{ctx, request})
+	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
+	return both, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+type layered struct {
+	context.Context
+	over context.Context // it is a context itself
+}
+
+func (l layered) Value(key any) any {
+	if v := l.over.Value(key); v != nil {
+		return v
+	}
+	return l.Context.Value(key)
+}

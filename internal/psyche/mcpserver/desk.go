@@ -1,0 +1,234 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// desk is where the requests of one server are answered.
+type desk struct {
+	being  Being
+	dreams Dreams // nil: nobody carries any
+	look   time.Duration
+	server *mcp.Server
+	role   access.Role
+	only   *psyche.Caller // whose all requests are; nil: each request says
+	report func(error)
+}
+
+type callerKey struct{}
+
+// safe keeps a fault of one request from ending the process: requests run in goroutines of the library's. It gives tools called
+// with arguments of null the empty object, for which the library's defaults would find no place.
+func (d *desk) safe(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			if said := recover(); said != nil {
+				d.report(fmt.Errorf("%s panicked: %v\n%s", method, said, debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: errUnknown.Error()}
+			}
+		}()
+		if tool, ok := req.(*mcp.CallToolRequest); ok && tool.Params != nil && string(bytes.TrimSpace(tool.Params.Arguments)) == "null" {
+			tool.Params.Arguments = json.RawMessage("{}")
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// visit tells each request whose it is and when its client is gone, and refuses one that nobody sent or that speaks another version
+// than its session does.
+func (d *desk) visit(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if d.only != nil {
+			return next(context.WithValue(ctx, callerKey{}, *d.only), method, req)
+		}
+		v, ok := visitorOf(req)
+		if !ok {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "nobody is known to have sent this"}
+		}
+		if fault := sameVersion(req); fault != nil {
+			return nil, fault
+		}
+		if method == "tools/call" || method == "resources/read" { // nothing else lasts, and a notification's request ends before it is heard
+			var gone context.CancelFunc
+			ctx, gone = within(ctx, v.ctx)
+			defer gone()
+		}
+		return next(context.WithValue(ctx, callerKey{}, v.caller), method, req)
+	}
+}
+
+func callerOf(ctx context.Context) psyche.Caller {
+	c, _ := ctx.Value(callerKey{}).(psyche.Caller)
+	return c
+}
+
+const versionHeader = "MCP-Protocol-Version"
+
+// sameVersion refuses a request whose header names another version than was agreed upon when its session began. Requests that need
+// no session carry their version themselves, and the library compares it.
+func sameVersion(req mcp.Request) error {
+	session, ok := req.GetSession().(*mcp.ServerSession)
+	if !ok || session.ID() == "" || session.InitializeParams() == nil {
+		return nil
+	}
+	told := req.GetExtra().Header.Get(versionHeader)
+	agreed := session.InitializeParams().ProtocolVersion
+	if told == "" || told == agreed || !slices.Contains(sessionVersions, agreed) {
+		return nil
+	}
+	return &jsonrpc.Error{
+		Code:    mcp.CodeHeaderMismatch,
+		Message: fmt.Sprintf("%s is %q; this session speaks %q", versionHeader, told, agreed),
+	}
+}
+
+// errand is one tool: how it is told, who may use it, and what it does. Its answer is given as data that fits its schema, and as
+// text, which a nil text makes of the data's JSON.
+type errand[In, Out any] struct {
+	role  access.Role
+	tool  mcp.Tool
+	shape func(in *jsonschema.Schema)
+	do    func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in In) (Out, error)
+	text  func(Out) string
+}
+
+// add offers an errand to a server whose role may use it.
+func add[In, Out any](d *desk, e errand[In, Out]) {
+	if !d.role.Includes(e.role) {
+		return
+	}
+	e.tool.InputSchema = schema[In](e.shape)
+	e.tool.OutputSchema = schema[Out](nil)
+	mcp.AddTool(d.server, &e.tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		var none Out
+		c := callerOf(ctx)
+		if !c.Key.Role.Includes(e.role) { // it was another's when the session began
+			return nil, none, fmt.Errorf("%s needs a key of role %s; yours is of role %s", e.tool.Name, e.role, c.Key.Role)
+		}
+		out, err := e.do(ctx, c, req, in)
+		if err != nil {
+			if ours(err) {
+				d.report(fmt.Errorf("%s: %w", e.tool.Name, err))
+			}
+			return nil, none, plain(err)
+		}
+		result := &mcp.CallToolResult{}
+		if e.text != nil {
+			result.Content = []mcp.Content{&mcp.TextContent{Text: e.text(out)}}
+		}
+		return result, out, nil
+	})
+}
+
+// schema is a type's, its lists never null, as adjusted.
+func schema[T any](adjust func(*jsonschema.Schema)) *jsonschema.Schema {
+	s, err := jsonschema.ForType(reflect.TypeFor[T](), &jsonschema.ForOptions{})
+	if err != nil {
+		panic(err) // a fault of this package's types, which every test would meet
+	}
+	neverNull(s)
+	if adjust != nil {
+		adjust(s)
+	}
+	return s
+}
+
+func neverNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && slices.Contains(s.Types, "null") {
+		s.Type, s.Types = s.Types[1-slices.Index(s.Types, "null")], nil
+	}
+	for _, p := range s.Properties {
+		neverNull(p)
+	}
+	neverNull(s.Items)
+}
+
+// list is s, and never nil, which JSON would write as null.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// ours says whether a failure is the server's, and not the caller's.
+func ours(err error) bool {
+	var fault *psyche.Fault
+	if errors.As(err, &fault) {
+		return fault.Status >= http.StatusInternalServerError
+	}
+	return !errors.Is(err, context.Canceled)
+}
+
+var errUnknown = errors.New("the server could not do this; its log says why")
+
+// plain is what a client is told of a failure: a sentence without a word of what lies behind it.
+func plain(err error) error {
+	var fault *psyche.Fault
+	switch {
+	case errors.As(err, &fault):
+		said := fault.Message
+		if fault.Retry > 0 {
+			said += fmt.Sprintf(" (try again in %d s)", int64(math.Ceil(fault.Retry.Seconds())))
+		}
+		return errors.New(said)
+	case errors.Is(err, context.Canceled):
+		return errors.New("the call was cancelled")
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the call took longer than it may")
+	default:
+		return errUnknown
+	}
+}
+
+// agent is the one that is meant: the one named, else the only one the caller reaches.
+func (d *desk) agent(ctx context.Context, c psyche.Caller, named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	agents, err := d.being.Agents(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	switch len(agents) {
+	case 0:
+		return "", &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: "there is no agent that this key reaches"}
+	case 1:
+		return agents[0].Handle, nil
+	}
+	handles := make([]string, 0, mostNamed)
+	for _, a := range agents[:min(len(agents), mostNamed)] {
+		handles = append(handles, a.Handle)
+	}
+	if len(agents) > mostNamed {
+		handles = append(handles, "...")
+	}
+	return "", &psyche.Fault{
+		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "agent_missing", Param: "agent",
+		Message: "agent is missing, and more than one can be reached: " + strings.Join(handles, ", "),
+	}
+}
+
+// mostNamed agents in one sentence.
+const mostNamed = 10

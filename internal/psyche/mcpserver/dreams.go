@@ -1,0 +1,211 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// Dreams is what the face asks of the nights; *psyche.Dreams fits it. Each method looks at role and reach.
+type Dreams interface {
+	Begin(ctx context.Context, c psyche.Caller, w psyche.Wish) (psyche.Dream, error)
+	Dream(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
+	List(ctx context.Context, c psyche.Caller, l psyche.Listed) (psyche.Page[psyche.Dream], error)
+	Cancel(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
+}
+
+type wish struct {
+	Agent  string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	Theme  string `json:"theme,omitempty" jsonschema:"what to dream of"`
+	Tier   string `json:"tier,omitempty" jsonschema:"how much of what is dreamt has to be proven; without it the agent's"`
+	Budget *int64 `json:"budget_micros,omitempty" jsonschema:"hard cap in millionths of a dollar, at most the agent's cap of one dream, which it is when left out"`
+	Wait   bool   `json:"wait,omitempty" jsonschema:"answer when the dream is over, and tell its phases as progress; else at once"`
+}
+
+type listing struct {
+	Agent    string `json:"agent,omitempty" jsonschema:"handle or id; without it all that can be reached"`
+	Status   string `json:"status,omitempty" jsonschema:"only dreams of this status"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"how many at most"`
+	After    string `json:"after,omitempty" jsonschema:"the last id of the page before"`
+	Archived bool   `json:"archived,omitempty" jsonschema:"those that were put out of the lists as well"`
+}
+
+type which struct {
+	Dream string `json:"dream" jsonschema:"its id, such as dream_iris_0042"`
+}
+
+type nights struct {
+	Dreams []night `json:"dreams" jsonschema:"newest first"`
+	More   bool    `json:"more" jsonschema:"there are more after the last one"`
+}
+
+// night is a dream as tools tell it. What operators alone may see is left out for others.
+type night struct {
+	ID       string   `json:"id"`
+	Agent    string   `json:"agent"`
+	Status   string   `json:"status" jsonschema:"pending, running, completed, failed or canceled"`
+	Outcome  string   `json:"outcome,omitempty" jsonschema:"how it ended"`
+	Reason   string   `json:"reason,omitempty" jsonschema:"why it ended so; to operators"`
+	Created  string   `json:"created" jsonschema:"RFC 3339"`
+	Ended    string   `json:"ended,omitempty" jsonschema:"RFC 3339"`
+	Insights int      `json:"insights" jsonschema:"how many surfaced on return"`
+	Theme    string   `json:"theme,omitempty"`
+	Budget   *int64   `json:"budget_micros,omitempty" jsonschema:"hard cap in millionths of a dollar; to operators"`
+	Spent    *int64   `json:"spent_micros,omitempty" jsonschema:"in millionths of a dollar; to operators"`
+	Phases   []string `json:"phases,omitempty" jsonschema:"those it has come to, in their order; to operators"`
+}
+
+func (d *desk) nights() {
+	if d.dreams == nil {
+		return
+	}
+	add(d, errand[wish, night]{
+		role: access.Operator,
+		tool: mcp.Tool{
+			Name: "dreams_start", Title: "Let the agent dream",
+			Description: "Start a dream under a hard budget. It goes on by itself: to stop waiting for it does not end it, dreams_cancel does. An agent that is awake does not dream.",
+			Annotations: changes("Let the agent dream", false, true),
+		},
+		shape: func(in *jsonschema.Schema) {
+			in.Properties["theme"].MaxLength = at(dream.LongestTheme)
+			in.Properties["tier"].Enum = []any{string(dream.Core), string(dream.Hardened)}
+			in.Properties["budget_micros"].Minimum = at(0.)
+		},
+		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in wish) (night, error) {
+			agent, err := d.agent(ctx, c, in.Agent)
+			if err != nil {
+				return night{}, err
+			}
+			begun, err := d.dreams.Begin(ctx, c, psyche.Wish{Agent: agent, Theme: in.Theme, Tier: dream.Tier(in.Tier), Budget: (*budget.Micros)(in.Budget)})
+			if err == nil && in.Wait {
+				begun, err = d.follow(ctx, c, req, begun)
+			}
+			return dreamt(begun), err
+		},
+		text: night.sentence,
+	})
+	add(d, errand[listing, nights]{
+		role: access.Client,
+		tool: mcp.Tool{
+			Name: "dreams_list", Title: "List dreams", Description: "The dreams of the agents, newest first. It wakes nobody.",
+			Annotations: reads("List dreams"),
+		},
+		shape: func(in *jsonschema.Schema) {
+			between(in.Properties["limit"], 1, psyche.LargestPage)
+			in.Properties["limit"].Default = json.RawMessage(strconv.Itoa(psyche.UsualPage))
+			for _, s := range dream.Statuses {
+				in.Properties["status"].Enum = append(in.Properties["status"].Enum, string(s))
+			}
+		},
+		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in listing) (nights, error) {
+			page, err := d.dreams.List(ctx, c, psyche.Listed{
+				Agent: in.Agent, Status: dream.Status(in.Status), Limit: in.Limit, After: in.After, Archived: in.Archived,
+			})
+			out := nights{Dreams: []night{}, More: page.More}
+			for _, n := range page.Data {
+				out.Dreams = append(out.Dreams, dreamt(n))
+			}
+			return out, err
+		},
+		text: func(n nights) string {
+			if len(n.Dreams) == 0 {
+				return "No dreams."
+			}
+			lines := make([]string, 0, len(n.Dreams))
+			for _, each := range n.Dreams {
+				lines = append(lines, each.sentence())
+			}
+			return strings.Join(lines, "\n")
+		},
+	})
+	add(d, errand[which, night]{
+		role: access.Operator,
+		tool: mcp.Tool{
+			Name: "dreams_cancel", Title: "End a dream", Description: "Ask a dream to end with what it has. It ends soon after.",
+			Annotations: ends("End a dream"),
+		},
+		shape: func(in *jsonschema.Schema) { in.Properties["dream"].MinLength = at(1) },
+		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in which) (night, error) {
+			n, err := d.dreams.Cancel(ctx, c, in.Dream)
+			return dreamt(n), err
+		},
+		text: night.sentence,
+	})
+}
+
+// follow looks at a dream until it is over, and tells each phase that it comes to.
+func (d *desk) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, n psyche.Dream) (psyche.Dream, error) {
+	look := time.NewTicker(d.look)
+	defer look.Stop()
+	seen := 0
+	for {
+		if at := len(phasesOf(n)); at > seen {
+			seen = at
+			if token := req.Params.GetProgressToken(); token != nil {
+				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+					ProgressToken: token, Progress: float64(seen), Total: float64(len(dream.Phases)), Message: phasesOf(n)[seen-1],
+				})
+			}
+		}
+		if n.Status.Over() {
+			return n, nil
+		}
+		select {
+		case <-ctx.Done():
+			return n, ctx.Err()
+		case <-look.C:
+		}
+		var err error
+		if n, err = d.dreams.Dream(ctx, c, n.ID); err != nil {
+			return n, err
+		}
+	}
+}
+
+func phasesOf(n psyche.Dream) (phases []string) {
+	if n.Record != nil {
+		for _, t := range n.Record.Phases {
+			phases = append(phases, string(t.Phase))
+		}
+	}
+	return phases
+}
+
+func dreamt(n psyche.Dream) night {
+	out := night{
+		ID: n.ID, Agent: n.Agent, Status: string(n.Status), Outcome: string(n.Outcome), Reason: n.Reason,
+		Created: time.Unix(n.Created, 0).UTC().Format(time.RFC3339), Insights: n.Insights, Phases: phasesOf(n),
+	}
+	if n.Ended != nil {
+		out.Ended = time.Unix(*n.Ended, 0).UTC().Format(time.RFC3339)
+	}
+	if r := n.Record; r != nil {
+		out.Theme, out.Budget, out.Spent = r.Theme, at(int64(r.Budget)), at(int64(r.Spent))
+	}
+	return out
+}
+
+func (n night) sentence() string {
+	said := fmt.Sprintf("%s of %s: %s", n.ID, n.Agent, n.Status)
+	if n.Outcome != "" && n.Outcome != n.Status {
+		said += " (" + n.Outcome + ")"
+	}
+	if len(n.Phases) > 0 {
+		said += ", " + n.Phases[len(n.Phases)-1]
+	}
+	if n.Spent != nil {
+		said += ", " + budget.Micros(*n.Spent).String() + " spent"
+	}
+	return said
+}

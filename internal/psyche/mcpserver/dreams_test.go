@@ -1,0 +1,80 @@
+package mcpserver_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
+	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver/mcpservertest"
+)
+
+func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
+	t.Parallel()
+	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	url := serve(t, being, mcpserver.Options{Look: time.Millisecond}, map[string]psyche.Caller{"c": caller("key_c", access.Client)})
+	o, told := heard()
+	session := connect(t, url, "", o)
+	params := &mcp.CallToolParams{Name: "dreams_start", Arguments: map[string]any{"theme": "boats", "wait": true, "budget_micros": 1000}}
+	params.SetProgressToken("p")
+	result, err := session.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	require.False(t, result.IsError, text(result))
+	data := result.StructuredContent.(map[string]any)
+	require.Equal(t, "completed", data["status"])
+	require.InDelta(t, 1000, data["budget_micros"], 0)
+	require.Equal(t, []any{"onset", "nrem", "rem", "integration", "return"}, data["phases"])
+	for _, phase := range dream.Phases {
+		require.Equal(t, string(phase), (<-told).Message)
+	}
+
+	result, err = call(t.Context(), session, "dreams_start", map[string]any{"theme": mcpservertest.Endless})
+	require.NoError(t, err)
+	id := result.StructuredContent.(map[string]any)["id"].(string)
+	require.Equal(t, "dream_iris_0002", id)
+	result, err = call(t.Context(), session, "dreams_list", nil)
+	require.NoError(t, err)
+	require.Equal(t, "dream_iris_0001 of iris: completed, return, $0.00 spent\ndream_iris_0002 of iris: running, $0.00 spent", text(result))
+	result, err = call(t.Context(), session, "dreams_cancel", map[string]any{"dream": id})
+	require.NoError(t, err)
+	require.Equal(t, "canceled", result.StructuredContent.(map[string]any)["status"])
+
+	guest := connect(t, url, "c", nil)
+	result, err = call(t.Context(), guest, "dreams_list", nil)
+	require.NoError(t, err)
+	require.Equal(t, "dream_iris_0001 of iris: completed\ndream_iris_0002 of iris: canceled", text(result))
+	for _, tool := range []string{"dreams_start", "dreams_cancel"} {
+		_, err = call(t.Context(), guest, tool, map[string]any{"dream": id})
+		require.ErrorContains(t, err, "unknown tool")
+	}
+}
+
+func TestToStopWaitingForADreamDoesNotEndIt(t *testing.T) {
+	t.Parallel()
+	being := &mcpservertest.Being{Handles: []string{"iris"}}
+	nights := &mcpservertest.Dreams{Being: being, Looked: make(chan string)}
+	session := connect(t, served(t, being, nights, mcpserver.Options{Look: time.Millisecond}, nil), "", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := call(ctx, session, "dreams_start", map[string]any{"theme": mcpservertest.Endless, "wait": true})
+		failed <- err
+	}()
+	<-nights.Looked
+	cancel()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	go func() { // looks that were under way
+		for range nights.Looked {
+			continue
+		}
+	}()
+	result, err := call(t.Context(), session, "dreams_list", nil)
+	require.NoError(t, err)
+	require.Contains(t, text(result), "dream_iris_0001 of iris: running")
+}

@@ -1,0 +1,29 @@
+package mcpserver
+
+import (
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// reads are the hints of a tool that changes nothing.
+func reads(title string) *mcp.ToolAnnotations {
+	no := false
+	return &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no}
+}
+
+// changes are the hints of a tool that adds or moves something and destroys nothing. An open one reaches a model provider.
+func changes(title string, idempotent, open bool) *mcp.ToolAnnotations {
+	no := false
+	return &mcp.ToolAnnotations{Title: title, IdempotentHint: idempotent, DestructiveHint: &no, OpenWorldHint: &open}
+}
+
+// ends are the hints of a tool that brings something to its end. Twice is as once.
+func ends(title string) *mcp.ToolAnnotations {
+	yes, no := true, false
+	return &mcp.ToolAnnotations{Title: title, IdempotentHint: true, DestructiveHint: &yes, OpenWorldHint: &no}
+}
+
+func at[T any](v T) *T { return &v }
+
+// between bounds a number.
+func between(s *jsonschema.Schema, least, most float64) { s.Minimum, s.Maximum = &least, &most }

@@ -1,0 +1,123 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// sessionless is the first version of the protocol in which each request stands for itself.
+const sessionless = "2026-07-28"
+
+// sessionVersions are those that begin with a handshake and go on in a session.
+var sessionVersions = func() (older []string) {
+	for _, v := range mcp.SupportedProtocolVersions() {
+		if v < sessionless {
+			older = append(older, v)
+		}
+	}
+	return older
+}()
+
+// Routes is the face over streamable HTTP.
+func (f *Face) Routes() []front.Route {
+	serve := func(r *http.Request) *mcp.Server { return f.serverOf(front.CallerOf(r.Context())) }
+	single := admit(mcp.NewStreamableHTTPHandler(serve, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: f.options.Body, DisableLocalhostProtection: true,
+	}))
+	lasting := admit(mcp.NewStreamableHTTPHandler(serve, &mcp.StreamableHTTPOptions{
+		SessionTimeout: f.options.Idle, MaxRequestBodyBytes: f.options.Body, DisableLocalhostProtection: true,
+	}))
+	return []front.Route{{
+		Path: "/mcp", Role: access.Client, Stream: true, Body: f.options.Body,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			c, fault := f.callerOf(r)
+			if fault != nil {
+				front.Refuse(w, r, fault)
+				return
+			}
+			r, err := f.taken(w, r.WithContext(front.WithCaller(r.Context(), c)))
+			if err != nil {
+				front.Refuse(w, r, err)
+				return
+			}
+			if r.Header.Get(versionHeader) >= sessionless {
+				single.ServeHTTP(w, untilLeaving(r, r.Header.Get("Mcp-Method") == "subscriptions/listen"))
+				return
+			}
+			if r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "" {
+				f.makeRoom(c)
+			}
+			lasting.ServeHTTP(w, untilLeaving(r, r.Method == http.MethodGet))
+		},
+	}}
+}
+
+// callerOf is who asks, among the users of a key the one that the client names.
+func (f *Face) callerOf(r *http.Request) (psyche.Caller, *psyche.Fault) {
+	c := front.CallerOf(r.Context())
+	if fault := f.guard(r, c); fault != nil {
+		return c, fault
+	}
+	user := r.Header.Get(userHeader)
+	if len(user) > longestName || !utf8.ValidString(user) {
+		return c, &psyche.Fault{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "out_of_range", Param: userHeader,
+			Message: fmt.Sprintf("%s is %d bytes long; a name has at most %d, of UTF-8", userHeader, len(user), longestName),
+		}
+	}
+	if user != "" {
+		c.User = user
+	}
+	return c, nil
+}
+
+const userHeader = "X-Oneiros-User"
+
+const sessionHeader = "Mcp-Session-Id"
+
+// untilLeaving ends a stream that would never end by itself when the server begins to end.
+func untilLeaving(r *http.Request, endless bool) *http.Request {
+	leaving := front.Leaving(r.Context())
+	if !endless || leaving == nil {
+		return r
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	go func() { // it ends with the request, if not before
+		defer cancel()
+		select {
+		case <-leaving:
+		case <-ctx.Done():
+		}
+	}()
+	return r.WithContext(ctx)
+}
+
+// makeRoom ends a key's oldest session when it has as many as it may: clients forget theirs more often than they end them.
+func (f *Face) makeRoom(c psyche.Caller) {
+	s := f.serverOf(c)
+	if s == nil {
+		return
+	}
+	var oldest *mcp.ServerSession
+	count := 0
+	for session := range s.Sessions() {
+		if session.ID() == "" {
+			continue
+		}
+		if oldest == nil {
+			oldest = session
+		}
+		count++
+	}
+	if count >= f.options.Sessions {
+		_ = oldest.Close()
+	}
+}

@@ -1,0 +1,243 @@
+// Package mcpservertest keeps a being without a model, whose agents answer, remember and feel by fixed rules, for tests of the face.
+package mcpservertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
+)
+
+// Secret is text of journals and playbooks that nobody below an operator may ever see.
+const Secret = "the-orchard-under-the-sea"
+
+// Wait is what an agent answers to with three dots, and with nothing more until the call ends.
+const Wait = "wait"
+
+// Being holds agents in memory. Its zero value holds none.
+type Being struct {
+	Handles []string
+
+	// Said is sent the message of each call that has begun, Ended how each that waited has ended, if not nil.
+	Said  chan string
+	Ended chan error
+
+	mu       sync.Mutex
+	memories map[string][]psyche.Memory
+	feelings map[string]psyche.Emotion
+	sessions map[string]string // id: whose
+	asked    []string
+}
+
+var _ mcpserver.Being = (*Being)(nil)
+
+// Asked are the names of the methods that were called, in order.
+func (b *Being) Asked() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.asked)
+}
+
+// Sessions counts those that hold an agent awake.
+func (b *Being) Sessions() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.sessions)
+}
+
+func (b *Being) ask(method string, c psyche.Caller, agent string, need access.Role) error {
+	b.mu.Lock()
+	b.asked = append(b.asked, method)
+	b.mu.Unlock()
+	if !slices.Contains(b.Handles, agent) || !c.Key.Reaches(agent) {
+		return &psyche.Fault{
+			Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: fmt.Sprintf("there is no agent %q", agent),
+			Err: errors.New(Secret),
+		}
+	}
+	if !c.Key.Role.Includes(need) {
+		return &psyche.Fault{Status: http.StatusForbidden, Type: "permission_error", Code: "role_missing", Message: "that needs a key of role " + string(need), Err: errors.New(Secret)}
+	}
+	return nil
+}
+
+// Agents lists those that the caller reaches.
+func (b *Being) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agent, _ error) {
+	for _, h := range b.Handles {
+		if c.Key.Reaches(h) {
+			reached = append(reached, dream.Agent{ID: "agent_" + h, Handle: h})
+		}
+	}
+	return reached, nil
+}
+
+// Say repeats the message word by word.
+func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string, token func(string)) (string, psyche.Told, error) {
+	if err := b.ask("Say", c, agent, access.Client); err != nil {
+		return "", psyche.Told{}, err
+	}
+	if conversation == "" {
+		conversation = "of " + message
+	}
+	if b.Said != nil {
+		b.Said <- message
+	}
+	if message == Wait {
+		if token != nil {
+			token("...")
+		}
+		<-ctx.Done()
+		if b.Ended != nil {
+			b.Ended <- ctx.Err()
+		}
+		return "", psyche.Told{}, fmt.Errorf("ask the provider: %w", ctx.Err())
+	}
+	reply := "You said: " + message
+	for _, word := range strings.SplitAfter(reply, " ") {
+		if token != nil {
+			token(word)
+		}
+	}
+	return reply, psyche.Told{Agent: agent, Conversation: conversation, Epoch: 1, Model: "echo", Skipped: "nothing"}, nil
+}
+
+// Recall answers the memories that hold the query.
+func (b *Being) Recall(_ context.Context, c psyche.Caller, agent, query string, n int) ([]psyche.Memory, error) {
+	if err := b.ask("Recall", c, agent, access.Client); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found []psyche.Memory
+	for _, m := range b.memories[agent+c.Owner()] {
+		if len(found) < n && strings.Contains(m.Content, query) {
+			found = append(found, m)
+		}
+	}
+	return found, nil
+}
+
+// Remember keeps a memory under its content's id.
+func (b *Being) Remember(_ context.Context, c psyche.Caller, agent, content string, importance float64) (string, error) {
+	if err := b.ask("Remember", c, agent, access.Client); err != nil {
+		return "", err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	whose := agent + c.Owner()
+	for _, m := range b.memories[whose] {
+		if m.Content == content {
+			return m.ID, nil
+		}
+	}
+	if b.memories == nil {
+		b.memories = map[string][]psyche.Memory{}
+	}
+	id := fmt.Sprintf("episode/%d", len(b.memories[whose])+1)
+	b.memories[whose] = append(b.memories[whose], psyche.Memory{
+		ID: id, Kind: dream.KindEpisode, At: time.Unix(0, 0), Content: content, Taint: dream.FromTool, Score: importance,
+	})
+	return id, nil
+}
+
+// Emotion is what was felt last.
+func (b *Being) Emotion(_ context.Context, c psyche.Caller, agent string) (psyche.Emotion, error) {
+	if err := b.ask("Emotion", c, agent, access.Client); err != nil {
+		return psyche.Emotion{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e, ok := b.feelings[agent]; ok {
+		return e, nil
+	}
+	return psyche.Emotion{Word: "calm"}, nil
+}
+
+// Feel makes every event pleasant.
+func (b *Being) Feel(_ context.Context, c psyche.Caller, agent, event string, intensity float64) (psyche.Emotion, error) {
+	if err := b.ask("Feel", c, agent, access.Client); err != nil {
+		return psyche.Emotion{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.feelings == nil {
+		b.feelings = map[string]psyche.Emotion{}
+	}
+	b.feelings[agent] = psyche.Emotion{
+		PAD: mood.PAD{Pleasure: intensity}, Valence: intensity, Intensity: intensity, Word: "glad", Since: time.Unix(0, 0), Cause: event,
+	}
+	return b.feelings[agent], nil
+}
+
+// Status is of an agent that sleeps while no session is open.
+func (b *Being) Status(_ context.Context, c psyche.Caller, agent string) (psyche.Status, error) {
+	if err := b.ask("Status", c, agent, access.Client); err != nil {
+		return psyche.Status{}, err
+	}
+	s := psyche.Status{Agent: agent, State: "sleeping", Leases: b.Sessions(), Emotion: psyche.Emotion{Word: "calm"}}
+	if s.Leases > 0 {
+		s.State = "awake"
+	}
+	return s, nil
+}
+
+// Journal holds one entry with the secret.
+func (b *Being) Journal(_ context.Context, c psyche.Caller, agent string, _ int) ([]*dream.Journal, error) {
+	if err := b.ask("Journal", c, agent, access.Operator); err != nil {
+		return nil, err
+	}
+	return []*dream.Journal{{
+		Head:    dream.Head{ID: "journal/1", Agent: agent, Kind: dream.KindJournal, At: time.Unix(0, 0), Taint: dream.FromDream, Dream: "dream/" + agent + "/0001"},
+		Content: "I walked through " + Secret + ".", Significance: .7,
+	}}, nil
+}
+
+// Playbook holds the secret, too.
+func (b *Being) Playbook(_ context.Context, c psyche.Caller, agent string) (string, error) {
+	if err := b.ask("Playbook", c, agent, access.Operator); err != nil {
+		return "", err
+	}
+	return "# Playbook\n\n- Remember " + Secret + ".\n", nil
+}
+
+// Open begins or renews a session.
+func (b *Being) Open(_ context.Context, c psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
+	if err := b.ask("Open", c, agent, access.Client); err != nil {
+		return psyche.Session{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sessions == nil {
+		b.sessions = map[string]string{}
+	}
+	woke := len(b.sessions) == 0
+	if id == "" {
+		id = fmt.Sprintf("session_%d", len(b.sessions)+1)
+	}
+	b.sessions[id] = c.Owner()
+	return psyche.Session{ID: id, Agent: agent, Until: time.Unix(0, 0).Add(ttl), Woke: woke}, nil
+}
+
+// Leave ends a session of the caller's.
+func (b *Being) Leave(_ context.Context, c psyche.Caller, agent, id string) error {
+	if err := b.ask("Leave", c, agent, access.Client); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sessions[id] != c.Owner() {
+		return &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "session_not_found", Message: "there is no such session of yours"}
+	}
+	delete(b.sessions, id)
+	return nil
+}

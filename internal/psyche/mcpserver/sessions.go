@@ -1,0 +1,85 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+type hold struct {
+	Agent   string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	Session string `json:"session,omitempty" jsonschema:"a session of yours to renew; without it a new one begins"`
+	Seconds int    `json:"seconds,omitempty" jsonschema:"how long the agent stays awake for it; without it as long as the deployment says"`
+}
+
+type held struct {
+	Session string `json:"session" jsonschema:"name it to renew or end the session"`
+	Agent   string `json:"agent"`
+	Until   string `json:"until" jsonschema:"RFC 3339"`
+	Woke    bool   `json:"woke" jsonschema:"whether this woke the agent"`
+}
+
+type farewell struct {
+	Session string `json:"session" jsonschema:"the session to end"`
+	Agent   string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+}
+
+type parted struct {
+	Session string `json:"session"`
+	Ended   bool   `json:"ended"`
+}
+
+const longestHold = 3600 // seconds, as psyche.Mind says
+
+// sessions are the only way besides talk by which a client of the protocol holds an agent awake: to be connected is not to knock
+// (Z10).
+func (d *desk) sessions() {
+	add(d, errand[hold, held]{
+		role: access.Client,
+		tool: mcp.Tool{
+			Name: "connect", Title: "Hold the agent awake",
+			Description: "Wake the agent and keep it from dreaming for a while, or renew a session that does. It ends by leave, or by itself when its time is over.",
+			Annotations: changes("Hold the agent awake", false, false),
+		},
+		shape: func(in *jsonschema.Schema) {
+			between(in.Properties["seconds"], 1, longestHold)
+			in.Properties["session"].MaxLength = at(longestName)
+		},
+		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in hold) (held, error) {
+			agent, err := d.agent(ctx, c, in.Agent)
+			if err != nil {
+				return held{}, err
+			}
+			s, err := d.being.Open(ctx, c, agent, in.Session, time.Duration(in.Seconds)*time.Second)
+			return held{Session: s.ID, Agent: s.Agent, Until: s.Until.UTC().Format(time.RFC3339), Woke: s.Woke}, err
+		},
+		text: func(h held) string {
+			return fmt.Sprintf("%s is held awake until %s by session %s.", h.Agent, h.Until, h.Session)
+		},
+	})
+	add(d, errand[farewell, parted]{
+		role: access.Client,
+		tool: mcp.Tool{
+			Name: "leave", Title: "Let the agent rest",
+			Description: "End a session that connect began. When nobody else is there, the agent may sleep and dream.",
+			Annotations: changes("Let the agent rest", true, false),
+		},
+		shape: func(in *jsonschema.Schema) {
+			in.Properties["session"].MinLength = at(1)
+			in.Properties["session"].MaxLength = at(longestName)
+		},
+		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in farewell) (parted, error) {
+			agent, err := d.agent(ctx, c, in.Agent)
+			if err != nil {
+				return parted{}, err
+			}
+			return parted{in.Session, true}, d.being.Leave(ctx, c, agent, in.Session)
+		},
+	})
+}

@@ -1,0 +1,221 @@
+package psyche
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// Bounds of what is asked of a mind.
+const (
+	mostRecalled = 50
+	mostJournal  = 200
+	recallFor    = 10 * time.Second
+)
+
+// Recall answers the memories nearest to a query.
+func (b *Being) Recall(ctx context.Context, c Caller, agent, query string, n int) ([]Memory, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return nil, err
+	}
+	if n < 1 || n > mostRecalled {
+		return nil, wrong("out_of_range", "n", "n is %d; it must be 1 to %d.", n, mostRecalled)
+	}
+	if query = strings.TrimSpace(query); query == "" || !utf8.ValidString(query) {
+		return nil, wrong("out_of_range", "query", "The query must be a text that is not empty.")
+	}
+	ctx, cancel := context.WithTimeout(ctx, recallFor)
+	defer cancel()
+	found, err := b.search(ctx, a, c, clipped(query, longestKept), n, nil)
+	if errors.Is(err, memory.ErrSpace) {
+		return nil, &Fault{Status: 409, Type: badRequest, Code: "other_space", Message: "The agent's memories are placed by another embedder than the one that is configured; `oneiros memory embed` places them anew.", Err: err}
+	}
+	if err != nil {
+		return nil, asked(ctx, err)
+	}
+	if found == nil {
+		found = []Memory{}
+	}
+	return found, nil
+}
+
+// Remember stores a memory of the caller's. Its id is its content's.
+func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return "", err
+	}
+	content = strings.TrimSpace(content)
+	if content == "" || !utf8.ValidString(content) || utf8.RuneCountInString(content) > longestKept {
+		return "", wrong("out_of_range", "content", "The content must be text of 1 to %d characters.", longestKept)
+	}
+	if !(importance >= 0 && importance <= 1) || math.IsNaN(importance) {
+		return "", wrong("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.", importance)
+	}
+	affect, err := b.Memory.Affect(ctx, a.ID)
+	if err != nil {
+		return "", stored("read how the agent feels", err)
+	}
+	l := line{content, dream.FromAgent, "client"} // the words of whatever program asks
+	placed, err := b.place(ctx, a, c, []line{l})
+	if err != nil {
+		return "", stored("look for the content in memory", err)
+	}
+	now := b.now()
+	e := &dream.Episode{
+		Head: dream.Head{
+			ID: idOf(a.ID, c.Owner(), l.speaker, l.text), Agent: a.ID, Kind: dream.KindEpisode, At: now.UTC(), State: dream.Live, Taint: l.by,
+			Derived: []string{"surprise", "affect"},
+		},
+		Content: l.text, Salience: importance, Surprise: placed.novelty[0], Affect: mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since)),
+		Origin: c.Owner(), Speaker: l.speaker,
+	}
+	if err := b.talkers.note(ctx, a.ID, c.Owner()); err != nil {
+		return "", stored("keep the memory", err)
+	}
+	w := memory.Write{Agent: a.ID, Cause: rememberedBy, Add: []dream.Item{e}}
+	if placed.v != nil {
+		w.Vectors = []memory.Vector{{Item: e.ID, Space: placed.space, V: placed.v[0]}}
+	}
+	if err := b.commit(ctx, w); err != nil {
+		return "", stored("keep the memory", err)
+	}
+	return e.ID, nil
+}
+
+// Status tells how an agent is.
+func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Agent: a.Handle, Memories: map[string]int{}, Digest: []Memory{}}
+	if s.Emotion, err = b.emotion(ctx, a); err != nil {
+		return Status{}, err
+	}
+	standing, err := b.Nights.Standing(ctx, a.ID)
+	if err != nil {
+		return Status{}, stored("ask who holds the agent awake", err)
+	}
+	slots, err := b.Memory.Slots(ctx)
+	if err != nil {
+		return Status{}, stored("ask who dreams", err)
+	}
+	_, sleeping := slots[a.ID]
+	awake := standing.Awake(b.now())
+	switch {
+	case awake && sleeping:
+		s.State = "waking"
+	case awake:
+		s.State, s.Until = "awake", standing.Until()
+	case sleeping:
+		s.State = "dreaming"
+	default:
+		s.State = "sleeping"
+	}
+	s.Leases = len(standing.Leases)
+	if err := b.counted(ctx, a, c, &s); err != nil {
+		return Status{}, err
+	}
+	hears, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	if err != nil {
+		return Status{}, stored("ask whose talks the agent remembers", err)
+	}
+	if standing.Last != nil && hears && b.o.Digest == journal.DigestMessage {
+		items, err := b.Memory.Get(ctx, a.ID, standing.Last.Digest...)
+		if err != nil {
+			return Status{}, stored("read the digest", err)
+		}
+		for _, j := range journal.Tellable(memory.As[*dream.Journal](items)) {
+			s.Digest = append(s.Digest, Memory{ID: j.ID, Kind: j.Kind, At: j.At, Content: j.Content, Taint: dream.FromDream, Score: j.Significance, Dreamt: true})
+		}
+	}
+	return s, nil
+}
+
+// counted adds what there is of each kind that the caller may read, and the newest dream.
+func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status) error {
+	for _, kind := range dream.Kinds {
+		if !slices.Contains(recallable, kind) && !c.May(access.Operator, a.Handle) {
+			continue
+		}
+		n, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
+		if err != nil {
+			return stored("count memories", err)
+		}
+		if n > 0 {
+			s.Memories[string(kind)] = n
+		}
+	}
+	every := []dream.State{dream.Live, dream.Superseded, dream.Archived}
+	nights, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: every})
+	if err != nil {
+		return stored("count dreams", err)
+	}
+	s.Dreams = int64(nights)
+	newest, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: every, Limit: 1})
+	if err != nil {
+		return stored("find the newest dream", err)
+	}
+	for _, n := range memory.As[*dream.Night](newest) {
+		s.Dream, s.Outcome = n.ID, string(n.Outcome)
+	}
+	return nil
+}
+
+// Journal answers the newest entries.
+func (b *Being) Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error) {
+	a, err := b.reach(ctx, c, agent, access.Operator)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 || limit > mostJournal {
+		return nil, wrong("out_of_range", "limit", "limit is %d; it must be 1 to %d.", limit, mostJournal)
+	}
+	items, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindJournal}, Limit: limit})
+	if err != nil {
+		return nil, stored("read the journal", err)
+	}
+	return memory.As[*dream.Journal](items), nil
+}
+
+// Playbook answers PLAYBOOK.md.
+func (b *Being) Playbook(ctx context.Context, c Caller, agent string) (string, error) {
+	a, err := b.reach(ctx, c, agent, access.Operator)
+	if err != nil {
+		return "", err
+	}
+	find := func(kind dream.Kind, states ...dream.State) ([]dream.Item, error) {
+		return b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states, Order: memory.HighestScore})
+	}
+	entries, err := find(dream.KindPlaybook)
+	if err != nil {
+		return "", stored("read the playbook", err)
+	}
+	tried, err := find(dream.KindHypothesis, dream.Live, dream.Archived)
+	if err != nil {
+		return "", stored("read the hypotheses", err)
+	}
+	return b.Render(memory.As[*dream.Playbook](entries), memory.As[*dream.Hypothesis](tried)), nil
+}
+
+// rendered is a playbook in the plainest form, where nobody renders it better.
+func rendered(known []*dream.Playbook) string {
+	var b strings.Builder
+	b.WriteString("# Playbook\n")
+	for _, p := range known {
+		b.WriteString("\n- " + strings.Join(strings.Fields(p.Content), " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,157 @@
+package openaihttp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+func (f *Face) status(w http.ResponseWriter, r *http.Request) {
+	s, err := f.Mind.Status(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	say(w, r, s, err)
+}
+
+func (f *Face) emotion(w http.ResponseWriter, r *http.Request) {
+	e, err := f.Mind.Emotion(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	say(w, r, e, err)
+}
+
+// feel appraises an event that the client tells of: {"event": "success", "intensity": 0.8}.
+func (f *Face) feel(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Event     string  `json:"event"`
+		Intensity float64 `json:"intensity"`
+	}
+	err := read(r, &asked)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), asked.Event, asked.Intensity)
+	say(w, r, e, err)
+}
+
+// open makes a session, or renews one: {"id": "...", "ttl": 60} in seconds.
+func (f *Face) open(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		ID  string  `json:"id"`
+		TTL float64 `json:"ttl"`
+	}
+	err := read(r, &asked)
+	if err == nil && (asked.TTL < 0 || asked.TTL > time.Hour.Seconds()) {
+		err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent.", asked.TTL)
+	}
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), asked.ID, time.Duration(asked.TTL*float64(time.Second)))
+	say(w, r, s, err)
+}
+
+// leave ends the session that ?id= names.
+func (f *Face) leave(w http.ResponseWriter, r *http.Request) {
+	id := r.URL.Query().Get("id")
+	if id == "" {
+		front.Refuse(w, r, wrong("id", "No session is named. Add ?id= and the id that POST answered."))
+		return
+	}
+	if err := f.Mind.Leave(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), id); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// usualHold is a lease's span where nothing else is said.
+const usualHold = time.Minute
+
+// hold is a session that lasts as long as its stream: it opens one, tells of it in an event, renews it while the client stays,
+// and ends it when the client goes.
+func (f *Face) hold(w http.ResponseWriter, r *http.Request) {
+	ctx, c, agent, ttl := r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), f.Hold
+	if ttl <= 0 {
+		ttl = usualHold
+	}
+	s, err := f.Mind.Open(ctx, c, agent, "", ttl)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	defer f.release(r, c, agent, s.ID)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	body, _ := json.Marshal(s)
+	said := fmt.Sprintf("event: session\ndata: %s\n\n", body)
+	tick := time.NewTicker(ttl / 3)
+	defer tick.Stop()
+	for {
+		if _, err := io.WriteString(w, said); err != nil || control.Flush() != nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		case <-front.Leaving(ctx):
+			return
+		}
+		if _, err := f.Mind.Open(ctx, c, agent, s.ID, ttl); err != nil && ctx.Err() == nil {
+			said = ": the lease could not be renewed\n\n" // it holds for two more rounds
+			continue
+		}
+		said = ": awake\n\n"
+	}
+}
+
+// say answers a value, or why there is none.
+func say(w http.ResponseWriter, r *http.Request, value any, err error) {
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	front.Answer(w, http.StatusOK, value)
+}
+
+// read takes a small JSON object in; no body at all is an empty one.
+func read(r *http.Request, to any) error {
+	body, err := front.Body(r)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	decode := json.NewDecoder(bytes.NewReader(body))
+	decode.DisallowUnknownFields()
+	err = decode.Decode(to)
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && kind.Field != "" {
+		return wrong(kind.Field, "%s must be a %s.", kind.Field, kind.Type)
+	}
+	if err == nil && decode.More() {
+		err = errors.New("more than one value")
+	}
+	if err != nil {
+		return &psyche.Fault{
+			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json", Err: err,
+			Message: "The body must be one JSON object with the fields that this path takes.",
+		}
+	}
+	return nil
+}
+
+// releaseWithin bounds how long the end of a session that was held by its stream may take; a lease that stays ends by itself.
+const releaseWithin = 2 * time.Second
+
+// release ends a session whose client has gone.
+func (f *Face) release(r *http.Request, c psyche.Caller, agent, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), releaseWithin)
+	defer cancel()
+	_ = f.Mind.Leave(ctx, c, agent, id)
+}

@@ -1,0 +1,136 @@
+package openaihttp
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// longestName bounds, in bytes, what a client may call a conversation or a user.
+const longestName = 256
+
+// prefix may stand before an agent's handle where a model is named, for clients that want a vendor there.
+const prefix = "agent/"
+
+// turn reads a request: whom it is for, whose it is, and the body as it came.
+func turn(r *http.Request, path string) (psyche.Turn, error) {
+	t := psyche.Turn{Caller: front.CallerOf(r.Context()), Path: path}
+	body, err := front.Body(r)
+	if err != nil {
+		return t, err
+	}
+	said, err := told(body)
+	if err != nil {
+		return t, err
+	}
+	t.Body = body
+	if t.Agent, err = agentOf(r, said); err != nil {
+		return t, err
+	}
+	if t.Conversation, err = conversationOf(r); err != nil {
+		return t, err
+	}
+	if err := named(&t.Caller.User, "X-Oneiros-User", r.Header.Get("X-Oneiros-User")); err != nil {
+		return t, err
+	}
+	if t.Caller.User == "" {
+		if err := named(&t.Caller.User, "user", said.User); err != nil {
+			return t, err
+		}
+	}
+	if t.Switches, err = switches(r.Header); err != nil {
+		return t, err
+	}
+	t.Header = passing(r.Header)
+	return t, nil
+}
+
+func wrong(param, format string, args ...any) error {
+	return &psyche.Fault{
+		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// agentOf is whom the request is for: the header, else the model that the body names.
+func agentOf(r *http.Request, said said) (string, error) {
+	name := r.Header.Get("X-Oneiros-Agent")
+	if name == "" {
+		name = said.Model
+	}
+	name = strings.TrimPrefix(strings.TrimSpace(name), prefix)
+	if name == "" {
+		return "", wrong("model", "No agent is named. Set model to an agent's handle, as GET /v1/models lists them, or send the header X-Oneiros-Agent.")
+	}
+	return name, nil
+}
+
+// conversations are the headers that name a talk, ours first. OpenCode sends the other two.
+var conversations = []string{"X-Oneiros-Conversation", "X-Session-Id", "X-Session-Affinity"}
+
+func conversationOf(r *http.Request) (string, error) {
+	for _, header := range conversations {
+		var name string
+		if err := named(&name, header, r.Header.Get(header)); err != nil {
+			return "", err
+		}
+		if name != "" {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// named takes a name that a client gave, if it is one.
+func named(to *string, param, name string) error {
+	if len(name) > longestName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return wrong(param, "%s must be at most %d bytes of printable text.", param, longestName)
+	}
+	*to = name
+	return nil
+}
+
+// switches reads what the request turns on or off.
+func switches(h http.Header) (psyche.Switches, error) {
+	var s psyche.Switches
+	for _, each := range []struct {
+		header string
+		to     **bool
+	}{
+		{"X-Oneiros-Recall", &s.Recall}, {"X-Oneiros-Store", &s.Store}, {"X-Oneiros-Affect", &s.Affect}, {"X-Oneiros-Digest", &s.Digest},
+	} {
+		var on bool
+		switch strings.ToLower(h.Get(each.header)) {
+		case "":
+			continue
+		case "on", "true", "1":
+			on = true
+		case "off", "false", "0":
+		default:
+			return s, wrong(each.header, "%s must be on or off.", each.header)
+		}
+		*each.to = &on
+	}
+	return s, nil
+}
+
+// kept are headers of the caller that stay here: what they say is for us, or would speak to the provider in the name of an
+// account that is not ours.
+var kept = []string{"Openai-Organization", "Openai-Project", "Last-Event-Id", "Expect"}
+
+// passing is what the provider may see of the caller's headers.
+func passing(h http.Header) http.Header {
+	out := h.Clone()
+	for name := range out {
+		if strings.HasPrefix(name, "X-Oneiros-") || strings.HasPrefix(name, "Sec-") {
+			delete(out, name)
+		}
+	}
+	for _, name := range kept {
+		delete(out, name)
+	}
+	return out
+}

@@ -1,0 +1,378 @@
+package openaihttp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+)
+
+// being answers as it is told, and keeps what it was asked.
+type being struct {
+	psyche.Mind
+	turns  chan psyche.Turn
+	answer func(ctx context.Context, t psyche.Turn) (*psyche.Reply, error)
+	agents []dream.Agent
+	opened chan string
+	left   chan string
+}
+
+func (b *being) Chat(ctx context.Context, t psyche.Turn) (*psyche.Reply, error) {
+	b.turns <- t
+	return b.answer(ctx, t)
+}
+
+func (b *being) Embeddings(ctx context.Context, t psyche.Turn) (*psyche.Reply, error) {
+	return b.Chat(ctx, t)
+}
+
+func (b *being) Agents(context.Context, psyche.Caller) ([]dream.Agent, error) { return b.agents, nil }
+
+func (b *being) Open(_ context.Context, _ psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
+	b.opened <- id
+	if id == "" {
+		id = "session_1"
+	}
+	return psyche.Session{ID: id, Agent: agent, Until: time.Unix(0, 0).UTC().Add(ttl), Woke: true}, nil
+}
+
+func (b *being) Leave(_ context.Context, _ psyche.Caller, _, id string) error {
+	b.left <- id
+	return nil
+}
+
+// house is a server of one face over a being.
+type house struct {
+	*testing.T
+	*being
+	url    string
+	passed chan openaihttp.Passed
+}
+
+// nobody has a key.
+type nobody struct{ access.Store }
+
+func (nobody) Keys(context.Context) ([]access.Key, error) { return nil, nil }
+
+func open(t *testing.T) *house {
+	t.Helper()
+	h := &house{T: t, passed: make(chan openaihttp.Passed, 16), being: &being{
+		turns: make(chan psyche.Turn, 16), opened: make(chan string, 16), left: make(chan string, 16),
+		agents: []dream.Agent{{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)}, {ID: "a1", Handle: "echo"}},
+	}}
+	h.answers(http.StatusOK, "application/json", `{"ok":true}`)
+	face := &openaihttp.Face{Talk: h.being, Mind: h.being, Now: time.Now, Hold: 30 * time.Millisecond, Note: func(string) func(openaihttp.Passed) {
+		return func(p openaihttp.Passed) { h.passed <- p }
+	}}
+	server, err := front.New(front.Options{Routes: face.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
+	require.NoError(t, err)
+	s := httptest.NewServer(server)
+	t.Cleanup(s.Close)
+	h.url = s.URL
+	return h
+}
+
+func (h *house) answers(status int, kind, body string) {
+	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+		return &psyche.Reply{
+			Status: status, Header: http.Header{"Content-Type": {kind}, "X-Ratelimit-Remaining": {"7"}, "Set-Cookie": {"theirs=1"}, "Alt-Svc": {"h3"}, "X-Oneiros-Agent": {"forged"}},
+			Body: io.NopCloser(strings.NewReader(body)), Told: psyche.Told{Agent: "iris", Conversation: "c1", Epoch: 4, Woke: true, Recalled: 2, Degraded: "the store\nis away"},
+		}, nil
+	}
+}
+
+func (h *house) send(method, path, body string, header ...string) (*http.Response, string) {
+	h.Helper()
+	r, err := http.NewRequestWithContext(h.Context(), method, h.url+path, strings.NewReader(body))
+	require.NoError(h, err)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(h, err)
+	defer func() { _ = res.Body.Close() }()
+	answer, _ := io.ReadAll(res.Body)
+	return res, string(answer)
+}
+
+const talk = "/v1/chat/completions"
+
+func TestBodiesOfPythonClientsPassAsTheyCame(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.Len(t, files, 5)
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		path := talk
+		if strings.Contains(file, "embeddings") {
+			path = "/v1/embeddings"
+		}
+		res, answer := h.send(http.MethodPost, path, string(body), "Authorization", "Bearer x", "X-Stainless-Lang", "python", "OpenAI-Organization", "org-theirs", "X-Oneiros-Store", "off")
+		require.Equal(t, http.StatusOK, res.StatusCode, answer)
+		turn := <-h.turns
+		require.Equal(t, string(body), string(turn.Body), file)
+		require.Equal(t, "iris", turn.Agent, file)
+		require.Equal(t, "/v1"+turn.Path, path)
+		require.Equal(t, "python", turn.Header.Get("X-Stainless-Lang"))
+		require.Empty(t, turn.Header.Get("Openai-Organization"), "it would be sent beside a key of another account")
+		require.Empty(t, turn.Header.Get("X-Oneiros-Store"))
+		require.False(t, *turn.Switches.Store)
+		require.Nil(t, turn.Switches.Recall)
+	}
+}
+
+func TestWhoSpeaksToWhomIsReadFromHeadersAndBody(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, c := range []struct {
+		body                      string
+		header                    []string
+		agent, conversation, user string
+	}{
+		{`{"model":"iris"}`, nil, "iris", "", ""},
+		{`{"model":"agent/echo","user":"ada"}`, nil, "echo", "", "ada"},
+		{`{"model":"gpt-5","user":"ada"}`, []string{"X-Oneiros-Agent", "iris", "X-Oneiros-User", "ben", "X-Session-Affinity", "s2"}, "iris", "s2", "ben"},
+		{`{"mod\u0065l":"iris"}`, []string{"X-Session-Id", "s1", "X-Session-Affinity", "s2"}, "iris", "s1", ""},
+		{` { "messages" : [ {"content":"\"}]\\"} ] , "model" : "iris" , "user" : null } `, []string{"X-Oneiros-Conversation", "mine", "X-Session-Id", "s1"}, "iris", "mine", ""},
+	} {
+		res, answer := h.send(http.MethodPost, talk, c.body, c.header...)
+		require.Equal(t, http.StatusOK, res.StatusCode, answer)
+		turn := <-h.turns
+		require.Equal(t, []string{c.agent, c.conversation, c.user}, []string{turn.Agent, turn.Conversation, turn.Caller.User}, c.body)
+	}
+}
+
+func TestWhatCannotBeReadIsRefusedInOpenAIsShape(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		body          string
+		status        int
+		code, message string
+		header        []string
+	}{
+		{``, 400, "invalid_json", "one JSON object", nil},
+		{`[]`, 400, "invalid_json", "one JSON object", nil},
+		{`{"model":"iris"`, 400, "invalid_json", "byte 15", nil},
+		{`{"model":"iris"} more`, 400, "invalid_json", "byte 17", nil},
+		{`{"model":"iris","model":"gpt-5"}`, 400, "invalid_value", "twice", nil},
+		{`{"model":7}`, 400, "invalid_value", "model must be a string", nil},
+		{`{"user":"ada"}`, 400, "invalid_value", "No agent is named", nil},
+		{`{"model":"iris","user":"` + long + `"}`, 400, "invalid_value", "user must be at most 256 bytes", nil},
+		{`{"model":"iris"}`, 400, "invalid_value", "X-Oneiros-Recall must be on or off", []string{"X-Oneiros-Recall", "maybe"}},
+		{`{"model":"` + strings.Repeat("x", 70<<10) + `"}`, 413, "body_too_large", "65536 bytes", nil},
+	} {
+		res, answer := h.send(http.MethodPost, talk, c.body, c.header...)
+		require.Equal(t, c.status, res.StatusCode, answer)
+		require.Equal(t, "application/json", strings.Split(res.Header.Get("Content-Type"), ";")[0])
+		var told struct {
+			Error struct{ Message, Type, Code string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(answer), &told), answer)
+		require.Equal(t, c.code, told.Error.Code, answer)
+		require.Equal(t, "invalid_request_error", told.Error.Type)
+		require.Contains(t, told.Error.Message, c.message)
+	}
+	require.Empty(t, h.turns)
+}
+
+func TestTheAnswerAndItsRefusalsComeAsTheProviderGaveThem(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for status, body := range map[int]string{
+		200: `{"id":"x","choices":[],"usage":{"prompt_tokens":1}, "unknown": 1e400}`, 429: `{"error":{"message":"slow down","code":null}}`, 500: "<html>", 404: `{"error":"no such model"}`,
+	} {
+		h.answers(status, "application/json; charset=utf-8", body)
+		res, answer := h.send(http.MethodPost, talk, `{"model":"iris"}`)
+		require.Equal(t, status, res.StatusCode)
+		require.Equal(t, body, answer)
+		require.Equal(t, "7", res.Header.Get("X-Ratelimit-Remaining"))
+		require.Empty(t, res.Header.Get("Set-Cookie"))
+		require.Empty(t, res.Header.Get("Alt-Svc"))
+		for name, value := range map[string]string{
+			"Agent": "iris", "Conversation": "c1", "Epoch": "4", "Woke": "true", "Recalled": "2", "Degraded": `the store\nis away`, "Recall-Skipped": "",
+		} {
+			require.Equal(t, value, res.Header.Get("X-Oneiros-"+name), name)
+		}
+		require.Equal(t, status, (<-h.passed).Status)
+	}
+}
+
+func TestAnAgentThatNobodyKnowsIsToldAsAMissingModel(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+		return nil, &psyche.Fault{Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Message: "no"}
+	}
+	for _, ask := range [][]string{{http.MethodPost, talk, `{"model":"gpt-5"}`}, {http.MethodGet, "/v1/models/agent/gpt-5", ""}} {
+		res, answer := h.send(ask[0], ask[1], ask[2])
+		require.Equal(t, http.StatusNotFound, res.StatusCode)
+		require.Contains(t, answer, `"code":"model_not_found"`)
+		require.Contains(t, answer, `There is no agent \"gpt-5\". This key reaches echo, iris.`)
+	}
+	h.agents = nil
+	_, answer := h.send(http.MethodGet, "/v1/models/iris", "")
+	require.Contains(t, answer, "oneiros agents add")
+}
+
+func TestAgentsAreListedAsModels(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	_, answer := h.send(http.MethodGet, "/v1/models", "")
+	require.JSONEq(t, `{"object":"list","data":[{"id":"echo","object":"model","created":0,"owned_by":"oneiros"},{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}]}`, answer)
+	_, answer = h.send(http.MethodGet, "/v1/models/agent/iris", "")
+	require.JSONEq(t, `{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}`, answer)
+	require.Empty(t, h.turns, "nobody is woken")
+	h.agents = nil
+	_, answer = h.send(http.MethodGet, "/v1/models", "")
+	require.JSONEq(t, `{"object":"list","data":[]}`, answer)
+}
+
+func TestTheOutermostFieldsAreReadAsEveryOtherReaderDoes(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, body := range []string{`{"model":"iris","a":01}`, `{"model":"iris",}`, `{,"model":"iris"}`, `{"model":"iris" "b":1}`, `{"model":"iris","a":}`, `{"model":"iris","a":nul}`, `{"model":"iris","a":"\x"}`, `{"a":[}]`} {
+		require.False(t, json.Valid([]byte(body)), body)
+		if strings.Contains(body, `\x`) {
+			continue // inside a value that is passed on; the provider reads it
+		}
+		res, answer := h.send(http.MethodPost, talk, body)
+		require.Equal(t, http.StatusBadRequest, res.StatusCode, "%s: %s", body, answer)
+	}
+}
+
+var errCut = errors.New("connection reset")
+
+func sse(body io.ReadCloser) *psyche.Reply {
+	return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, Body: body, Told: psyche.Told{Agent: "iris", Skipped: "budget"}}
+}
+
+// noted is a body that tells when it is closed.
+type noted struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (n noted) Close() error {
+	close(n.closed)
+	return nil
+}
+
+func TestPiecesOfAStreamPassAtOnceAndUnaltered(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	out, in := io.Pipe()
+	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) { return sse(out), nil }
+	res, err := http.Post(h.url+talk, "application/json", strings.NewReader(`{"model":"iris","stream":true}`))
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	require.Equal(t, "budget", res.Header.Get("X-Oneiros-Recall-Skipped"))
+	for _, piece := range []string{": OPENROUTER PROCESSING\n\n", "data: {\"choices\":[{\"delta\":{\"con", "tent\":\"h\\u00e9\"}}]}\r\n\r\n", "event: x\nid: 7\ndata: [DONE]\n\n"} {
+		go func() { _, _ = io.WriteString(in, piece) }()
+		got := make([]byte, len(piece))
+		_, err := io.ReadFull(res.Body, got)
+		require.NoError(t, err, "each piece arrives before the next is there")
+		require.Equal(t, piece, string(got))
+	}
+	require.NoError(t, in.Close())
+	rest, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	p := <-h.passed
+	require.True(t, p.Stream)
+	require.False(t, p.Broken)
+	require.Positive(t, p.First)
+}
+
+func TestAClientThatHangsUpStopsTheProvider(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	out, in := io.Pipe()
+	defer func() { _ = in.Close() }()
+	body := noted{Reader: out, closed: make(chan struct{})}
+	stopped := make(chan struct{})
+	h.answer = func(ctx context.Context, _ psyche.Turn) (*psyche.Reply, error) {
+		context.AfterFunc(ctx, func() {
+			_ = in.CloseWithError(ctx.Err())
+			close(stopped)
+		})
+		return sse(body), nil
+	}
+	ctx, hangUp := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+talk, strings.NewReader(`{"model":"iris","stream":true}`))
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	_, err = io.WriteString(in, "data: {}\n\n")
+	require.NoError(t, err)
+	hangUp()
+	<-stopped
+	<-body.closed
+	_ = res.Body.Close()
+	require.True(t, (<-h.passed).Dropped)
+}
+
+func TestAStreamThatBreaksOffEndsWithAnEventThatSaysSo(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for said, want := range map[string]string{
+		"":                 "data: {\"error\":",
+		"data: {}\n\n":     "data: {}\n\ndata: {\"error\":",
+		"data: {\"cho":     "data: {\"cho\n\ndata: {\"error\":",
+		"data: {}\r\n\r\n": "data: {}\r\n\r\n\n\ndata: {\"error\":",
+	} {
+		h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+			return sse(io.NopCloser(io.MultiReader(strings.NewReader(said), iotestErr{}))), nil
+		}
+		res, answer := h.send(http.MethodPost, talk, `{"model":"iris","stream":true}`)
+		require.Equal(t, 200, res.StatusCode)
+		require.True(t, strings.HasPrefix(answer, want), "%q", answer)
+		require.True(t, strings.HasSuffix(answer, "\n\n"))
+		require.Contains(t, answer, `"code":"upstream_broken"`)
+		require.NotContains(t, answer, errCut.Error())
+		require.True(t, (<-h.passed).Broken)
+	}
+}
+
+type iotestErr struct{}
+
+func (iotestErr) Read([]byte) (int, error) { return 0, errCut }
+
+func TestAWholeAnswerThatBreaksOffIsNeverTakenForOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+		return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(iotestErr{})}, nil
+	}
+	res, answer := h.send(http.MethodPost, talk, `{"model":"iris"}`)
+	require.Equal(t, http.StatusBadGateway, res.StatusCode)
+	require.Contains(t, answer, `"upstream_broken"`)
+	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+		return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 9000)), iotestErr{}))}, nil
+	}
+	res, err := http.Post(h.url+talk, "application/json", strings.NewReader(`{"model":"iris"}`))
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	_, err = io.ReadAll(res.Body)
+	require.Error(t, err, "the connection is cut")
+}

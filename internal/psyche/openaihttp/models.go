@@ -1,0 +1,103 @@
+package openaihttp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+)
+
+// model is an agent as OpenAI's clients list it.
+type model struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"` // seconds since 1970
+	OwnedBy string `json:"owned_by"`
+}
+
+func modelOf(a dream.Agent) model {
+	return model{ID: a.Handle, Object: "model", Created: max(0, a.Created.Unix()), OwnedBy: "oneiros"}
+}
+
+// models lists the agents that the caller reaches.
+func (f *Face) models(w http.ResponseWriter, r *http.Request) {
+	agents, err := f.reached(r.Context(), front.CallerOf(r.Context()))
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	list := make([]model, len(agents))
+	for i, a := range agents {
+		list[i] = modelOf(a)
+	}
+	front.Answer(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+}
+
+// model answers one of them.
+func (f *Face) model(w http.ResponseWriter, r *http.Request) {
+	c, name := front.CallerOf(r.Context()), strings.TrimPrefix(r.PathValue("id"), prefix)
+	agents, err := f.reached(r.Context(), c)
+	if err == nil {
+		for _, a := range agents {
+			if a.Handle == name || a.ID == name {
+				front.Answer(w, http.StatusOK, modelOf(a))
+				return
+			}
+		}
+		err = f.unknown(r.Context(), c, name, memory.ErrNotFound)
+	}
+	front.Refuse(w, r, err)
+}
+
+func (f *Face) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {
+	agents, err := f.Talk.Agents(ctx, c)
+	slices.SortFunc(agents, func(a, b dream.Agent) int { return cmp.Compare(a.Handle, b.Handle) })
+	return agents, err
+}
+
+// most is how many agents a sentence names.
+const most = 20
+
+// unknown says which agents there are, where one was asked for that is none. Other failures are as they were.
+func (f *Face) unknown(ctx context.Context, c psyche.Caller, name string, err error) error {
+	var known *psyche.Fault
+	if isFault := errors.As(err, &known); isFault && known.Status != http.StatusNotFound || !isFault && !errors.Is(err, memory.ErrNotFound) {
+		return err
+	}
+	agents, fault := f.reached(ctx, c)
+	if fault != nil {
+		return fault
+	}
+	var handles []string
+	for _, a := range agents[:min(len(agents), most)] {
+		handles = append(handles, a.Handle)
+	}
+	there := "This key reaches no agent; oneiros agents add makes one."
+	if len(handles) > 0 {
+		there = "This key reaches " + strings.Join(handles, ", ")
+		if len(agents) > most {
+			there += fmt.Sprintf(" and %d more", len(agents)-most)
+		}
+		there += "."
+	}
+	return &psyche.Fault{
+		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found", Param: "model", Err: err,
+		Message: fmt.Sprintf("There is no agent %q. %s", clipped(name), there),
+	}
+}
+
+// clipped is a name as it is quoted back.
+func clipped(name string) string {
+	if len(name) > longestName {
+		return strings.ToValidUTF8(name[:longestName], "") + "..."
+	}
+	return name
+}

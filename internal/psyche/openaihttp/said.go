@@ -1,0 +1,156 @@
+package openaihttp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// said is what this face must know of a body. Everything else in it is the provider's business.
+type said struct{ Model, User string }
+
+// told reads the outermost fields of a body without a look into the others, whose size may be megabytes. A field that stands
+// twice is refused: what we read must be what the provider reads.
+func told(body []byte) (said, error) {
+	var s said
+	seen := map[string]bool{}
+	err := members(body, func(name string, value []byte) error {
+		if seen[name] {
+			return wrong(name, "%s stands in the body twice.", name)
+		}
+		seen[name] = true
+		to := map[string]*string{"model": &s.Model, "user": &s.User}[name]
+		if to == nil || string(value) == "null" {
+			return nil
+		}
+		if json.Unmarshal(value, to) != nil {
+			return wrong(name, "%s must be a string.", name)
+		}
+		return nil
+	})
+	return s, err
+}
+
+// members calls each with the outermost fields of a JSON object, in their order. Of nested values it sees where they end, not
+// whether they are right.
+func members(body []byte, each func(name string, value []byte) error) error {
+	at := blank(body, 0)
+	if at == len(body) || body[at] != '{' {
+		return illFormed("it must be one JSON object")
+	}
+	at = blank(body, at+1)
+	for first := true; at < len(body) && body[at] != '}'; first = false {
+		if !first {
+			if body[at] != ',' {
+				return broken(at)
+			}
+			at = blank(body, at+1)
+		}
+		key := at
+		if at = ending(body, at); at < 0 || body[key] != '"' {
+			return broken(key)
+		}
+		var name string
+		if json.Unmarshal(body[key:at], &name) != nil {
+			return broken(key)
+		}
+		if at = blank(body, at); at == len(body) || body[at] != ':' {
+			return broken(at)
+		}
+		value := blank(body, at+1)
+		if at = ending(body, value); at < 0 {
+			return broken(value)
+		}
+		if err := each(name, body[value:at]); err != nil {
+			return err
+		}
+		at = blank(body, at)
+	}
+	if at == len(body) {
+		return broken(at)
+	}
+	if rest := blank(body, at+1); rest != len(body) {
+		return broken(rest)
+	}
+	return nil
+}
+
+func blank(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\r' || b[at] == '\t') {
+		at++
+	}
+	return at
+}
+
+// ending is where the value that begins at a place ends; -1 when it does not.
+func ending(b []byte, at int) int {
+	began, depth := at, 0
+	for at < len(b) {
+		switch b[at] {
+		case '"':
+			if at = quoted(b, at); at < 0 {
+				return -1
+			}
+			if depth == 0 {
+				return at
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return plain(b, began, at)
+			}
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		case ',', ' ', '\n', '\r', '\t':
+			if depth == 0 {
+				return plain(b, began, at)
+			}
+		}
+		at++
+	}
+	return -1
+}
+
+// plain is the end of a number or a word, when it is one.
+func plain(b []byte, began, at int) int {
+	if !json.Valid(b[began:at]) {
+		return -1
+	}
+	return at
+}
+
+// quoted is where the string that begins at a place ends.
+func quoted(b []byte, at int) int {
+	at++
+	for {
+		next := bytes.IndexByte(b[at:], '"')
+		if next < 0 {
+			return -1
+		}
+		at += next + 1
+		slashes := 0
+		for i := at - 2; b[i] == '\\'; i-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return at
+		}
+	}
+}
+
+func broken(at int) error {
+	return illFormed(fmt.Sprintf("it breaks at byte %d", at))
+}
+
+func illFormed(how string) error {
+	return &psyche.Fault{
+		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json",
+		Message: "The body cannot be read as JSON: " + how + ".",
+	}
+}

@@ -1,0 +1,80 @@
+package psyche
+
+import (
+	"sync/atomic"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+)
+
+// parts are what a turn does, after request, agent and deployment have been asked, in this order.
+type parts struct {
+	recall, store, affect bool
+	digest                string
+}
+
+func (b *Being) switched(a dream.Agent, asked Switches) parts {
+	on := func(of func(Switches) *bool) bool {
+		for _, s := range []Switches{asked, b.o.Agents[a.Handle], b.o.Switches} {
+			if v := of(s); v != nil {
+				return *v
+			}
+		}
+		return true
+	}
+	p := parts{
+		recall: on(func(s Switches) *bool { return s.Recall }), store: on(func(s Switches) *bool { return s.Store }),
+		affect: on(func(s Switches) *bool { return s.Affect }), digest: b.o.Digest,
+	}
+	if !on(func(s Switches) *bool { return s.Digest }) {
+		p.digest = journal.DigestOff
+	}
+	return p
+}
+
+// Counts are what beings of this process did since it began.
+type Counts struct {
+	Turns    int64            // that were passed on
+	Woke     int64            // of them, those that woke an agent
+	Recalled int64            // memories put before the model
+	Skipped  map[string]int64 // turns without, by why
+	Stored   int64            // memories made of talks
+	Known    int64            // that were remembered already
+	Trivial  int64            // lines that matter too little
+	Repeated int64            // lines that only said what was recalled
+	Dropped  int64            // exchanges that were not remembered, because too many waited or the process ended
+	Failed   int64            // exchanges that could not be
+}
+
+type counts struct {
+	turns, woke, recalled, stored, known, trivial, repeated, dropped, failed atomic.Int64
+	off, budget, failure, nothing                                            atomic.Int64
+}
+
+func (c *counts) turn(t Told) {
+	c.turns.Add(1)
+	if t.Woke {
+		c.woke.Add(1)
+	}
+	c.recalled.Add(int64(t.Recalled))
+	switch t.Skipped {
+	case SkippedOff:
+		c.off.Add(1)
+	case SkippedBudget:
+		c.budget.Add(1)
+	case SkippedFailed:
+		c.failure.Add(1)
+	case SkippedNothing:
+		c.nothing.Add(1)
+	}
+}
+
+// Counts tells what this process's beings did.
+func (b *Being) Counts() Counts {
+	c := &b.counts
+	return Counts{
+		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(),
+		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(),
+		Skipped: map[string]int64{SkippedOff: c.off.Load(), SkippedBudget: c.budget.Load(), SkippedFailed: c.failure.Load(), SkippedNothing: c.nothing.Load()},
+	}
+}

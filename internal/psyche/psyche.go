@@ -1,0 +1,180 @@
+// Package psyche is an agent awake: it recalls before it answers, passes the talk on, remembers after, and feels.
+package psyche
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// Caller is who asks. One caller's context never reaches another: memory is the agent's, but what is remembered of a talk is
+// recalled only for the same key and user, unless it was made the agent's own.
+type Caller struct {
+	Key  access.Key // the zero key's ID is empty: a loopback without keys, which is owner
+	User string     // the end user that the client names; empty when it names none
+}
+
+// May says whether the caller may do what needs a role, with an agent of this handle.
+func (c Caller) May(need access.Role, handle string) bool {
+	return c.Key.Role.Includes(need) && c.Key.Reaches(handle)
+}
+
+// Owner names whose talk it is: the key and the user. Items remembered of a talk carry it, recall asks for it.
+func (c Caller) Owner() string { return "talk/" + c.Key.ID + "/" + c.User }
+
+// Switches turn parts of a being off, or on, for one request; nil: as the agent's settings say.
+type Switches struct {
+	Recall, Store, Affect, Digest *bool
+}
+
+// Turn is one request that is passed on.
+type Turn struct {
+	Caller       Caller
+	Agent        string // handle or id
+	Conversation string // names the talk; empty: derived from its first user message
+	Client       string // the lease is held under it; empty: derived from the caller
+	Path         string // below the provider's address: "/chat/completions" or "/embeddings"
+	Header       http.Header
+	Body         []byte
+	Switches     Switches
+}
+
+// Reply is what the provider answered. Body must be closed; closing it early stops the provider.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   io.ReadCloser
+	Told   Told
+}
+
+// Told says what the agent did for a turn, for headers and logs. It holds no text.
+type Told struct {
+	Agent        string // handle
+	Conversation string
+	Epoch        int64
+	Woke         bool   // this turn woke the agent
+	Degraded     string // what of the wake could not be done yet
+	Recalled     int    // memories in the background message
+	Skipped      string // why nothing was recalled: "off", "budget", "failed", "nothing"; empty when something was
+	Model        string // the catalogue's name
+}
+
+// Memory is a recalled item.
+type Memory struct {
+	ID      string      `json:"id"`
+	Kind    dream.Kind  `json:"kind"`
+	At      time.Time   `json:"at"`
+	Content string      `json:"content"`
+	Taint   dream.Taint `json:"taint"`
+	Score   float64     `json:"score"` // [0, 1]
+	Dreamt  bool        `json:"dreamt"`
+}
+
+// Emotion is how an agent feels, as callers see it.
+type Emotion struct {
+	mood.PAD
+	Valence   float64   `json:"valence"`        // pleasure, from -1 to 1
+	Intensity float64   `json:"intensity"`      // distance from the baseline, from 0
+	Word      string    `json:"word"`           // the nearest of a fixed list, such as "calm"
+	Since     time.Time `json:"since,omitzero"` // unset of an agent that nothing has moved yet
+	Cause     string    `json:"cause"`
+}
+
+// Status is what every role may see of an agent.
+type Status struct {
+	Agent    string         `json:"agent"`
+	State    string         `json:"state"` // sleeping, dreaming, waking or awake
+	Leases   int            `json:"leases"`
+	Until    time.Time      `json:"until,omitzero"` // awake until then if nobody comes again
+	Emotion  Emotion        `json:"emotion"`
+	Memories map[string]int `json:"memories"` // live items, by kind, of the kinds that the caller may read
+	Dreams   int64          `json:"dreams"`
+	Dream    string         `json:"dream,omitempty"` // the newest
+	Outcome  string         `json:"outcome,omitempty"`
+	Digest   []Memory       `json:"digest"` // significant insights of the newest wake, labelled as dreamt and unverified
+}
+
+// Session is a lease that a client holds by name until it ends it or lets it run out (Z10).
+type Session struct {
+	ID    string    `json:"id"`
+	Agent string    `json:"agent"`
+	Until time.Time `json:"until"`
+	Woke  bool      `json:"woke"`
+}
+
+// Talk is what the OpenAI face asks of a being.
+type Talk interface {
+	// Chat wakes the agent if it sleeps, adds what it recalls, and passes the body on. Errors are *Fault, or wrap the context's.
+	Chat(ctx context.Context, t Turn) (*Reply, error)
+	// Embeddings passes a body on to the agent's embedder; it wakes nobody.
+	Embeddings(ctx context.Context, t Turn) (*Reply, error)
+	// Agents lists those the caller reaches, by handle; it wakes nobody.
+	Agents(ctx context.Context, c Caller) ([]dream.Agent, error)
+}
+
+// Mind is what the MCP face and the sessions ask of a being. Agents are named by handle or id. Every method checks the caller's
+// role and reach, and answers *Fault.
+type Mind interface {
+	// Say is a turn of one message, answered whole; token is told pieces as they come, and may be nil.
+	Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, Told, error)
+	// Recall answers up to n (1 to 50) memories nearest to a query, best first.
+	Recall(ctx context.Context, c Caller, agent, query string, n int) ([]Memory, error)
+	// Remember stores a memory of importance [0, 1] and answers its id; the same content again answers the same id.
+	Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error)
+	Emotion(ctx context.Context, c Caller, agent string) (Emotion, error)
+	// Feel appraises an event of mood.Events at an intensity (0, 1].
+	Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error)
+	Status(ctx context.Context, c Caller, agent string) (Status, error)
+	// Journal answers the newest entries; it needs role operator.
+	Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error)
+	// Playbook answers PLAYBOOK.md; it needs role operator.
+	Playbook(ctx context.Context, c Caller, agent string) (string, error)
+	// Open holds the agent awake for ttl (1 s to 1 h; 0: the deployment's client timeout), waking it; id empty makes a new session.
+	Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error)
+	// Leave ends a session of the caller's.
+	Leave(ctx context.Context, c Caller, agent, id string) error
+}
+
+// Nights is what a being asks of its dreams; starter fits it.
+type Nights interface {
+	// Wake lets a visitor in and wakes the agent if need be. It returns as soon as the caller may go on.
+	Wake(ctx context.Context, agent, client string, hold time.Duration) (Woken, error)
+	// Leave ends the visitor's lease.
+	Leave(ctx context.Context, agent, client string) error
+	// Standing tells who holds the agent awake, by its id.
+	Standing(ctx context.Context, agent string) (presence.Standing, error)
+}
+
+// Woken is what a visitor goes on with.
+type Woken struct {
+	presence.Wake
+	Raised   bool   // this visit woke the agent
+	Degraded string // what could not be done and is made good later
+}
+
+// Fault is an answer in the shape that OpenAI clients expect. It quotes nothing of a prompt, a memory or a dream.
+type Fault struct {
+	Status  int    // of HTTP
+	Type    string // "invalid_request_error", "authentication_error", "permission_error", "not_found_error", "rate_limit_error", "server_error", "upstream_error"
+	Code    string // such as "agent_not_found"
+	Param   string // the field that is wrong
+	Message string // a sentence that helps
+	Retry   time.Duration
+	Err     error // for the log; never sent
+}
+
+func (f *Fault) Error() string {
+	if f.Err != nil {
+		return fmt.Sprintf("%s: %v", f.Message, f.Err)
+	}
+	return f.Message
+}
+
+func (f *Fault) Unwrap() error { return f.Err }

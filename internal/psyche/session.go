@@ -1,0 +1,63 @@
+package psyche
+
+import (
+	"context"
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+)
+
+// How long a session may hold an agent awake without being renewed.
+const (
+	shortestSession = time.Second
+	longestSession  = time.Hour
+)
+
+var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
+func (c Caller) session(id string) string { return "session/" + c.Key.ID + "/" + id }
+
+// Open begins a session, or renews it.
+func (b *Being) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return Session{}, err
+	}
+	if ttl == 0 {
+		ttl = b.o.Hold
+	}
+	if ttl < shortestSession || ttl > longestSession {
+		return Session{}, wrong("out_of_range", "ttl", "ttl is %s; it must be %s to %s.", ttl, shortestSession, longestSession)
+	}
+	if id == "" {
+		id = "ses_" + strings.ToLower(rand.Text())
+	}
+	if !sessionID.MatchString(id) {
+		return Session{}, wrong("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+	}
+	now := b.now()
+	w, err := b.Nights.Wake(ctx, a.ID, c.session(id), ttl)
+	if err != nil {
+		return Session{}, stored("wake the agent", err)
+	}
+	b.digests.met(w)
+	return Session{ID: id, Agent: a.Handle, Until: now.Add(ttl), Woke: w.Raised}, nil
+}
+
+// Leave ends a session of the caller's. One that has ended already is no error.
+func (b *Being) Leave(ctx context.Context, c Caller, agent, id string) error {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return err
+	}
+	if !sessionID.MatchString(id) {
+		return wrong("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+	}
+	if err := b.Nights.Leave(ctx, a.ID, c.session(id)); err != nil {
+		return stored("end the session", err)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package psyche
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// sieve sees to the usage in a stream: it takes the event out that holds it alone, where the provider was asked for it and the
+// client did not ask, or puts one in, where the client asked and the provider tells none. Everything else goes by unaltered, as
+// soon as its event is whole.
+type sieve struct {
+	buf   [8 << 10]byte
+	wait  []byte         // an event that is not whole
+	out   []byte         // what may go
+	open  bool           // an event was too long to wait for: nothing is held back any more
+	count func() counted // nil: usage is taken out; else it is put in
+	seen  bool           // usage went by
+	named envelope
+}
+
+// envelope is what the events of one answer share.
+type envelope struct {
+	ID      json.RawMessage `json:"id,omitempty"`
+	Object  json.RawMessage `json:"object,omitempty"`
+	Created json.RawMessage `json:"created,omitempty"`
+	Model   json.RawMessage `json:"model,omitempty"`
+}
+
+// counted is usage as clients know it.
+type counted struct {
+	Prompt     int64 `json:"prompt_tokens"`
+	Completion int64 `json:"completion_tokens"`
+	Total      int64 `json:"total_tokens"`
+}
+
+func (s *sieve) room() []byte { return s.buf[:] }
+
+func (s *sieve) empty() bool { return len(s.out) == 0 }
+
+func (s *sieve) push(b []byte, end bool) {
+	s.wait = append(s.wait, b...)
+	for !s.open {
+		at := eventEnd(s.wait)
+		if at < 0 {
+			break
+		}
+		s.pass(s.wait[:at])
+		s.wait = s.wait[at:]
+	}
+	s.open = s.open || len(s.wait) > mostHeard
+	if s.open || end {
+		if s.open {
+			s.out = append(s.out, s.wait...)
+		} else {
+			s.pass(s.wait)
+		}
+		s.wait = nil
+	}
+}
+
+// pass lets a whole event go, or not, or not alone.
+func (s *sieve) pass(event []byte) {
+	if s.count == nil {
+		if !onlyUsage(event) {
+			s.out = append(s.out, event...)
+		}
+		return
+	}
+	data, ok := bytes.CutPrefix(bytes.TrimSpace(event), []byte("data:"))
+	data = bytes.TrimSpace(data)
+	switch {
+	case !ok || s.seen:
+	case string(data) == "[DONE]":
+		s.seen = true
+		s.out = append(append(append(s.out, "data: "...), s.usage()...), "\n\n"...)
+	case len(s.named.Object) == 0:
+		_ = json.Unmarshal(data, &s.named) // what it lacks is left out
+		fallthrough
+	default:
+		s.seen = tellsUsage(data)
+	}
+	s.out = append(s.out, event...)
+}
+
+// usage is an event that tells it alone.
+func (s *sieve) usage() []byte {
+	b, err := json.Marshal(struct {
+		envelope
+		Choices []int   `json:"choices"`
+		Usage   counted `json:"usage"`
+	}{s.named, []int{}, s.count()})
+	if err != nil { // of what was read as JSON it never fails
+		return []byte(`{"choices":[]}`)
+	}
+	return b
+}
+
+func tellsUsage(data []byte) bool {
+	if !bytes.Contains(data, []byte(`"usage"`)) {
+		return false
+	}
+	var e struct {
+		Usage json.RawMessage `json:"usage"`
+	}
+	return json.Unmarshal(data, &e) == nil && len(e.Usage) > 0 && e.Usage[0] == '{'
+}
+
+func (s *sieve) take(p []byte) int {
+	n := copy(p, s.out)
+	if s.out = s.out[n:]; len(s.out) == 0 {
+		s.out = nil
+	}
+	return n
+}
+
+// eventEnd is the place behind the first whole event; -1 when there is none.
+func eventEnd(b []byte) int {
+	best := -1
+	for _, mark := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
+		if i := bytes.Index(b, []byte(mark)); i >= 0 && (best < 0 || i+len(mark) < best) {
+			best = i + len(mark)
+		}
+	}
+	return best
+}
+
+func onlyUsage(event []byte) bool {
+	if !bytes.Contains(event, []byte(`"usage"`)) {
+		return false
+	}
+	data, ok := bytes.CutPrefix(bytes.TrimSpace(event), []byte("data:"))
+	if !ok {
+		return false
+	}
+	var e struct {
+		Choices *[]json.RawMessage `json:"choices"`
+		Usage   json.RawMessage    `json:"usage"`
+	}
+	return json.Unmarshal(data, &e) == nil && e.Choices != nil && len(*e.Choices) == 0 && len(e.Usage) > 0 && e.Usage[0] == '{'
+}

@@ -1,0 +1,525 @@
+package psyche_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/openaigw"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// upstream puts a real gateway to a server in place of the provider.
+func upstream(t testing.TB, model string, serve http.HandlerFunc) func(*psyche.Ports, *psyche.Options) {
+	t.Helper()
+	server := httptest.NewServer(serve)
+	t.Cleanup(server.Close)
+	profile, err := openaigw.ProfileOf("")
+	require.NoError(t, err)
+	g, err := openaigw.New(openaigw.Options{Name: "p", BaseURL: server.URL + "/v1", APIKey: "secret-of-the-server", Catalog: catalogue(), Profile: profile})
+	require.NoError(t, err)
+	t.Cleanup(g.Close)
+	return func(p *psyche.Ports, o *psyche.Options) {
+		p.Relay, o.Talker = inference.Relays{Catalog: catalogue(), Providers: map[string]inference.Relay{"p": g}}, model
+	}
+}
+
+const (
+	chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}],\"usage\":null}\n\n"
+	final = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\n"
+	usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":3}}\n\n"
+	done  = "data: [DONE]\n\n"
+)
+
+func streaming(text string) string {
+	return fmt.Sprintf(`{"model":"echo","stream":true,"messages":[{"role":"user","content":%q}]}`, text)
+}
+
+func (r *rig) rows() []purse.Row {
+	r.t.Helper()
+	rows, err := r.store.Ledger().Rows(r.t.Context(), purse.Query{})
+	require.NoError(r.t, err)
+	return rows
+}
+
+// curl -d calls every body a form, and providers refuse JSON that is called one.
+func TestAProviderIsToldThatTheBodyIsJSONWhateverTheClientCalledIt(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	r := setup(t, upstream(t, "p/dear", func(w http.ResponseWriter, q *http.Request) {
+		kinds = append(kinds, q.Header.Get("Content-Type")+" "+q.Header.Get("X-Trace"))
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, chunk+final+usage+done)
+	}))
+	for _, h := range []http.Header{nil, {"X-Trace": {"mine"}}, {"Content-Type": {"application/x-www-form-urlencoded"}}, {"Content-Type": {"text/plain; charset=utf-8"}}} {
+		q := turn(ann, streaming("Hi"))
+		q.Header = h
+		r.talk(q)
+		r.settle()
+	}
+	require.Equal(t, []string{"application/json ", "application/json mine", "application/json ", "application/json "}, kinds)
+}
+
+// W6, C-cost: a paid stream is asked for its usage, and the client sees nothing of that.
+func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	r := setup(t, upstream(t, "p/dear", func(w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		asked = append(asked, string(body))
+		if q.Header.Get("Authorization") != "Bearer secret-of-the-server" || q.Header.Get("X-Oneiros-Agent") != "" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, chunk+chunk+chunk+final+usage+done)
+	}))
+	for i, c := range []struct{ body, sent, got string }{
+		{streaming("Hi"), `{"max_tokens":8192,"stream_options":{"include_usage":true},"model":"dear-model","stream":true,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done},
+		{
+			`{"model":"echo","stream":true,"stream_options":{"x":1},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true,"x":1},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done,
+		},
+		{
+			`{"model":"echo","stream":true,"stream_options":{},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done,
+		},
+		{
+			`{"model":"echo","stream":true,"stream_options":{"include_usage":false},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + done,
+		},
+		{
+			`{"model":"echo","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`,
+			`{"model":"dear-model","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"messages":[{"role":"user","content":"Hi"}]}`, chunk + chunk + chunk + final + usage + done,
+		},
+	} {
+		q := turn(ann, c.body)
+		q.Header.Set("Authorization", "Bearer the-callers-own")
+		q.Header.Set("X-Oneiros-Agent", "echo")
+		got, _ := r.talk(q)
+		require.Equal(t, c.sent, asked[i])
+		require.Equal(t, c.got, got)
+		r.settle()
+		row := r.rows()[i]
+		require.Equal(t, purse.Settled, row.State)
+		require.Equal(t, budget.Micros(26), row.Counted)
+		require.Equal(t, "talk", row.Phase)
+		require.True(t, strings.HasPrefix(row.Step, "talk/ag_echo/"))
+		require.Equal(t, "2026-11-20", row.Day)
+	}
+}
+
+func TestTheSieveTakesOutUsageHoweverTheBytesAreCut(t *testing.T) {
+	t.Parallel()
+	for _, event := range []string{"\n\n", "\r\n\r\n"} {
+		all := strings.ReplaceAll(chunk+final+usage+done, "\n\n", event)
+		want := strings.ReplaceAll(chunk+final+done, "\n\n", event)
+		for _, cut := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader, func(r io.Reader) io.Reader { return r }} {
+			r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Talker = "p/dear" })
+			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+				return 200, "text/event-stream", io.NopCloser(cut(strings.NewReader(all)))
+			}
+			got, _ := r.talk(turn(ann, streaming("Hi")))
+			require.Equal(t, want, got)
+		}
+	}
+}
+
+// A client that hangs up stops the provider, and what was reserved counts.
+func TestAClientThatHangsUpStopsTheProviderAndItsReservationCounts(t *testing.T) {
+	t.Parallel()
+	stopped := make(chan struct{})
+	r := setup(t, upstream(t, "p/dear", func(w http.ResponseWriter, q *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, chunk)
+		w.(http.Flusher).Flush()
+		<-q.Context().Done()
+		close(stopped)
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	reply, err := r.Chat(ctx, turn(ann, streaming("Remember that my cat is called Tom and eats fish on Friday.")))
+	require.NoError(t, err)
+	_, err = io.ReadFull(reply.Body, make([]byte, len(chunk)))
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close(), "closing is hanging up")
+	<-stopped
+	r.settle()
+	rows := r.rows()
+	require.Len(t, rows, 1)
+	require.Equal(t, purse.Partial, rows[0].State)
+	require.Equal(t, rows[0].Reserved, rows[0].Counted)
+	require.Len(t, r.episodes(), 1, "what the user said is remembered, half a reply is not")
+}
+
+func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	var open sync.WaitGroup
+	r := setup(t, upstream(t, "p/free", func(w http.ResponseWriter, q *http.Request) {
+		open.Add(1)
+		defer open.Done()
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, chunk)
+		w.(http.Flusher).Flush()
+		<-q.Context().Done()
+	}))
+	var clients sync.WaitGroup
+	for i := range 200 {
+		clients.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			reply, err := r.Chat(ctx, turn(caller("key", fmt.Sprint(i)), streaming("Hi")))
+			if err != nil {
+				t.Error(err)
+				cancel()
+				return
+			}
+			_, _ = reply.Body.Read(make([]byte, 10))
+			cancel()
+			_, _ = io.ReadAll(reply.Body)
+			_ = reply.Body.Close()
+		})
+	}
+	clients.Wait()
+	open.Wait()
+	r.settle()
+}
+
+func TestAProvidersRefusalKeepsItsStatusAndShape(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Talker = "p/dear" })
+	const refusal = `{"error":{"message":"slow down","type":"rate_limit","code":"x"}}`
+	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+		return 429, "application/json", io.NopCloser(strings.NewReader(refusal))
+	}
+	reply, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
+	require.NoError(t, err)
+	require.Equal(t, 429, reply.Status)
+	require.Empty(t, reply.Header.Get("Openai-Organization"), "the account is the server's own business")
+	require.Equal(t, "application/json", reply.Header.Get("Content-Type"))
+	body, err := io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	require.Equal(t, refusal, string(body))
+	require.NoError(t, reply.Body.Close())
+	r.settle()
+	require.Equal(t, purse.Refused, r.rows()[0].State)
+	require.Empty(t, r.episodes())
+}
+
+func TestAProviderThatIsAwayIsAFaultOfItsOwn(t *testing.T) {
+	t.Parallel()
+	r := setup(t, upstream(t, "p/dear", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	_, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
+	faulty(t, err, 502, "broken")
+	require.Equal(t, purse.Lost, r.rows()[0].State, "nobody knows what was billed")
+}
+
+// The agent's day, its month, the fleet and the key each refuse what would overrun them, before a byte is sent.
+func TestEveryCapRefusesATurn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*psyche.Options, *psyche.Caller, *dream.Agent)
+		scope  string
+		says   string
+	}{
+		{"the agent's day", func(_ *psyche.Options, _ *psyche.Caller, a *dream.Agent) { a.Caps = dream.Caps{Month: 1000} }, "day:ag_echo/2026-11-20", "$0.00 a day that the agent has"},
+		{"the fleet", func(o *psyche.Options, _ *psyche.Caller, _ *dream.Agent) { o.FleetDay = 10 }, "fleet:2026-11-20", "$0.00001 a day that all agents have together"},
+		{"the deployment's for keys", func(o *psyche.Options, _ *psyche.Caller, _ *dream.Agent) { o.KeyDay = new(budget.Micros) }, "key:key_a/2026-11-20", "$0.00 a day that this key has"},
+		{"the key's own", func(_ *psyche.Options, c *psyche.Caller, _ *dream.Agent) { c.Key.Day = new(budget.Micros) }, "key:key_a/2026-11-20", "$0.00 a day that this key has"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			who := ann
+			var o psyche.Options
+			var a dream.Agent
+			r := setup(t, func(_ *psyche.Ports, options *psyche.Options) {
+				options.Talker = "p/dear"
+				c.change(options, &who, &a)
+				o = *options
+			})
+			if a.Caps != (dream.Caps{}) {
+				r.agent.Caps = a.Caps
+				require.NoError(t, r.store.PutAgent(t.Context(), r.agent))
+			}
+			_, err := r.Chat(t.Context(), turn(who, chat("Hi")))
+			faulty(t, err, 429, "insufficient_quota")
+			over, ok := purse.AsOverCap(err)
+			require.True(t, ok)
+			require.Equal(t, c.scope, over.Scope)
+			var told *psyche.Fault
+			require.ErrorAs(t, err, &told)
+			require.Contains(t, told.Message, c.says)
+			require.Contains(t, told.Message, "max_tokens")
+			require.Empty(t, r.provider.bodies)
+			require.NotEmpty(t, o.Talker)
+		})
+	}
+}
+
+func TestAModelThatThinksIsGivenRoomForIt(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Talker, o.Answer, o.Thinking = "p/thinker", 100, 1000 })
+	r.talk(turn(ann, chat("Hi")))
+	require.Contains(t, r.provider.last(t), `{"max_completion_tokens":1100,"model":"thinker"`)
+	r.settle()
+	r.talk(turn(ann, `{"model":"echo","max_tokens":10,"n":3,"messages":[{"role":"user","content":"Hi"}]}`))
+	r.settle()
+	in := func(body string) int64 { return int64(len(body) + 16) }
+	rows := r.rows()
+	require.Equal(t, dear.Worst(in(chat("Hi")), 1100+purse.Overrun), rows[0].Reserved)
+	require.Equal(t, dear.Worst(in(`{"model":"echo","max_tokens":10,"n":3,"messages":[{"role":"user","content":"Hi"}]}`), 3*1010+purse.Overrun), rows[1].Reserved)
+}
+
+// Z10: an open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.
+func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour }) // its own keeper does not come by
+	pipe, feed := io.Pipe()
+	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) { return 200, "text/event-stream", pipe }
+	reply, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
+	require.NoError(t, err)
+	until := func() time.Time {
+		s, err := r.nights.Standing(t.Context(), r.agent.ID)
+		require.NoError(t, err)
+		return s.Until()
+	}
+	psyche.Tend(t.Context(), r.Being)
+	require.Equal(t, 1, r.nights.woken(), "the lease is fresh")
+	for range 10 {
+		r.clock.pass(25 * time.Minute)
+		psyche.Tend(t.Context(), r.Being)
+		require.Equal(t, r.clock.now().Add(time.Hour), until())
+	}
+	r.clock.pass(time.Minute)
+	go func() { _ = feed.Close() }()
+	_, err = io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close())
+	end := r.clock.now().Add(time.Hour)
+	r.clock.pass(25 * time.Minute)
+	psyche.Tend(t.Context(), r.Being)
+	require.Equal(t, end, until(), "client_timeout after its end")
+	wakes := r.nights.woken()
+	r.clock.pass(50 * time.Minute)
+	psyche.Tend(t.Context(), r.Being)
+	require.Equal(t, wakes, r.nights.woken(), "nobody is there any more")
+}
+
+func TestALeaseThatAnOperatorEndedStaysEndedUntilTheClientAsks(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour })
+	r.talk(turn(ann, chat("Hi")))
+	r.clock.pass(10 * time.Minute)
+	r.talk(turn(ann, chat("Hi")))
+	_, err := r.store.Dismiss(t.Context(), r.agent.ID, r.clock.now())
+	require.NoError(t, err)
+	r.clock.pass(20 * time.Minute)
+	psyche.Tend(t.Context(), r.Being)
+	require.Equal(t, 1, r.nights.woken())
+	_, told := r.talk(turn(ann, chat("Hi")))
+	require.True(t, told.Woke)
+}
+
+// held is a store whose searches wait to be let go.
+type held struct {
+	memory.Store
+	gate chan struct{}
+	err  error
+}
+
+func (h *held) Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]memory.Hit, error) {
+	select {
+	case <-h.gate:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if h.err != nil {
+		return nil, h.err
+	}
+	return h.Store.Near(ctx, agent, space, v, k, kinds...)
+}
+
+func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
+	t.Parallel()
+	h := &held{gate: make(chan struct{})}
+	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		h.Store, o.Within = p.Memory, time.Millisecond
+		p.Memory = h
+	})
+	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
+	_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
+	require.Equal(t, psyche.SkippedBudget, told.Skipped)
+	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBudget])
+	h.err = memory.ErrAway
+	close(h.gate)
+	r.settle()
+	slow := setup(t, func(p *psyche.Ports, _ *psyche.Options) { h.Store, p.Memory = p.Memory, h })
+	slow.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
+	_, told = slow.talk(turn(ann, chat("lighthouse keeper lanterns")))
+	require.Equal(t, psyche.SkippedFailed, told.Skipped)
+	q := turn(ann, chat("lighthouse"))
+	q.Switches.Recall = no()
+	_, told = slow.talk(q)
+	require.Equal(t, psyche.SkippedOff, told.Skipped)
+}
+
+func TestCloseRemembersWhatWaitsAndDropsWhatComesAfter(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for i := range 100 {
+		r.talk(turn(caller("key", fmt.Sprint(i)), chat(fmt.Sprintf("Remember that my number is %d and my street is Harbour Lane.", i))))
+	}
+	require.NoError(t, r.Close(t.Context()))
+	require.Len(t, r.episodes(), 100)
+	reply, err := r.Chat(t.Context(), turn(ann, chat("Remember that my name is Ann Holm.")))
+	require.NoError(t, err)
+	_, err = io.ReadAll(reply.Body)
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close())
+	require.EqualValues(t, 1, r.Counts().Dropped)
+	require.Zero(t, r.provider.unclosed())
+}
+
+func TestAQueueThatIsFullHoldsNoTurnUp(t *testing.T) {
+	t.Parallel()
+	h := &held{gate: make(chan struct{})}
+	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		h.Store, o.Queue = p.Memory, 4
+		p.Memory = h
+		o.Switches.Recall = no()
+	})
+	for i := range 20 {
+		r.talk(turn(ann, chat(fmt.Sprintf("Remember that my number is %d and my street is Harbour Lane.", i))))
+	}
+	require.GreaterOrEqual(t, r.Counts().Dropped, int64(15))
+	close(h.gate)
+	r.settle()
+	require.NotEmpty(t, r.episodes())
+}
+
+func TestManyTurnsAtOnceShareALease(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	var all sync.WaitGroup
+	woke := make(chan bool, 64)
+	for i := range 64 {
+		all.Go(func() {
+			reply, err := r.Chat(context.Background(), turn(ann, chat(fmt.Sprintf("Hi %d", i))))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.ReadAll(reply.Body)
+			_ = reply.Body.Close()
+			woke <- reply.Told.Woke
+		})
+	}
+	all.Wait()
+	close(woke)
+	n := 0
+	for w := range woke {
+		if w {
+			n++
+		}
+	}
+	require.Equal(t, 1, n)
+	require.Equal(t, 1, r.nights.woken())
+	require.Equal(t, access.Client, ann.Key.Role)
+}
+
+// away is a store that does not answer.
+type away struct {
+	memory.Store
+	gone atomic.Bool
+}
+
+func (a *away) Agent(ctx context.Context, name string) (dream.Agent, error) {
+	if a.gone.Load() {
+		return dream.Agent{}, memory.ErrAway
+	}
+	return a.Store.Agent(ctx, name)
+}
+
+func (a *away) Space(ctx context.Context, agent string) (string, error) {
+	if a.gone.Load() {
+		return "", memory.ErrAway
+	}
+	return a.Store.Space(ctx, agent)
+}
+
+// W3: an agent that was met can be talked with while the store is away.
+func TestAStoreThatIsAwayTakesTheMemoryAndNotTheTalk(t *testing.T) {
+	t.Parallel()
+	a := &away{}
+	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) { a.Store, p.Memory = p.Memory, a })
+	r.talk(turn(ann, chat("Hi")))
+	r.clock.pass(10 * time.Second)
+	a.gone.Store(true)
+	_, told := r.talk(turn(ann, chat("Hi again, tell me something")))
+	require.Equal(t, psyche.SkippedFailed, told.Skipped)
+	other := turn(ann, chat("Hi"))
+	other.Agent = "ag_echo"
+	_, err := r.Chat(t.Context(), other)
+	faulty(t, err, 503, "store_away")
+	a.gone.Store(false)
+	_, told = r.talk(other)
+	require.Equal(t, "echo", told.Agent)
+}
+
+// P1: usage is the provider's, or counted.
+func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
+	t.Parallel()
+	const (
+		named  = "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word word\"}}]}\n\n"
+		asks   = `{"model":"echo","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"Hi"}]}`
+		plain  = `{"choices":[{"index":0,"message":{"content":"word } word"},"finish_reason":"stop"}],"x":{"y":1}}`
+		told   = `{"choices":[{"index":0,"message":{"content":"word"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`
+		broken = `{"choices":[{"index":0,"message":{"content":"wo`
+	)
+	in := func(asked string) int { return (len(strings.Replace(asked, `"echo"`, `"wire-model"`, 1)) + 3) / 4 }
+	counted := func(asked string, out int) string {
+		return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, in(asked), out, in(asked)+out)
+	}
+	for _, c := range []struct{ name, asked, answered, got string }{
+		{"a stream", asks, named + final + done, named + final + "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[]," + counted(asks, 3) + "}\n\n" + done},
+		{"a stream whose provider tells", asks, named + final + usage + done, named + final + usage + done},
+		{"a stream that was not asked for it", streaming("Hi"), named + final + done, named + final + done},
+		{"a stream that broke", asks, named, named},
+		{"an answer", chat("Hi"), plain + "\n", strings.TrimSuffix(plain, "}") + "," + counted(chat("Hi"), 3) + "}\n"},
+		{"an answer whose provider tells", chat("Hi"), told, told},
+		{"an answer that broke", chat("Hi"), broken, broken},
+		{"an error", chat("Hi"), `{"error":{"message":"x"}}`, `{"error":{"message":"x"}}`},
+		{"no answer at all", chat("Hi"), "}", "}"},
+	} {
+		for _, cut := range []func(io.Reader) io.Reader{iotest.OneByteReader, func(r io.Reader) io.Reader { return r }} {
+			r := setup(t)
+			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+				return 200, "text/event-stream", io.NopCloser(cut(strings.NewReader(c.answered)))
+			}
+			got, _ := r.talk(turn(ann, c.asked))
+			require.Equal(t, c.got, got, c.name)
+		}
+	}
+	r := setup(t)
+	long := `{"choices":[{"message":{"content":"` + strings.Repeat("x", 3<<20) + `"}}]}`
+	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+		return 200, "application/json", io.NopCloser(strings.NewReader(long))
+	}
+	got, _ := r.talk(turn(ann, chat("Hi")))
+	require.Equal(t, len(long), len(got), "what is too long to be looked at goes by")
+}

@@ -1,0 +1,66 @@
+package psyche
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// longestTail is how much of an answer is held back at most: what stands behind its last closing brace.
+const longestTail = 64 << 10
+
+// tail sees to the usage of an answer in one piece: where the provider tells none, it is counted, and written before the brace
+// that closes the answer. Every other byte goes by unaltered.
+type tail struct {
+	buf   [8 << 10]byte
+	held  []byte
+	out   []byte
+	all   []byte // of the answer, as long as it is short enough to be looked at
+	open  bool   // nothing is held back any more
+	count func() counted
+}
+
+func (t *tail) room() []byte { return t.buf[:] }
+
+func (t *tail) empty() bool { return len(t.out) == 0 }
+
+func (t *tail) push(b []byte, end bool) {
+	if t.open {
+		t.out = append(t.out, b...)
+		return
+	}
+	t.all, t.held = append(t.all, b...), append(t.held, b...)
+	if at := bytes.LastIndexByte(t.held, '}'); at >= 0 {
+		t.out, t.held = append(t.out, t.held[:at]...), t.held[at:]
+	} else {
+		t.out, t.held = append(t.out, t.held...), t.held[:0]
+	}
+	switch {
+	case len(t.held) > longestTail || len(t.all) > mostHeard:
+		t.open = true
+	case !end:
+		return
+	case t.untold():
+		u := t.count()
+		t.out = fmt.Appendf(t.out, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.Prompt, u.Completion, u.Total)
+	}
+	t.out, t.held, t.all = append(t.out, t.held...), nil, nil
+}
+
+// untold says whether what was read is an answer, whole, that says nothing of its usage.
+func (t *tail) untold() bool {
+	var a struct {
+		Choices []json.RawMessage `json:"choices"`
+		Usage   *json.RawMessage  `json:"usage"`
+		Error   *json.RawMessage  `json:"error"`
+	}
+	return bytes.HasPrefix(bytes.TrimSpace(t.held), []byte("}")) && json.Unmarshal(t.all, &a) == nil && len(a.Choices) > 0 && a.Usage == nil && a.Error == nil && !bytes.Contains(t.all, []byte(`"usage"`))
+}
+
+func (t *tail) take(p []byte) int {
+	n := copy(p, t.out)
+	if t.out = t.out[n:]; len(t.out) == 0 {
+		t.out = nil
+	}
+	return n
+}

@@ -1,0 +1,163 @@
+package psyche
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+)
+
+// Chat is one turn: wake, recall, pass on; what was said is remembered after the answer has gone by.
+func (b *Being) Chat(ctx context.Context, t Turn) (*Reply, error) { return b.chat(ctx, t, nil) }
+
+// chat tells token the pieces of the reply, where it is not nil.
+func (b *Being) chat(ctx context.Context, t Turn, token func(string)) (*Reply, error) {
+	agent, err := b.reach(ctx, t.Caller, t.Agent, access.Client)
+	if err != nil {
+		return nil, err
+	}
+	said, err := readBody(t.Body)
+	if err != nil {
+		return nil, wrong("invalid_json", "", "The body cannot be read: %v.", err)
+	}
+	if !said.chat {
+		return nil, wrong("invalid_type", "messages", "The body has no array of messages.")
+	}
+	spec, err := b.talker(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	v, woken, err := b.arrive(ctx, agent, t.client())
+	if err != nil {
+		return nil, err
+	}
+	turn := &turn{being: b, Turn: t, agent: agent, spec: spec, body: said, visit: v, woken: woken, on: b.switched(agent, t.Switches), token: token}
+	reply, err := turn.run(ctx)
+	if err != nil {
+		b.leave(v)
+		return nil, err
+	}
+	return reply, nil
+}
+
+// turn is one request under way.
+type turn struct {
+	Turn
+	being *Being
+	agent dream.Agent
+	spec  inference.Spec
+	body  *body
+	visit *visit
+	woken Woken
+	on    parts
+	told  Told
+	talk  *talk
+
+	added  int    // bytes of background
+	lines  []line // that may be remembered
+	sent   int    // bytes that the provider is asked with
+	token  func(string)
+	hidden bool // the client did not ask for the usage that the provider is asked for
+}
+
+func (t *turn) run(ctx context.Context) (*Reply, error) {
+	conversation := t.conversation()
+	t.told = Told{
+		Agent: t.agent.Handle, Conversation: conversation, Epoch: t.woken.Epoch, Woke: t.woken.Raised, Degraded: t.woken.Degraded, Model: t.spec.Name,
+	}
+	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
+	changes := append(t.body.model(t.spec.Wire), t.background(ctx)...)
+	worst, more := t.worst()
+	r := inference.RelayRequest{
+		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, append(changes, more...)), Model: t.spec.Name,
+	}
+	t.sent = len(r.Body)
+	res, err := t.being.Purse.Relay(ctx, t.being.charge(t.agent, t.Caller), t.being.Relay, r, worst)
+	if err != nil {
+		return nil, passed(ctx, err)
+	}
+	t.being.counts.turn(t.told)
+	t.lines = t.spoken()
+	answer := t.listen(res)
+	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it
+	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Told: t.told}, nil
+}
+
+// charge says who pays: the agent and the key, under a step that no other request has.
+func (b *Being) charge(a dream.Agent, c Caller) purse.Charge {
+	now := b.now()
+	day, accounts := b.accounts(a, c, now)
+	return purse.Charge{
+		Step: "talk/" + a.ID + "/" + strings.ToLower(rand.Text()), Agent: a.ID, Phase: "talk", Day: day, Accounts: accounts, Asked: now,
+	}
+}
+
+// Embeddings passes a body on to the agent's embedder.
+func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
+	agent, err := b.reach(ctx, t.Caller, t.Agent, access.Client)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := readBody(t.Body)
+	if err != nil {
+		return nil, wrong("invalid_json", "", "The body cannot be read: %v.", err)
+	}
+	spec, err := b.Purse.Catalog.Lookup(b.modelOf(agent, dream.Embedder))
+	if err != nil {
+		return nil, passed(ctx, err)
+	}
+	res, err := b.Purse.Relay(ctx, b.charge(agent, t.Caller), b.Relay, inference.RelayRequest{
+		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, asked.model(spec.Wire)), Model: spec.Name,
+	}, purse.Worst{In: int64(len(t.Body)), Text: 0})
+	if err != nil {
+		return nil, passed(ctx, err)
+	}
+	body := &closing{ReadCloser: res.Body, close: func() { b.settled(res.Body) }}
+	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: body, Told: Told{Agent: agent.Handle, Model: spec.Name}}, nil
+}
+
+// onward is what of a request's header a provider sees: nothing that is meant for this server. The body was read as JSON, whatever
+// its client called it (curl -d says that it is a form), and providers refuse it under another name.
+func onward(h http.Header) http.Header {
+	out := h.Clone()
+	for name := range out {
+		if low := strings.ToLower(name); strings.HasPrefix(low, "x-oneiros-") || strings.HasPrefix(low, "mcp-") || strings.HasPrefix(low, "sec-") {
+			delete(out, name)
+		}
+	}
+	if out == nil {
+		out = http.Header{}
+	}
+	out.Set("Content-Type", "application/json")
+	return out
+}
+
+// homeward is what of an answer's header a client sees: nothing of the account that this server has with the provider.
+func homeward(h http.Header) http.Header {
+	out := http.Header{}
+	for _, name := range []string{"Content-Type", "Cache-Control", "Retry-After", "Retry-After-Ms", "X-Should-Retry"} {
+		if v := h.Values(name); len(v) > 0 {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// conversation names the talk: as the client does, else after its first message of a user, which stays the same from turn to turn.
+func (t *turn) conversation() string {
+	if t.Conversation != "" {
+		return t.Conversation
+	}
+	for _, m := range t.body.messages {
+		if m.role == "user" {
+			return "talk_" + short(string(m.of(t.body.raw)))
+		}
+	}
+	return "talk_" + short(time.Time{}.String())
+}

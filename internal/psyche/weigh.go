@@ -1,0 +1,119 @@
+package psyche
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// What makes an exchange worth keeping. Ours; S1 asks for a heuristic.
+const (
+	worthKeeping = .3
+	forAsking    = .5  // somebody asks that it be remembered
+	forAFact     = .25 // about who speaks: a name, a habit, a preference
+	forDetail    = .1  // each of: a name, a number
+	forLength    = .2  // at 400 characters and more
+	forNovelty   = .25 // nothing like it is remembered
+	forQuestion  = .25 // taken off: a question says little about the world
+	agentsShare  = .7  // what the agent said itself
+	toolsShare   = .5  // what a tool said
+)
+
+var (
+	asksToKeep = regexp.MustCompile(`(?i)\b(remember (that|this|my|our|to|:)|please remember|don'?t forget|keep in mind|note that|for the record|from now on|merk(e)? dir|vergiss nicht)`)
+	ofSpeaker  = regexp.MustCompile(`(?i)\b(my|our) [\p{L}' -]{2,40} (is|are|was|were|will be)\b|\bi(?:'m| am|'ve| have) (?:a|an|the|from|called|allergic|married|working|living|moving|learning|never|always)\b|\bi (?:always|never|usually|live|work|study|like|love|hate|prefer|need|use|own|speak|play|believe)\b|\bcall me\b|\bmy name'?s\b|\bwe (?:decided|agreed|use|always|never|call)\b|\bich (?:bin|heiße|wohne|arbeite|mag|hasse)\b`)
+)
+
+// weigh says how much it matters that something was said, in [0, 1]. novelty is 1 where nothing like it is remembered.
+func weigh(text string, by dream.Taint, novelty float64) float64 {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0
+	}
+	score := forLength*min(1, float64(len([]rune(text)))/400) + forNovelty*max(0, min(1, novelty))
+	fact := ofSpeaker.MatchString(text)
+	if asksToKeep.MatchString(text) {
+		score += forAsking
+	}
+	if fact {
+		score += forAFact
+	}
+	name, number := details(text)
+	if name {
+		score += forDetail
+	}
+	if number {
+		score += forDetail
+	}
+	if strings.HasSuffix(text, "?") && !fact {
+		score -= forQuestion
+	}
+	switch by {
+	case dream.FromAgent:
+		score *= agentsShare
+	case dream.FromTool, dream.FromWeb, dream.FromDream:
+		score *= toolsShare
+	case dream.FromHuman:
+	}
+	return max(0, min(1, score))
+}
+
+// details says whether a text names somebody or something, and whether it holds a number.
+func details(text string) (name, number bool) {
+	begins := true
+	for word := range strings.FieldsSeq(text) {
+		first := []rune(strings.TrimLeft(word, "\"'(*_"))
+		if len(first) > 1 && unicode.IsUpper(first[0]) && unicode.IsLower(first[1]) && !begins {
+			name = true
+		}
+		number = number || strings.ContainsFunc(word, unicode.IsDigit)
+		begins = strings.ContainsAny(word[len(word)-1:], ".!?:")
+	}
+	return name, number
+}
+
+// repeats says whether a text is mostly what was put before the model: such a text says again what is remembered already.
+func repeats(text string, shown []string) bool {
+	if len(shown) == 0 {
+		return false
+	}
+	if strings.Contains(text, opening[:40]) {
+		return true
+	}
+	said := shingles(text)
+	if len(said) == 0 {
+		return false
+	}
+	seen := map[string]bool{}
+	for _, each := range shown {
+		for _, s := range shingles(each) {
+			seen[s] = true
+		}
+	}
+	same := 0
+	for _, s := range said {
+		if seen[s] {
+			same++
+		}
+	}
+	return 2*same >= len(said)
+}
+
+// shingles are the runs of four words of a text, or all of it when it has fewer.
+func shingles(text string) []string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	const run = 4
+	if len(words) < run {
+		if len(words) == 0 {
+			return nil
+		}
+		return []string{strings.Join(words, " ")}
+	}
+	out := make([]string, 0, len(words)-run+1)
+	for i := range len(words) - run + 1 {
+		out = append(out, strings.Join(words[i:i+run], " "))
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package psyche
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of working memory. It is this process's own: another replica recalls anew.
+const (
+	talkLasts   = 2 * time.Hour
+	mostTalks   = 2048
+	mostAnchors = 16       // backgrounds of a talk
+	mostWorking = 16 << 10 // bytes of them
+	mostSpoken  = 40       // messages of a talk that is held by Say
+)
+
+// talk is what a being has in mind of one conversation with one caller: what it put before the model and where, so that the
+// same is there again in the next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
+type talk struct {
+	mu      sync.Mutex
+	last    time.Time
+	anchors []anchor
+	spoken  []spoken
+}
+
+// anchor is a background and the message of a user that it stands before.
+type anchor struct {
+	at    int    // its place among the messages
+	mark  uint64 // of its bytes
+	text  string
+	items []string // ids of the memories in it
+}
+
+type spoken struct{ role, text string }
+
+var marks = maphash.MakeSeed()
+
+func mark(b []byte) uint64 { return maphash.Bytes(marks, b) }
+
+type talks struct {
+	mu     sync.Mutex
+	all    map[string]*talk
+	forgot map[string]int64 // by agent, as of when its talks hold nothing that was forgotten
+}
+
+// forget lets go of every talk of an agent of whom something was forgotten: it may be quoted in them (Z16).
+func (t *talks) forget(agent string, times int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.forgot == nil {
+		t.forgot = map[string]int64{}
+	}
+	if t.forgot[agent] == times {
+		return
+	}
+	t.forgot[agent] = times
+	for key := range t.all {
+		if strings.HasPrefix(key, agent+"\x00") {
+			delete(t.all, key)
+		}
+	}
+}
+
+// of finds the talk of an owner with an agent under a name. No two owners share one.
+func (t *talks) of(owner, agent, conversation string, now time.Time) *talk {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := agent + "\x00" + conversation + "\x00" + owner
+	found := t.all[key]
+	if found == nil {
+		t.sweep(now)
+		found = &talk{}
+		t.all[key] = found
+	}
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	if now.Sub(found.last) > talkLasts {
+		found.anchors, found.spoken = nil, nil
+	}
+	found.last = now
+	return found
+}
+
+// sweep makes room for one more: what is over goes, and if that is nothing, the talks that were silent for longest.
+func (t *talks) sweep(now time.Time) {
+	if t.all == nil {
+		t.all = map[string]*talk{}
+	}
+	if len(t.all) < mostTalks {
+		return
+	}
+	type silent struct {
+		key  string
+		last time.Time
+	}
+	var all []silent
+	for key, each := range t.all {
+		each.mu.Lock()
+		all = append(all, silent{key, each.last})
+		each.mu.Unlock()
+	}
+	slices.SortFunc(all, func(a, b silent) int { return a.last.Compare(b.last) })
+	for i, each := range all {
+		if i >= mostTalks/8 && now.Sub(each.last) <= talkLasts {
+			break
+		}
+		delete(t.all, each.key)
+	}
+}
+
+// standing gives the anchors whose message is where it was. The others are kept: under one name a client may hold several talks
+// at once, such as one that only asks for a title.
+func (t *talk) standing(b *body) []anchor {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []anchor
+	for _, a := range t.anchors {
+		if a.at < len(b.messages) && mark(b.messages[a.at].of(b.raw)) == a.mark {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// anchored keeps a background. Where there are too many, the older half goes: one at a time would change what stands before
+// the newest in every turn.
+func (t *talk) anchored(a anchor) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, each := range t.anchors {
+		if each.at == a.at && each.mark == a.mark {
+			return
+		}
+	}
+	size := len(a.text)
+	for _, each := range t.anchors {
+		size += len(each.text)
+	}
+	if len(t.anchors) >= mostAnchors || size > mostWorking {
+		t.anchors = slices.Clone(t.anchors[(len(t.anchors)+1)/2:])
+	}
+	t.anchors = append(t.anchors, a)
+}
+
+// backgrounds are the texts that are put before the model in this talk.
+func (t *talk) backgrounds() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []string
+	for _, a := range t.anchors {
+		out = append(out, a.text)
+	}
+	return out
+}
+
+// heard gives what was said so far in a talk that Say holds.
+func (t *talk) heard() []spoken {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.spoken)
+}
+
+func (t *talk) say(lines ...spoken) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spoken = append(t.spoken, lines...)
+	if more := len(t.spoken) - mostSpoken; more > 0 {
+		t.spoken = slices.Clone(t.spoken[more+mostSpoken/2:]) // half of it, so that the beginning stays the same for a while
+	}
+}

@@ -1,0 +1,151 @@
+package telemetry
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Turn is a request that was passed on to a model, as figures see it. It holds no text.
+type Turn struct {
+	Path    string // "/chat/completions" or "/embeddings"
+	Status  int    // of the provider; 0: nothing came of it
+	First   time.Duration
+	Broken  bool // the provider's answer broke off
+	Dropped bool // the client hung up
+	Woke    bool
+	Late    bool   // something of the wake is made good later
+	Chat    bool   // it could recall
+	Skipped string // why nothing was recalled; empty when something was
+}
+
+// serving is what the server of this process did. Other than the figures of events these are each process's own: take the sum.
+type serving struct {
+	served []Figure
+
+	requests, answered, turns, recalls, upstream *prometheus.CounterVec
+	lasted, first                                *prometheus.HistogramVec
+	under                                        *prometheus.GaugeVec
+	woke, late                                   prometheus.Counter
+}
+
+// The bounds of what a client waits for: 1 to 8 ms are what is ours to add, above are models.
+var waitBuckets = []float64{.001, .002, .004, .008, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120}
+
+func newServing(r prometheus.Registerer) serving {
+	var list []Figure
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		list = append(list, Figure{"oneiros_" + name + "_total", labels, help})
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oneiros_" + name + "_total", Help: help}, labels)
+		r.MustRegister(v)
+		return v
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		list = append(list, Figure{"oneiros_" + name, labels, help})
+		v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "oneiros_" + name, Help: help, Buckets: waitBuckets}, labels)
+		r.MustRegister(v)
+		return v
+	}
+	s := serving{
+		requests: counters("http_requests", "Requests that the server answered, by route and status. A path that it does not serve has the route other.", "route", "status"),
+		answered: counters("http_response_bytes", "Bytes of answers, by route.", "route"),
+		lasted:   histogram("http_request_seconds", "How long requests took until their last byte, by route.", "route"),
+		turns:    counters("turns", "Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).", "path", "end"),
+		first:    histogram("turn_first_byte_seconds", "How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
+		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, or why it was skipped (off, budget, failed, nothing).", "recall"),
+		upstream: counters("upstream_errors", "What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
+	}
+	s.under = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Turns under way, by path."}, []string{"path"})
+	s.woke = prometheus.NewCounter(prometheus.CounterOpts{Name: "oneiros_turns_woke_total", Help: "Turns that woke their agent."})
+	s.late = prometheus.NewCounter(prometheus.CounterOpts{Name: "oneiros_turns_degraded_total", Help: "Turns of which something of the wake is made good later."})
+	r.MustRegister(s.under, s.woke, s.late)
+	s.served = append(
+		list, Figure{"oneiros_turns_under_way", []string{"path"}, "Turns under way, by path."},
+		Figure{"oneiros_turns_woke_total", nil, "Turns that woke their agent."}, Figure{"oneiros_turns_degraded_total", nil, "Turns of which something of the wake is made good later."},
+	)
+	for _, path := range []string{"chat", "embeddings"} {
+		s.under.WithLabelValues(path)
+		for end := range known["end"] {
+			s.turns.WithLabelValues(path, end)
+		}
+	}
+	for recall := range known["recall"] {
+		s.recalls.WithLabelValues(recall)
+	}
+	return s
+}
+
+// Served are the figures of the server, for the handbook.
+func (s *serving) Served() []Figure { return s.served }
+
+// Request counts a request that was answered. A route is a pattern, never a path that somebody made up.
+func (s *serving) Request(route string, status int, lasted time.Duration, written int64) {
+	if route == "" {
+		route = other
+	}
+	s.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	s.answered.WithLabelValues(route).Add(float64(written))
+	s.lasted.WithLabelValues(route).Observe(lasted.Seconds())
+}
+
+// TurnBegins counts a turn that is passed on; the answer is called when it is over.
+func (s *serving) TurnBegins(path string) (over func(Turn)) {
+	name := pathWord(path)
+	under := s.under.WithLabelValues(name)
+	under.Inc()
+	return func(t Turn) {
+		under.Dec()
+		s.over(name, t)
+	}
+}
+
+func (s *serving) over(path string, t Turn) {
+	s.turns.WithLabelValues(path, end(t)).Inc()
+	if t.First > 0 {
+		s.first.WithLabelValues(path).Observe(t.First.Seconds())
+	}
+	if t.Broken {
+		s.upstream.WithLabelValues("broken").Inc()
+	}
+	if t.Status >= 400 && t.Status < 600 {
+		s.upstream.WithLabelValues(strconv.Itoa(t.Status)).Inc()
+	}
+	if t.Woke {
+		s.woke.Inc()
+	}
+	if t.Late {
+		s.late.Inc()
+	}
+	if t.Chat && t.Status > 0 {
+		recall := t.Skipped
+		if recall == "" {
+			recall = "recalled"
+		}
+		s.recalls.WithLabelValues(word("recall", recall)).Inc()
+	}
+}
+
+func end(t Turn) string {
+	switch {
+	case t.Broken:
+		return "broken"
+	case t.Dropped:
+		return "dropped"
+	case t.Status == 0:
+		return "failed"
+	case t.Status >= 400:
+		return "refused"
+	}
+	return "answered"
+}
+
+func pathWord(path string) string {
+	switch path {
+	case "/chat/completions":
+		return "chat"
+	case "/embeddings":
+		return "embeddings"
+	}
+	return other
+}

@@ -1,0 +1,152 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// call begins the span of a call to a provider.
+func (t *Tracing) call(ctx context.Context, operation, model string, more ...attribute.KeyValue) (context.Context, trace.Span) {
+	return t.Tracer.Start(ctx, operation+" "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(append(
+		more, attribute.String("gen_ai.operation.name", operation), attribute.String("gen_ai.request.model", model), attribute.String("gen_ai.provider.name", providerOf(model)),
+	)...))
+}
+
+func providerOf(model string) string {
+	name, _, _ := strings.Cut(model, "/")
+	return name
+}
+
+// fail ends a span badly. What a provider said may quote what it was sent: its kind alone is told.
+func fail(span trace.Span, err error) {
+	kind := "other"
+	if f, ok := inference.AsFailure(err); ok {
+		kind = string(f.Kind)
+	}
+	span.SetAttributes(attribute.String("error.type", kind))
+	span.SetStatus(codes.Error, kind)
+}
+
+// Relay makes a span of everything that is passed on, from the request to the answer's last byte.
+func (t *Tracing) Relay(via inference.Relay) inference.Relay {
+	if t == nil {
+		return via
+	}
+	return tracedRelay{t, via}
+}
+
+type tracedRelay struct {
+	t   *Tracing
+	via inference.Relay
+}
+
+// Relay passes a body on.
+func (r tracedRelay) Relay(ctx context.Context, q inference.RelayRequest) (*inference.RelayResponse, error) {
+	operation := "chat"
+	if q.Path == "/embeddings" {
+		operation = "embeddings"
+	}
+	ctx, span := r.t.call(ctx, operation, q.Model)
+	header := propagation.HeaderCarrier{}
+	for name, values := range q.Header {
+		header[name] = values
+	}
+	carrier.Inject(ctx, header)
+	q.Header = header
+	res, err := r.via.Relay(ctx, q)
+	if err != nil {
+		fail(span, err)
+		span.End()
+		return nil, err
+	}
+	if res.Status >= 400 {
+		span.SetAttributes(attribute.String("error.type", strconv.Itoa(res.Status)))
+		span.SetStatus(codes.Error, "")
+	}
+	body := &tracedBody{ReadCloser: res.Body, span: span, res: res}
+	passed := *res
+	passed.Body = body
+	return &passed, nil
+}
+
+// tracedBody ends its span with the body.
+type tracedBody struct {
+	io.ReadCloser
+	span trace.Span
+	res  *inference.RelayResponse
+	once sync.Once
+}
+
+// Read passes bytes on.
+func (b *tracedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		fail(b.span, err)
+	}
+	return n, err
+}
+
+// Close ends the span with what was overheard.
+func (b *tracedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.once.Do(func() {
+		seen := b.res.Seen()
+		b.span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", seen.Tokens.In), attribute.Int64("gen_ai.usage.output_tokens", seen.Tokens.Out))
+		if seen.Finish != "" {
+			b.span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{seen.Finish}))
+		}
+		b.span.End()
+	})
+	return err
+}
+
+// Model makes a span of every call of a dream.
+func (t *Tracing) Model(via inference.Model) inference.Model {
+	if t == nil {
+		return via
+	}
+	return tracedModel{t, via}
+}
+
+type tracedModel struct {
+	t   *Tracing
+	via inference.Model
+}
+
+// Generate calls a model.
+func (m tracedModel) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+	ctx, span := m.t.call(ctx, "chat", r.Model, attribute.Int("gen_ai.request.max_tokens", r.MaxTokens))
+	defer span.End()
+	a, err := m.via.Generate(ctx, r, token)
+	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", a.Tokens.In), attribute.Int64("gen_ai.usage.output_tokens", a.Tokens.Out))
+	if a.Finish != "" {
+		span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(a.Finish)}))
+	}
+	if err != nil {
+		fail(span, err)
+	}
+	return a, err
+}
+
+// Embed places texts.
+func (m tracedModel) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
+	ctx, span := m.t.call(ctx, "embeddings", model, attribute.Int("oneiros.texts", len(texts)))
+	defer span.End()
+	v, err := m.via.Embed(ctx, model, texts, key)
+	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", v.Tokens.In))
+	if err != nil {
+		fail(span, err)
+	}
+	return v, err
+}

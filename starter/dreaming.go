@@ -1,0 +1,323 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// ForDreams is the starter as the server's faces ask it for dreams. The starter must outlive it.
+func (s *Starter) ForDreams() psyche.Dreaming { return dreaming{s} }
+
+type dreaming struct{ Starter *Starter }
+
+// Begin starts a dream. The caps that would end it at once are looked at first, so that they are told as what they are.
+func (d dreaming) Begin(ctx context.Context, w psyche.Wish) (string, error) {
+	wish := wishOf(w)
+	agent, err := d.look(ctx, wish)
+	if err != nil {
+		return "", err
+	}
+	drafted, err := d.Starter.draft(ctx, wish)
+	if err != nil {
+		return "", undrafted(ctx, err)
+	}
+	return d.begin(ctx, agent, drafted)
+}
+
+// Redream starts one that goes on from another.
+func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
+	wish := wishOf(w.Wish)
+	if !slices.Contains(dream.Redreamt, w.From) {
+		return "", amiss("from", "from is %q; it must be nrem, rem, integration or return: an onset anew is another dream", w.From)
+	}
+	agent, err := d.look(ctx, wish)
+	if err != nil {
+		return "", err
+	}
+	drafted, err := d.Starter.redraft(ctx, Again{Wish: wish, Dream: w.Dream, From: w.From})
+	if errors.Is(err, activities.ErrNoRedream) {
+		return "", refused("nothing_to_redream", err, "%v", err)
+	}
+	if err != nil {
+		return "", undrafted(ctx, err)
+	}
+	return d.begin(ctx, agent, drafted)
+}
+
+func wishOf(w psyche.Wish) Wish {
+	return Wish{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, Models: w.Models}
+}
+
+func (d dreaming) begin(ctx context.Context, agent dream.Agent, drafted draft) (string, error) {
+	if err := d.affordable(ctx, drafted); err != nil {
+		return "", err
+	}
+	if err := d.asleep(ctx, agent); err != nil {
+		return "", err
+	}
+	if err := d.risen(ctx, agent); err != nil {
+		return "", err
+	}
+	begun, err := d.Starter.begin(ctx, drafted)
+	if err != nil {
+		return "", d.untold(ctx, agent, err)
+	}
+	return begun.Dream, nil
+}
+
+// A dream's books are closed a few steps of the server before its agent's life has heard that it is over. Whoever begins the next
+// one in between waits for that instead of being refused.
+const (
+	hearsWithin = 3 * time.Second
+	hearsEvery  = 20 * time.Millisecond
+)
+
+// risen waits until an agent whose newest dream is over by its record has risen from it: its slot is free, and its life has heard.
+func (d dreaming) risen(ctx context.Context, agent dream.Agent) error {
+	soon, cancel := context.WithTimeout(ctx, hearsWithin)
+	defer cancel()
+	tick := time.NewTicker(hearsEvery)
+	defer tick.Stop()
+	for {
+		lies, err := d.lies(soon, agent)
+		if err != nil && soon.Err() == nil {
+			return undrafted(ctx, err)
+		}
+		if lies == "" {
+			return nil
+		}
+		night, err := memory.One[*dream.Night](soon, d.Starter.Memory, agent.ID, lies)
+		if err != nil || !night.Status(d.Starter.Now()).Over() {
+			return ctx.Err() // whoever begins is told
+		}
+		select {
+		case <-tick.C:
+		case <-soon.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// lies is the dream that holds the agent, by its slot or by its life; empty when none does. An agent without a life is given one.
+func (d dreaming) lies(ctx context.Context, agent dream.Agent) (string, error) {
+	slots, err := d.Starter.Memory.Slots(ctx)
+	if held, ok := slots[agent.ID]; err != nil || ok {
+		return held.Dream, err
+	}
+	if d.Starter.Client == nil {
+		return "", nil
+	}
+	life, err := d.Starter.Life(ctx, agent.Handle)
+	if err != nil || life.State != workflows.Dreaming || life.Dream == nil {
+		return "", nil // a life that does not answer is asked again by whoever begins
+	}
+	return life.Dream.Dream, nil
+}
+
+// look finds what is wrong with a wish by itself.
+func (d dreaming) look(ctx context.Context, w Wish) (dream.Agent, error) {
+	agent, err := d.Starter.Memory.Agent(ctx, w.Agent)
+	if errors.Is(err, memory.ErrNotFound) {
+		return agent, &psyche.Fault{
+			Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found", Param: "agent", Message: fmt.Sprintf("there is no agent %q", w.Agent),
+		}
+	}
+	if err != nil {
+		return agent, undrafted(ctx, err)
+	}
+	if w.Tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
+		return agent, amiss("tier", "tier is %q; it must be core or hardened", w.Tier)
+	}
+	if n := len([]rune(w.Theme)); n > dream.LongestTheme {
+		return agent, amiss("theme", "theme has %d characters; at most %d are kept", n, dream.LongestTheme)
+	}
+	if b := w.Budget; b != nil && *b < 0 {
+		return agent, amiss("budget_micros", "budget_micros is %d; it must not be negative", int64(*b))
+	} else if b != nil && *b > agent.Caps.Dream {
+		return agent, &psyche.Fault{
+			Status: http.StatusPaymentRequired, Type: "invalid_request_error", Code: "over_cap", Param: "budget_micros",
+			Message: fmt.Sprintf("budget_micros is %d (%s), and one dream of %s may cost %d (%s); ask for less, or let the owner raise the cap",
+				int64(*b), *b, agent.Handle, int64(agent.Caps.Dream), agent.Caps.Dream),
+		}
+	}
+	for _, role := range slices.Sorted(maps.Keys(w.Models)) {
+		if !slices.Contains(dream.Roles, role) {
+			return agent, amiss("models", "models names the role %q; roles are %s", role, dream.RoleNames())
+		}
+		spec, err := d.Starter.Catalog.Lookup(w.Models[role])
+		switch {
+		case err != nil || spec.Price == nil:
+			return agent, amiss("model", "the deployment has no model %q with a price; leave it out to take the agent's own", w.Models[role])
+		case spec.Embeds != (role == dream.Embedder):
+			return agent, amiss("model", "model %q is of the wrong sort for the role %s: embedding models embed, the others generate", w.Models[role], role)
+		}
+	}
+	return agent, nil
+}
+
+// affordable refuses a dream for which nothing is left under a cap.
+func (d dreaming) affordable(ctx context.Context, drafted draft) error {
+	if drafted.order.Free {
+		return nil
+	}
+	var r Rehearsal
+	if err := d.Starter.means(ctx, drafted, &r); err != nil {
+		return undrafted(ctx, err)
+	}
+	for _, c := range r.Caps {
+		if c.Left > 0 || c.Limit == budget.Unlimited {
+			continue
+		}
+		scope, _, _ := strings.Cut(c.Scope, ":")
+		return &psyche.Fault{
+			Status: http.StatusTooManyRequests, Type: "rate_limit_error", Code: "cap_reached",
+			Message: fmt.Sprintf("nothing is left under the cap of the %s, %s, and this dream would be paid for; no dream begins", scope, c.Limit),
+		}
+	}
+	return nil
+}
+
+// asleep refuses to begin a dream of an agent that somebody holds awake (W1).
+func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
+	if d.Starter.Presence == nil {
+		return nil
+	}
+	now := d.Starter.Now()
+	standing, err := d.Starter.Presence.Standing(ctx, agent.ID, now)
+	if err != nil {
+		return undrafted(ctx, err)
+	}
+	if !standing.Awake(now) {
+		return nil
+	}
+	by := "the wake lock"
+	if n := len(standing.Leases); n == 1 {
+		by = "a client"
+	} else if n > 1 {
+		by = fmt.Sprintf("%d clients", n)
+	}
+	f := refused("agent_awake", ErrAwake, "%s is held awake by %s until %s if nobody comes again; no dream begins before", agent.Handle, by,
+		standing.Until().UTC().Format(time.RFC3339))
+	f.Retry = standing.Until().Sub(now)
+	return f
+}
+
+// Cancel asks a dream to end.
+func (d dreaming) Cancel(ctx context.Context, dreamID string) error {
+	err := d.Starter.Cancel(ctx, dreamID)
+	if errors.Is(err, memory.ErrNotFound) {
+		return refused("dream_not_running", err, "dream %s is not carried on by this deployment's Temporal; a dream that has just ended is told so soon", psyche.PublicID(dreamID))
+	}
+	return d.untold(ctx, dream.Agent{}, err)
+}
+
+// Resume lets an interrupted dream go on, when it is the one that its agent's life would let go on.
+func (d dreaming) Resume(ctx context.Context, dreamID string) error {
+	agent, err := d.whose(ctx, dreamID)
+	if err != nil {
+		return err
+	}
+	if err := d.asleep(ctx, agent); err != nil {
+		return err
+	}
+	begun, err := d.Starter.Resume(ctx, agent.ID)
+	if errors.Is(err, ErrNothing) || err == nil && begun.Dream != dreamID {
+		return refused("dream_not_resumable", err, "dream %s waits no longer to go on", psyche.PublicID(dreamID))
+	}
+	return d.untold(ctx, agent, err)
+}
+
+// Archive puts the record of a dream that is over out of the lists.
+func (d dreaming) Archive(ctx context.Context, dreamID string) error {
+	agent, err := d.whose(ctx, dreamID)
+	if err != nil {
+		return err
+	}
+	for {
+		night, err := memory.One[*dream.Night](ctx, d.Starter.Memory, agent.ID, dreamID)
+		if err != nil {
+			return undrafted(ctx, err)
+		}
+		now := d.Starter.Now()
+		switch {
+		case !night.Shelved.IsZero():
+			return nil
+		case !night.Status(now).Over():
+			return refused("dream_not_over", nil, "dream %s is %s; cancel it first, or wait until it is over", psyche.PublicID(dreamID), night.Status(now))
+		case night.Unsettled():
+			return refused("dream_not_over", nil, "the books of dream %s are not closed yet; try again in a minute", psyche.PublicID(dreamID))
+		}
+		night.Shelved = now.UTC()
+		_, err = d.Starter.Memory.Commit(ctx, memory.Write{Agent: agent.ID, Cause: dreamID, Change: []dream.Item{night}})
+		if !errors.Is(err, memory.ErrStale) {
+			return undrafted(ctx, err)
+		}
+	}
+}
+
+func (d dreaming) whose(ctx context.Context, dreamID string) (dream.Agent, error) {
+	_, handle, ok := psyche.DreamID(dreamID)
+	agent, err := d.Starter.Memory.Agent(ctx, handle)
+	if !ok || errors.Is(err, memory.ErrNotFound) {
+		return agent, &psyche.Fault{
+			Status: http.StatusNotFound, Type: "not_found_error", Code: "dream_not_found", Param: "id", Message: fmt.Sprintf("there is no dream %q", dreamID), Err: err,
+		}
+	}
+	return agent, undrafted(ctx, err)
+}
+
+// untold says what became of a deed in the words of the server.
+func (d dreaming) untold(ctx context.Context, agent dream.Agent, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrDreaming):
+		return refused("already_dreaming", err, "%s is dreaming already; wait for that dream, or cancel it", agent.Handle)
+	case errors.Is(err, ErrAwake):
+		return refused("agent_awake", err, "%s is held awake; no dream begins before everybody has left", agent.Handle)
+	case errors.Is(err, ErrUnreachable):
+		return &psyche.Fault{
+			Status: http.StatusServiceUnavailable, Type: "server_error", Code: "nobody_dreams", Err: err, Retry: 5 * time.Second,
+			Message: "nobody who carries dreams on answered; is a worker running?",
+		}
+	}
+	return undrafted(ctx, err)
+}
+
+// undrafted says why a wish could not be made whole: the store is away, or the deployment's settings do not allow it.
+func undrafted(ctx context.Context, err error) error {
+	var known *psyche.Fault
+	switch {
+	case err == nil || ctx.Err() != nil || errors.As(err, &known):
+		return err
+	case errors.Is(err, memory.ErrAway):
+		return &psyche.Fault{
+			Status: http.StatusServiceUnavailable, Type: "server_error", Code: "store_away", Message: "the store does not answer; try again", Retry: time.Second, Err: err,
+		}
+	}
+	return &psyche.Fault{
+		Status: http.StatusInternalServerError, Type: "server_error", Code: "not_begun", Err: err,
+		Message: "the deployment could not do this; the log says why under the id of this request, and oneiros doctor looks for it",
+	}
+}
+
+func refused(code string, err error, format string, args ...any) *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusConflict, Type: "invalid_request_error", Code: code, Message: fmt.Sprintf(format, args...), Err: err}
+}
+
+func amiss(param, format string, args ...any) *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, args...)}
+}

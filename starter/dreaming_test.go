@@ -1,0 +1,195 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// faulted is the fault that an error is.
+func faulted(t *testing.T, err error, status int, code string) *psyche.Fault {
+	t.Helper()
+	var f *psyche.Fault
+	require.ErrorAs(t, err, &f)
+	require.Equal(t, status, f.Status, "%v", err)
+	require.Equal(t, code, f.Code)
+	return f
+}
+
+// paid makes the thinker cost something, and keeps the books.
+func paid(t *testing.T, s *Starter) purse.Ledger {
+	t.Helper()
+	table := s.Catalog.(inference.Table)
+	spec := table[thinker]
+	spec.Price = &budget.Price{In: 1_000_000, Out: 1_000_000}
+	table[thinker] = spec
+	store := s.Memory.(*sqlitestore.Store)
+	s.Ledger, s.Presence = store.Ledger(), store
+	return s.Ledger
+}
+
+func TestAWishThatIsWrongIsRefusedByTheNameOfItsFieldBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	paid(t, s)
+	d := s.ForDreams()
+	over, below := agent.Caps.Dream+1, budget.Micros(-1)
+	for _, c := range []struct {
+		wish   psyche.Wish
+		status int
+		code   string
+		param  string
+		hint   string
+	}{
+		{psyche.Wish{Agent: "nobody"}, 404, "agent_not_found", "agent", "nobody"},
+		{psyche.Wish{Agent: "echo", Tier: "deep"}, 400, "invalid_value", "tier", "core or hardened"},
+		{psyche.Wish{Agent: "echo", Theme: strings.Repeat("x", 501)}, 400, "invalid_value", "theme", "at most 500"},
+		{psyche.Wish{Agent: "echo", Budget: &below}, 400, "invalid_value", "budget_micros", "negative"},
+		{psyche.Wish{Agent: "echo", Budget: &over}, 402, "over_cap", "budget_micros", "$0.50"},
+		{psyche.Wish{Agent: "echo", Models: map[dream.Role]string{"dreamer": thinker}}, 400, "invalid_value", "models", `"dreamer"; roles are generator, observer, replay`},
+		{psyche.Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/none"}}, 400, "invalid_value", "model", "house/none"},
+		{psyche.Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: embedder}}, 400, "invalid_value", "model", "wrong sort"},
+	} {
+		_, err := d.Begin(t.Context(), c.wish)
+		f := faulted(t, err, c.status, c.code)
+		require.Equal(t, c.param, f.Param)
+		require.Contains(t, f.Message, c.hint)
+		_, err = d.Redream(t.Context(), psyche.Again{Wish: c.wish, Dream: "dream/echo/0001", From: dream.REM})
+		faulted(t, err, c.status, c.code)
+	}
+	_, err := d.Redream(t.Context(), psyche.Again{Wish: psyche.Wish{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
+	require.Equal(t, "from", faulted(t, err, 400, "invalid_value").Param)
+	require.Empty(t, nights(t, s, agent))
+}
+
+func TestAWishMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	table := s.Catalog.(inference.Table)
+	table["house/other"] = inference.Spec{Name: "house/other", Price: &budget.Price{}}
+	agent.Models = map[dream.Role]string{dream.Observer: thinker}
+	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
+	order, err := s.Freeze(t.Context(), Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
+	require.NoError(t, err)
+	require.Equal(t, "house/other", order.Models[dream.Observer])
+	require.Equal(t, thinker, order.Models[dream.Generator])
+}
+
+func TestNoPaidDreamBeginsWhereNothingIsLeftUnderACap(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	paid(t, s)
+	agent.Caps = dream.Caps{Dream: 0, Day: 0, Month: budget.Dollar}
+	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
+	_, err := s.ForDreams().Begin(t.Context(), psyche.Wish{Agent: "echo"})
+	f := faulted(t, err, http.StatusTooManyRequests, "cap_reached")
+	require.Contains(t, f.Message, "$0.00")
+	require.Empty(t, nights(t, s, agent))
+}
+
+func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	paid(t, s)
+	_, err := s.Presence.Arrive(t.Context(), presence.Visit{Agent: agent.ID, Client: "key_other/somebody", Cause: presence.Knock, Now: tonight, For: time.Minute})
+	require.NoError(t, err)
+	_, err = s.ForDreams().Begin(t.Context(), psyche.Wish{Agent: "echo"})
+	f := faulted(t, err, http.StatusConflict, "agent_awake")
+	require.Contains(t, f.Message, tonight.Add(time.Minute).Format(time.RFC3339))
+	require.NotContains(t, f.Message, "somebody", "who else talks to an agent is nobody's business")
+	require.Equal(t, time.Minute, f.Retry)
+	require.ErrorIs(t, err, ErrAwake)
+	err = s.ForDreams().Resume(t.Context(), "dream/echo/0001")
+	faulted(t, err, http.StatusConflict, "agent_awake")
+	require.Empty(t, nights(t, s, agent))
+}
+
+func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	order, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	require.NoError(t, err)
+	d := s.ForDreams()
+	faulted(t, d.Archive(t.Context(), order.Dream), http.StatusConflict, "dream_not_over")
+	change := func(edit func(*dream.Night)) {
+		n := nights(t, s, agent)[0]
+		edit(n)
+		_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: order.Dream, Change: []dream.Item{n}})
+		require.NoError(t, err)
+	}
+	change(func(n *dream.Night) { n.Outcome, n.Until = dream.Interrupted, tonight.Add(-time.Second) })
+	f := faulted(t, d.Archive(t.Context(), order.Dream), http.StatusConflict, "dream_not_over")
+	require.Contains(t, f.Message, "not closed")
+	change(func(n *dream.Night) { n.Until = time.Time{} })
+	for range 2 {
+		require.NoError(t, d.Archive(t.Context(), order.Dream))
+		require.Equal(t, tonight, nights(t, s, agent)[0].Shelved)
+	}
+	revisions, err := s.Memory.Revisions(t.Context(), agent.ID, order.Dream)
+	require.NoError(t, err)
+	require.Equal(t, order.Dream, revisions[len(revisions)-1].Cause, "so that undoing the dream takes this back as well")
+	faulted(t, d.Archive(t.Context(), "dream/nobody/0001"), http.StatusNotFound, "dream_not_found")
+}
+
+func TestFailuresOfADeedAreToldInWordsOfHTTPAndQuoteNothing(t *testing.T) {
+	t.Parallel()
+	d, agent := dreaming{&Starter{}}, dream.Agent{Handle: "echo"}
+	for cause, want := range map[error]struct {
+		status int
+		code   string
+	}{
+		ErrDreaming:             {409, "already_dreaming"},
+		ErrAwake:                {409, "agent_awake"},
+		ErrUnreachable:          {503, "nobody_dreams"},
+		memory.ErrAway:          {503, "store_away"},
+		activities.ErrSettings:  {500, "not_begun"},
+		errors.New("something"): {500, "not_begun"},
+	} {
+		err := d.untold(t.Context(), agent, fmt.Errorf("redis://secret: %w", cause))
+		f := faulted(t, err, want.status, want.code)
+		require.NotContains(t, f.Message, "secret")
+		require.ErrorIs(t, err, cause, "for the log")
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, d.untold(gone, agent, context.Canceled), context.Canceled)
+	require.NoError(t, d.untold(t.Context(), agent, nil))
+}
+
+func TestTheIdsOfTheWireAreThoseOfTheWorkflows(t *testing.T) {
+	t.Parallel()
+	for _, handle := range []string{"iris", "a", "with-dash", "with_0001", "trailing_"} {
+		for _, number := range []int64{1, 42, 9999, 10000, 1<<63 - 1} {
+			id := workflows.DreamID(handle, number)
+			public := psyche.PublicID(id)
+			require.NotContains(t, public, "/")
+			for _, name := range []string{id, public} {
+				found, whose, ok := psyche.DreamID(name)
+				require.True(t, ok, name)
+				require.Equal(t, id, found)
+				require.Equal(t, handle, whose)
+			}
+		}
+	}
+	for _, name := range []string{"", "dream", "dream_iris", "dream_iris_1", "dream_iris_00x1", "dream//0001", "dream/Iris/0001", "dream/iris/0001/onset", "other/iris/0001", "dream__0001"} {
+		_, _, ok := psyche.DreamID(name)
+		require.False(t, ok, name)
+	}
+}

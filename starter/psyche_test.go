@@ -1,0 +1,49 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/presence"
+)
+
+// gone is a store of leases that names its address when it does not answer.
+type gone struct{ presence.Store }
+
+func (gone) Arrive(context.Context, presence.Visit) (presence.Arrival, error) {
+	return presence.Arrival{}, errors.New("dial tcp 10.0.0.7:6379: connection refused")
+}
+
+// cracked is a bell that nobody else hears.
+type cracked struct{}
+
+func (cracked) Ring(context.Context, presence.Ring) error {
+	return errors.New("dial unix /srv/bell: no such file")
+}
+func (cracked) Listen(func(presence.Ring)) (func(), error) { return func() {}, nil }
+
+func TestABeingIsToldWhatOfAWakeIsMissingAndNotWhere(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	s.Presence, s.Bell = s.Memory.(presence.Store), cracked{}
+	nights, ctx := s.ForPsyche(), context.Background()
+	woken, err := nights.Wake(ctx, agent.ID, "talk/guest", time.Minute)
+	require.NoError(t, err)
+	require.True(t, woken.Raised)
+	require.Equal(t, int64(1), woken.Epoch)
+	require.NotContains(t, woken.Degraded, "srv")
+	standing, err := nights.Standing(ctx, agent.ID)
+	require.NoError(t, err)
+	require.Len(t, standing.Leases, 1)
+	require.NoError(t, nights.Leave(ctx, agent.ID, "talk/guest"))
+
+	s.Presence = gone{s.Presence}
+	woken, err = nights.Wake(ctx, agent.ID, "talk/guest", time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, noStore, woken.Degraded)
+	require.Zero(t, woken.Epoch)
+}
