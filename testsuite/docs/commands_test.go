@@ -2,6 +2,8 @@ package docs_test
 
 import (
 	"bytes"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,12 +41,14 @@ var elsewhere = map[string]string{
 var (
 	asked   = regexp.MustCompile(`^temporal workflow list --query '([^']+)'$`)
 	queried = regexp.MustCompile(`^temporal workflow query --workflow-id (\S+) --type (\S+)$`)
+	curled  = regexp.MustCompile(`^curl -sS (http://127\.0\.0\.1:7680)(/\S+)(?: -d '([^']+)')?$`)
+	door    = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/v1 \(OpenAI\)`)
 	address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
 // runs says whether the test below runs a command.
 func runs(text string) bool {
-	return strings.HasPrefix(text, "bin/oneiros ") || asked.MatchString(text) || queried.MatchString(text)
+	return strings.HasPrefix(text, "bin/oneiros ") || curled.MatchString(text) || asked.MatchString(text) || queried.MatchString(text)
 }
 
 func commands(t *testing.T) []docs.Command {
@@ -134,6 +138,7 @@ type home struct {
 	dir    string
 	env    []string
 	server string // of an `up` that runs
+	door   string // where it answers clients
 }
 
 func newHome(t *testing.T) *home {
@@ -152,7 +157,7 @@ func newHome(t *testing.T) *home {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
 	require.NoError(t, os.Symlink(program(t), filepath.Join(dir, "bin", "oneiros")))
 	require.NoError(t, os.Symlink(filepath.Join(top, "docs"), filepath.Join(dir, "docs")))
-	return &home{T: t, dir: dir, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}}
+	return &home{T: t, dir: dir, env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server, "ONEIROS_SERVE_LISTEN=127.0.0.1:0"}}
 }
 
 func (h *home) command(line string) *exec.Cmd {
@@ -170,6 +175,8 @@ func TestTheHandbookDoesWhatItSays(t *testing.T) {
 		case elsewhere[c.Text] != "":
 		case c.Text == "bin/oneiros up", c.Text == "bin/oneiros worker":
 			h.serve(c)
+		case curled.MatchString(c.Text):
+			h.curl(c)
 		case strings.HasPrefix(c.Text, "temporal "):
 			h.ask(c)
 		default:
@@ -192,6 +199,29 @@ func (h *home) serve(c docs.Command) {
 	})
 	require.Eventually(h, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, said)
 	h.server = address.FindString(said.String())
+	if m := door.FindStringSubmatch(said.String()); m != nil {
+		h.door = m[1]
+	}
+}
+
+// curl asks the server as the command would, at whatever port it has here.
+func (h *home) curl(c docs.Command) {
+	h.Helper()
+	require.NotEmpty(h, h.door, "%s:%d: an `up` must run", c.Document, c.Line)
+	m := curled.FindStringSubmatch(c.Text)
+	method := http.MethodGet
+	if m[3] != "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(h.Context(), method, h.door+m[2], strings.NewReader(m[3]))
+	require.NoError(h, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded") // as curl does
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(h, err)
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(h, err)
+	require.Equal(h, http.StatusOK, answer.StatusCode, "%s:%d: %s\n%s", c.Document, c.Line, c.Text, body)
 }
 
 // ask puts to the server what the temporal command would.

@@ -18,7 +18,7 @@ import (
 const root = "../.."
 
 // handbook are the documents whose commands are run, in the order in which a reader meets them.
-var handbook = []string{"README.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md", "docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md", "docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md", "docs/ablation.md"}
+var handbook = []string{"README.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md", "docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md", "docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md", "docs/ablation.md", "docs/serving.md", "docs/dreams-api.md"}
 
 // every document of the repository.
 func every(t *testing.T) []docs.Document {

@@ -1,0 +1,77 @@
+// openai-node, unchanged, against an agent.
+import OpenAI from 'openai'
+import { agent, assert, base, key, run } from './check.mjs'
+
+const client = new OpenAI({ baseURL: base, apiKey: key, maxRetries: 0 })
+const say = (content, more) => client.chat.completions.create({ model: agent, messages: [{ role: 'user', content }], ...more })
+
+await run('openai', {
+  'lists agents as models': async () => {
+    const ids = []
+    for await (const m of client.models.list()) ids.push(m.id)
+    assert(ids.includes(agent), `${ids}`)
+    assert.equal((await client.models.retrieve(agent)).object, 'model')
+    assert.equal((await client.models.retrieve(`agent/${agent}`)).id, agent)
+  },
+  'talks': async () => {
+    const { data, response } = await say('hello there').withResponse()
+    assert.match(data.choices[0].message.content, /hello there/)
+    assert(data.usage.total_tokens > 0)
+    assert.equal(response.headers.get('x-oneiros-agent'), agent)
+    assert(data._request_id)
+  },
+  'streams, with usage': async () => {
+    const stream = await say('one two three', { stream: true, stream_options: { include_usage: true }, max_completion_tokens: 50, logprobs: false })
+    let text = '', usage
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta?.content ?? ''
+      usage = chunk.usage ?? usage
+    }
+    assert.match(text, /one two three/)
+    assert(usage.completion_tokens > 0)
+  },
+  'streams without usage when it asks for none': async () => {
+    for await (const chunk of await say('one', { stream: true })) assert(!chunk.usage && chunk.choices.length === 1)
+  },
+  'has tools called and their results taken': async () => {
+    const called = []
+    const runner = client.chat.completions.runTools({
+      model: agent, stream: true, messages: [{ role: 'user', content: 'what is two and three?' }],
+      tools: [{ type: 'function', function: {
+        name: 'add', description: 'adds', parse: JSON.parse, parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } },
+        function: ({ a, b }) => { called.push([a, b]); return `the sum is ${a + b}` },
+      } }],
+    })
+    assert.match(await runner.finalContent(), /the sum is 5/)
+    assert.deepEqual(called, [[2, 3]])
+  },
+  'embeds, as base64 and as numbers': async () => {
+    const packed = await client.embeddings.create({ model: agent, input: ['the bees', 'the sea'] })
+    const plain = await client.embeddings.create({ model: agent, input: ['the bees', 'the sea'], encoding_format: 'float' })
+    assert.equal(packed.data.length, 2)
+    assert(packed.data[0].embedding.length > 8)
+    packed.data[1].embedding.forEach((x, i) => assert(Math.abs(x - plain.data[1].embedding[i]) < 1e-5))
+  },
+  'hangs up in the middle': async () => {
+    const stream = await say('count slowly', { stream: true })
+    for await (const chunk of stream) {
+      if (chunk.choices[0].delta.content) break
+    }
+    stream.controller.abort()
+  },
+  'is told of a model that there is not': async () => {
+    await assert.rejects(client.chat.completions.create({ model: 'gpt-none', messages: [] }), (err) => {
+      assert(err instanceof OpenAI.NotFoundError)
+      assert.equal(err.code, 'model_not_found')
+      return err.message.includes(agent)
+    })
+  },
+  'is told of a body that is wrong': async () => {
+    await assert.rejects(client.chat.completions.create({ model: agent, messages: 'hello' }), OpenAI.BadRequestError)
+  },
+  'is told of a key that is wrong': async () => {
+    if (key === 'none') return
+    const stranger = new OpenAI({ baseURL: base, apiKey: 'oneiros_wrong', maxRetries: 0 })
+    await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError)
+  },
+})

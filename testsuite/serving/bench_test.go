@@ -1,0 +1,319 @@
+package serving_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+)
+
+// epoch is when the clock of the stopwatch stood at nought: sender and receiver are one process.
+var epoch = time.Now()
+
+// stopwatch is a provider whose every piece says when it was sent; a request names how many it wants, and how far apart.
+func stopwatch(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Pieces int `json:"test_pieces"`
+		Each   int `json:"test_each_us"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&q)
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	began := time.Now()
+	for i := range q.Pieces {
+		if wait := time.Until(began.Add(time.Duration(i*q.Each) * time.Microsecond)); wait > 0 {
+			time.Sleep(wait)
+		}
+		_, err := fmt.Fprintf(w, "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"talker\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"},\"finish_reason\":null}]}\n\n", time.Since(epoch))
+		if err != nil || control.Flush() != nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+}
+
+// lap is what one stream measured.
+type lap struct {
+	first  time.Duration   // from the request to the first piece
+	pieces []time.Duration // of each, from its sending to its arrival
+}
+
+const before, after = `"delta":{"content":"`, ` "},"finish_reason"`
+
+func run(client *http.Client, url, model, header string, pieces int, each time.Duration, question string) (l lap, err error) {
+	body := fmt.Sprintf(`{"model":%q,"stream":true,"test_pieces":%d,"test_each_us":%d,"messages":[{"role":"user","content":%q}]}`, model, pieces, each.Microseconds(), question)
+	r, err := http.NewRequest(http.MethodPost, url+"/chat/completions", strings.NewReader(body))
+	if err != nil {
+		return l, err
+	}
+	r.Header.Set("X-Oneiros-Recall", header)
+	r.Header.Set("X-Oneiros-Store", "off")
+	began := time.Now()
+	res, err := client.Do(r)
+	if err != nil {
+		return l, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(res.Body)
+		return l, fmt.Errorf("%d: %s", res.StatusCode, text)
+	}
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() {
+		_, rest, ok := strings.Cut(lines.Text(), before)
+		if !ok {
+			continue
+		}
+		now := time.Now()
+		if l.first == 0 {
+			l.first = now.Sub(began)
+		}
+		sent, _, _ := strings.Cut(rest, after)
+		at, err := strconv.ParseInt(sent, 10, 64)
+		if err != nil {
+			return l, err
+		}
+		l.pieces = append(l.pieces, now.Sub(epoch)-time.Duration(at))
+	}
+	return l, lines.Err()
+}
+
+// laps runs streams side by side, each so many times over, and gives what they measured: directly first, then through the server.
+// They begin one after the other within apart, so that each begins while others flow.
+func laps(b *testing.B, streams, times int, apart time.Duration, do func(way int) (lap, error)) (firsts, pieces [2][]float64) {
+	b.Helper()
+	var mu sync.Mutex
+	for way := range 2 {
+		var all sync.WaitGroup
+		for i := range streams {
+			all.Go(func() {
+				time.Sleep(apart * time.Duration(i) / time.Duration(streams))
+				for range times {
+					l, err := do(way)
+					mu.Lock()
+					if err != nil {
+						b.Error(err)
+					}
+					firsts[way] = append(firsts[way], ms(l.first))
+					for _, p := range l.pieces[min(1, len(l.pieces)):] {
+						pieces[way] = append(pieces[way], ms(p))
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+	}
+	return firsts, pieces
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func quantile(of []float64, q float64) float64 {
+	if len(of) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(of)
+	return of[int(q*float64(len(of)-1)+.5)]
+}
+
+// added reports by how much a figure of the way through the server is above that of the way to the provider.
+func added(b *testing.B, what string, of [2][]float64) {
+	b.Helper()
+	for _, q := range []struct {
+		name string
+		at   float64
+	}{{"p50", .5}, {"p99", .99}} {
+		direct, through := quantile(of[0], q.at), quantile(of[1], q.at)
+		b.ReportMetric(through-direct, what+"-added-"+q.name+"-ms")
+		b.ReportMetric(direct, what+"-direct-"+q.name+"-ms")
+	}
+}
+
+// lives is how many memories an agent of the benchmark has.
+var lives = map[string]int{"none": 0, "thousand": 1000, "many": 100_000}
+
+// tale is a life of so many memories, as JSON lines.
+func tale(b *testing.B, n int) string {
+	b.Helper()
+	text, err := os.ReadFile(diary(b))
+	require.NoError(b, err)
+	words := strings.Fields(string(text))
+	path := filepath.Join(b.TempDir(), "life.jsonl")
+	f, err := os.Create(path)
+	require.NoError(b, err)
+	out := bufio.NewWriter(f)
+	for i := range n {
+		said := make([]string, 14)
+		for j := range said {
+			said[j] = words[(i*31+j*j*7+i/97)%len(words)]
+		}
+		body, err := json.Marshal(map[string]any{
+			"kind": "episode", "at": epoch.Add(-time.Duration(i) * time.Minute).UTC().Format(time.RFC3339), "content": strings.Join(said, " ") + fmt.Sprintf(" %d", i),
+		})
+		require.NoError(b, err)
+		_, _ = out.Write(append(body, '\n'))
+	}
+	require.NoError(b, out.Flush())
+	require.NoError(b, f.Close())
+	return path
+}
+
+// BenchmarkServe measures what `oneiros up`, a process of its own, adds to a streamed answer of the same provider that is asked directly in the same
+// run: to its first byte and to every later piece, by how many streams there are, whether it recalls, and among how many memories. Client,
+// provider and server share this machine. 256 streams of 50 pieces a second saturate two cores: that row says what then happens, not what is added.
+func BenchmarkServe(b *testing.B) {
+	upstream := httptest.NewServer(http.HandlerFunc(stopwatch))
+	b.Cleanup(upstream.Close)
+	h := build(b, talker.Options{}, provider.Options{Each: 20 * time.Millisecond, AtLeast: 400}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}
+consent: {auto_paid: true}
+agent: {client_timeout: 1h}`)
+	h.talker.URL = upstream.URL
+	h.write()
+	for name, n := range lives {
+		h.must("agents", "add", name)
+		if n > 0 {
+			h.must("memory", "import", "--agent", name, tale(b, n))
+		}
+	}
+	h.begin("up")
+	var number atomic.Int64 // no two talks are the same, so that each is recalled for anew
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
+	ask := func(agent, recall string, pieces int, each time.Duration) func(int) (lap, error) {
+		return func(way int) (lap, error) {
+			url, model := upstream.URL, "talker"
+			if way == 1 {
+				url, model = h.base, agent
+			}
+			return run(client, url, model, recall, pieces, each, fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number.Add(1)))
+		}
+	}
+	for agent := range lives { // each is awake before anything is measured, and what is read once has been read
+		for range 3 {
+			_, err := ask(agent, "on", 1, 0)(1)
+			require.NoError(b, err)
+		}
+	}
+	for _, agent := range []string{"none", "thousand", "many"} {
+		for _, recall := range []string{"off", "on"} {
+			b.Run(fmt.Sprintf("first/memories=%d/recall=%s", lives[agent], recall), func(b *testing.B) {
+				var firsts [2][]float64
+				for b.Loop() {
+					for range 100 {
+						f, _ := laps(b, 1, 1, 0, ask(agent, recall, 1, 0))
+						firsts[0], firsts[1] = append(firsts[0], f[0]...), append(firsts[1], f[1]...)
+					}
+				}
+				added(b, "first", firsts)
+			})
+		}
+	}
+	for _, streams := range []int{1, 16, 256} {
+		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
+			var firsts, pieces [2][]float64
+			for b.Loop() {
+				f, p := laps(b, streams, 4, time.Second, ask("none", "off", 50, 20*time.Millisecond))
+				for way := range 2 {
+					firsts[way], pieces[way] = append(firsts[way], f[way]...), append(pieces[way], p[way]...)
+				}
+			}
+			added(b, "first", firsts)
+			added(b, "piece", pieces)
+		})
+	}
+	b.Run("idle/streams=500", func(b *testing.B) { idle(b, client, upstream.URL) })
+	b.Run("knock", func(b *testing.B) { h.knocked(b, client) })
+	h.end()
+}
+
+// idle measures what a stream that waits for its model holds of the memory of a server whose agent remembers nothing: a larger heap
+// is swept more seldom, and would be counted as the streams'.
+func idle(b *testing.B, client *http.Client, upstream string) {
+	h := build(b, talker.Options{}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}`)
+	h.talker.URL = upstream
+	h.write()
+	h.must("agents", "add", "iris")
+	h.begin("up")
+	_, err := run(client, h.base, "iris", "off", 1, 0, "hello")
+	require.NoError(b, err)
+	const streams = 500
+	before := h.resident()
+	for b.Loop() {
+		var all sync.WaitGroup
+		for i := range streams {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 2 * time.Millisecond)
+				if _, err := run(client, h.base, "iris", "off", 2, 4*time.Second, "hello"); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		time.Sleep(3 * time.Second)
+		b.ReportMetric(float64(h.resident()-before)/streams/1024, "KiB/stream")
+		all.Wait()
+	}
+	h.end()
+}
+
+// resident is the memory of the server, in bytes.
+func (h *house) resident() int {
+	h.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.up.Process.Pid))
+	require.NoError(h, err)
+	_, rest, _ := strings.Cut(string(text), "VmRSS:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	require.NoError(h, err)
+	return kib << 10
+}
+
+// knocked measures the first byte for whoever talks to an agent that dreams, against the next who talks to it awake.
+func (h *house) knocked(b *testing.B, client *http.Client) {
+	const agents = 24
+	for b.Loop() {
+		for i := range agents {
+			name := fmt.Sprintf("knock%d", i)
+			h.must("agents", "add", name)
+			h.must("memory", "import", "--agent", name, diary(b))
+			h.dreams(name)
+		}
+		require.Eventually(h, func() bool {
+			under := map[string]bool{}
+			for _, call := range h.dreamer.Till.Calls() {
+				if key, ok := chaos.ReadKey(call.Key); ok && call.Completion > 0 {
+					under[key.Dream] = true
+				}
+			}
+			return len(under) >= agents
+		}, time.Minute, 5*time.Millisecond)
+		var firsts [2][]float64
+		for i := range agents {
+			for _, state := range []int{1, 0} {
+				l, err := run(client, h.base, fmt.Sprintf("knock%d", i), "off", 1, 0, fmt.Sprint("are you there, ", state))
+				require.NoError(h, err)
+				firsts[state] = append(firsts[state], ms(l.first))
+			}
+		}
+		for _, q := range []float64{.5, .99} {
+			b.ReportMetric(quantile(firsts[1], q)-quantile(firsts[0], q), fmt.Sprintf("woken-added-p%d-ms", int(q*100)))
+			b.ReportMetric(quantile(firsts[0], q), fmt.Sprintf("awake-p%d-ms", int(q*100)))
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package serving_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+)
+
+const root = "../.."
+
+var scratch string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if scratch, err = os.MkdirTemp("", "oneiros-serving-*"); err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(scratch)
+		return m.Run()
+	}())
+}
+
+// program is the binary, built once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "oneiros")
+	build := exec.Command("go", "build", "-o", path, "./cmd/oneiros")
+	build.Dir, build.Stderr, build.Env = root, os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
+	return path, build.Run()
+})
+
+// heard is what a process said, while it says it.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// house is a machine of its own on which `oneiros up` runs, with a model that talks and one that dreams.
+type house struct {
+	testing.TB
+	dir      string
+	env      []string
+	talker   *talker.Talker
+	dreamer  *provider.Server
+	settings string // of oneiros.yaml, beside the providers
+	up       *exec.Cmd
+	out, err heard
+	base     string // of the server, with /v1
+	temporal string // its address
+}
+
+// build makes the machine; nothing runs on it yet but the two models.
+func build(t testing.TB, talk talker.Options, asleep provider.Options, settings string) *house {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	path, err := program()
+	require.NoError(t, err)
+	server := os.Getenv("ONEIROS_TEMPORALD")
+	if server == "" {
+		server, err = filepath.Abs(filepath.Join(root, "bin", "temporald"))
+		require.NoError(t, err)
+	}
+	require.FileExists(t, server, "make build builds it")
+	h := &house{TB: t, dir: t.TempDir(), settings: settings}
+	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}
+	require.NoError(t, os.Symlink(path, filepath.Join(h.dir, "oneiros")))
+	h.talker, err = talker.Start(talk)
+	require.NoError(t, err)
+	t.Cleanup(h.talker.Close)
+	h.dreamer, err = provider.Start(asleep)
+	require.NoError(t, err)
+	t.Cleanup(h.dreamer.Close)
+	h.write()
+	return h
+}
+
+// write puts the configuration down.
+func (h *house) write() {
+	h.Helper()
+	text := fmt.Sprintf(`providers:
+  talk:
+    profile: generic
+    base_url: %s
+    local: true
+    models: [{name: talker, context: 100000}]
+  night:
+    profile: generic
+    base_url: %s
+    models:
+      - {name: script, price: {in: "0.15", cached_in: "0.075", out: "0.60"}, context: 32000, json: json_schema}
+roles: {generator: night/script, observer: night/script, replay: night/script, imagination: night/script, integration: night/script}
+feed: {listen: ""}
+%s
+`, h.talker.URL, h.dreamer.URL, h.settings)
+	require.NoError(h, os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(text), 0o600))
+}
+
+func (h *house) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(h.dir, "oneiros"), args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = h.dir, h.env, 10*time.Second
+	return cmd
+}
+
+// must runs one command to its end.
+func (h *house) must(args ...string) string {
+	h.Helper()
+	var out, beside bytes.Buffer
+	cmd := h.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &beside
+	require.NoError(h, cmd.Run(), "%v: %s", args, beside.String())
+	return out.String()
+}
+
+// begin starts `oneiros up` and waits until clients are answered.
+func (h *house) begin(command ...string) *house {
+	h.Helper()
+	h.up = h.command(append([]string{"--json"}, command...)...)
+	h.up.Stdout, h.up.Stderr = &h.out, &h.err
+	require.NoError(h, h.up.Start())
+	h.Cleanup(func() { h.end() })
+	var told struct {
+		Places []struct{ Name, Where string }
+	}
+	require.Eventually(h, func() bool { return json.Unmarshal([]byte(h.out.String()), &told) == nil }, 2*time.Minute, 20*time.Millisecond, "%s", &h.err)
+	for _, p := range told.Places {
+		switch p.Name {
+		case "serve":
+			h.base, _, _ = strings.Cut(p.Where, " ")
+		case "temporal":
+			h.temporal, _, _ = strings.Cut(p.Where, " ")
+		}
+	}
+	require.True(h, strings.HasPrefix(h.base, "http"), "%s%s", &h.out, &h.err)
+	return h
+}
+
+// end stops it as a supervisor would, once.
+func (h *house) end() {
+	h.Helper()
+	if h.up == nil {
+		return
+	}
+	up := h.up
+	h.up = nil
+	require.NoError(h, up.Process.Signal(os.Interrupt))
+	require.NoError(h, up.Wait(), "%s", &h.err)
+}
+
+// ask sends one request and reads its answer to the end.
+func (h *house) ask(method, path, body string, header ...string) (int, http.Header, string) {
+	h.Helper()
+	r, err := http.NewRequestWithContext(h.Context(), method, strings.TrimSuffix(h.base, "/v1")+path, strings.NewReader(body))
+	require.NoError(h, err)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(h, err)
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	require.NoError(h, err)
+	return res.StatusCode, res.Header, string(answer)
+}
+
+// status is what the server says of an agent.
+func (h *house) status(agent string) (s struct {
+	State  string
+	Leases int
+	Dreams int
+	Dream  string
+},
+) {
+	h.Helper()
+	code, _, body := h.ask(http.MethodGet, "/v1/agents/"+agent+"/status", "")
+	require.Equal(h, http.StatusOK, code, body)
+	require.NoError(h, json.Unmarshal([]byte(body), &s))
+	return s
+}
+
+// quick are settings of a life that can be watched: a visitor who has gone is forgotten within a second or two, and what was
+// woken dreams on.
+const quick = `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
+consent: {auto_paid: true}
+agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}`
+
+// dreams begins a dream that has everything.
+func (h *house) dreams(agent string) {
+	h.Helper()
+	status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`)
+	require.Equal(h, 2, status/100, body)
+}
+
+// diary is the sample life of the handbook.
+func diary(t testing.TB) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, "docs", "examples", "diary.md"))
+	require.NoError(t, err)
+	return path
+}

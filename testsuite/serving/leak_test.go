@@ -1,0 +1,266 @@
+package serving_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+)
+
+// mark begins every word of the memories of this test. The scripted provider speaks in words of its prompts, so that it is in
+// everything that is dreamt.
+const mark = "quorv"
+
+// marked writes a diary of marked words alone.
+func marked(t *testing.T) string {
+	t.Helper()
+	dice := rand.New(rand.NewPCG(7, 0))
+	var text strings.Builder
+	for day := range 30 {
+		fmt.Fprintf(&text, "## 2026-02-%02d\n\n", day%28+1)
+		for range 14 {
+			text.WriteString(mark)
+			for range 3 {
+				text.WriteByte("aeiou"[dice.IntN(5)])
+				text.WriteByte("lmnrst"[dice.IntN(6)])
+			}
+			text.WriteByte(' ')
+		}
+		text.WriteString(".\n\n")
+	}
+	path := filepath.Join(t.TempDir(), "marked.md")
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	return path
+}
+
+// collect takes traces in; what it gives back tells all that came.
+func collect(t *testing.T) (url string, all func() []byte) {
+	t.Helper()
+	var mu sync.Mutex
+	var came bytes.Buffer
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		_, _ = io.Copy(&came, r.Body)
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, func() []byte {
+		mu.Lock()
+		defer mu.Unlock()
+		return bytes.Clone(came.Bytes())
+	}
+}
+
+// ears keep what a client can read.
+type ears struct {
+	*house
+	all map[string][]byte
+}
+
+// hear asks for something and keeps the answer, its headers too.
+func (e *ears) hear(method, path, body string, header ...string) (status int, answer string) {
+	e.Helper()
+	status, told, answer := e.ask(method, path, body, header...)
+	var lines bytes.Buffer
+	_ = told.Write(&lines)
+	e.all[fmt.Sprintf("%s %s %d (%d)", method, path, len(e.all), status)] = append(lines.Bytes(), answer...)
+	return status, answer
+}
+
+// TestNothingThatWasDreamtReachesWhoeverTalks wakes a dream in each of its phases by talking to it, and reads everything that a
+// client of the role client can read: answers whole and streamed, their headers, models, status, dreams, events, tools, errors;
+// and beside it the log at its most talkative, the figures and the traces. Insights that are significant are told, as what they are: they
+// alone may hold a marked word.
+func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
+	t.Parallel()
+	asleep := provider.Options{Each: 3 * time.Millisecond, AtLeast: 40}
+	h := build(t, talker.Options{}, asleep, quick+"\nlog: {level: debug, format: json}\ndream: {partial_tokens: 100}\n")
+	collector, traces := collect(t)
+	h.env = append(h.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector, "OTEL_BSP_SCHEDULE_DELAY=200")
+	diary := marked(t)
+	phases := []dream.Phase{dream.Onset, dream.NREM, dream.REM, dream.Integration, dream.Return}
+	for _, phase := range phases {
+		h.must("agents", "add", string(phase))
+		h.must("memory", "import", "--agent", string(phase), diary)
+	}
+	secret := func(name, role string) []string {
+		var made struct{ Secret string }
+		require.NoError(t, json.Unmarshal([]byte(h.must("--json", "keys", "add", name, "--role", role)), &made))
+		return []string{"Authorization", "Bearer " + made.Secret}
+	}
+	client, owner := secret("guest", "client"), secret("house", "owner")
+	h.begin("up")
+	e := &ears{house: h, all: map[string][]byte{}}
+	for _, phase := range phases {
+		agent := string(phase)
+		status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`, owner...)
+		require.Equal(t, 2, status/100, body)
+		h.underWay(phase)
+		e.knock(agent, client)
+	}
+	for _, phase := range phases {
+		e.look(string(phase), client)
+	}
+	last := string(dream.Return)
+	require.Eventually(t, func() bool {
+		_, _, body := h.ask(http.MethodGet, "/v1/dreams?agent="+last, "", owner...)
+		return strings.Contains(body, `"status":"completed"`)
+	}, time.Minute, 50*time.Millisecond, "what was woken dreams on to its end\n%s", &h.err)
+	e.knock(last, client)
+	dreamt := h.must("journal", "--agent", last)
+	require.Contains(t, dreamt, mark, "the control: the journal holds what was dreamt")
+	_, _, figures := h.ask(http.MethodGet, "/metrics", "", owner...)
+	require.Contains(t, figures, `oneiros_turns_total{end="answered",path="chat"} 12`)
+	e.all["the figures"] = []byte(figures)
+	labelled := 0
+	for _, asked := range h.talker.Asked() {
+		for _, m := range asked.Messages {
+			if strings.Contains(m.Text, mark) {
+				labelled++
+				require.Contains(t, m.Text, journal.Label, "what a model is told of a dream is labelled")
+			}
+		}
+	}
+	require.Positive(t, labelled, "an insight was told")
+	h.end()
+	spans := traces()
+	for _, part := range []string{"POST /v1/chat/completions", "chat talk/talker", "chat night/script", "RunActivity:", "gen_ai.usage.output_tokens"} {
+		require.Contains(t, string(spans), part, "the control: what is traced is found")
+	}
+	e.all["the traces"] = spans
+	e.all["the log"] = []byte(h.err.String())
+	require.Contains(t, h.err.String(), "/v1/chat/completions", "the control: the log tells of requests")
+	for where, body := range e.all {
+		if at := bytes.Index(bytes.ToLower(body), []byte(mark)); at >= 0 {
+			t.Errorf("%s tells what was dreamt: %q", where, body[max(0, at-200):min(len(body), at+100)])
+		}
+	}
+}
+
+// underWay waits until a call of a phase speaks, of the agent that is named after the phase.
+func (h *house) underWay(phase dream.Phase) {
+	h.Helper()
+	require.Eventually(h, func() bool {
+		for _, call := range h.dreamer.Till.Calls() {
+			key, ok := chaos.ReadKey(call.Key)
+			if ok && key.Phase == phase && strings.HasPrefix(key.Dream, "dream/"+string(phase)+"/") && call.Completion >= 5 {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond, "%s is never dreamt\n%s", phase, &h.err)
+}
+
+// knock wakes an agent by talk, and reads on.
+func (e *ears) knock(agent string, key []string) {
+	e.Helper()
+	const silent = "X-Oneiros-Recall" // what the agent remembers of itself is no part of this
+	say := func(stream string) string {
+		return `{"model":"` + agent + `","stream":` + stream + `,"messages":[{"role":"user","content":"what did you dream?"}]}`
+	}
+	status, answer := e.hear(http.MethodPost, "/v1/chat/completions", say("true"), append([]string{silent, "off"}, key...)...)
+	require.Equal(e, http.StatusOK, status, answer)
+	require.Contains(e, answer, "[DONE]")
+	status, answer = e.hear(http.MethodPost, "/v1/chat/completions", say("false"), append([]string{silent, "off"}, key...)...)
+	require.Equal(e, http.StatusOK, status, answer)
+	e.look(agent, key)
+}
+
+// look reads everything that a client may ask for, and what it may not.
+func (e *ears) look(agent string, key []string) {
+	e.Helper()
+	for _, path := range []string{"/v1/models", "/v1/models/" + agent, "/v1/agents/" + agent + "/emotion", "/v1/dreams?agent=" + agent, "/v1/dreams/dream_" + agent + "_0001", "/v1/openapi.json"} {
+		status, answer := e.hear(http.MethodGet, path, "", key...)
+		require.Equal(e, http.StatusOK, status, answer)
+	}
+	e.status(agent, key)
+	for _, path := range []string{
+		"/v1/dreams/dream_" + agent + "_0001/fragments", "/v1/dreams/dream_" + agent + "_0001/scenarios", "/v1/dreams/dream_" + agent + "_0001/journal", "/v1/agents/" + agent + "/journal",
+		"/v1/agents/" + agent + "/playbook", "/metrics",
+	} {
+		status, answer := e.hear(http.MethodGet, path, "", key...)
+		require.Equal(e, http.StatusForbidden, status, answer)
+	}
+	e.hear(http.MethodPost, "/v1/chat/completions", `{"model":"nobody","messages":[]}`, key...)
+	e.hear(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`","messages":7}`, key...)
+	e.hear(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`"`, key...)
+	e.hear(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`"}`, key...)
+	e.hear(http.MethodGet, "/v1/agents/"+agent+"/status", "")
+	e.hear(http.MethodPost, "/v1/embeddings", `{"model":"`+agent+`","input":"bees"}`, key...)
+	e.events(agent, key)
+	for _, tool := range []string{"status", "get_emotion", "journal"} {
+		e.tool(agent, tool, key)
+	}
+}
+
+// status keeps all of a status but the digest: what that holds is told on purpose, and labelled.
+func (e *ears) status(agent string, key []string) {
+	e.Helper()
+	status, _, answer := e.ask(http.MethodGet, "/v1/agents/"+agent+"/status", "", key...)
+	require.Equal(e, http.StatusOK, status, answer)
+	var told map[string]json.RawMessage
+	require.NoError(e, json.Unmarshal([]byte(answer), &told))
+	var digest []struct {
+		Taint  string
+		Dreamt bool
+	}
+	require.NoError(e, json.Unmarshal(told["digest"], &digest))
+	for _, insight := range digest {
+		require.True(e, insight.Dreamt, answer)
+	}
+	delete(told, "digest")
+	rest, err := json.Marshal(told)
+	require.NoError(e, err)
+	e.all[fmt.Sprintf("status %s %d", agent, len(e.all))] = rest
+}
+
+// events reads the stream of events for a moment.
+func (e *ears) events(agent string, key []string) {
+	e.Helper()
+	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet, strings.TrimSuffix(e.base, "/v1")+"/v1/events?agent="+agent, nil)
+	require.NoError(e, err)
+	r.Header.Set(key[0], key[1])
+	r.Header.Set("Last-Event-ID", "0")
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(e, err)
+	time.AfterFunc(300*time.Millisecond, func() { _ = res.Body.Close() })
+	body, err := io.ReadAll(res.Body)
+	if err != nil && !errors.Is(err, http.ErrBodyReadAfterClose) && !strings.Contains(err.Error(), "closed") {
+		require.NoError(e, err)
+	}
+	e.all[fmt.Sprintf("events %s %d", agent, len(e.all))] = body
+}
+
+// tool calls one over the Model Context Protocol, without a session.
+func (e *ears) tool(agent, name string, key []string) {
+	e.Helper()
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"agent":"` + agent + `"},` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ears","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	status, _, answer := e.ask(http.MethodPost, "/mcp", call, append([]string{
+		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name,
+	}, key...)...)
+	if name == "status" {
+		require.Contains(e, answer, `"state"`, "%d", status)
+		answer, _, _ = strings.Cut(answer, "digest") // its fields come by their names: what is before it is looked at
+	}
+	e.all[fmt.Sprintf("tool %s %s %d", name, agent, len(e.all))] = []byte(answer)
+}

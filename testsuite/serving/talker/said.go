@@ -1,0 +1,79 @@
+package talker
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// said is an answer on its way.
+type said struct {
+	model, text, tool, arguments string
+	usage                        bool
+	prompt                       int // tokens
+}
+
+func quoted(s string) string {
+	body, _ := json.Marshal(s)
+	return string(body)
+}
+
+func (s said) words() []string {
+	var words []string
+	for i, w := range strings.SplitAfter(s.text, " ") {
+		if w != "" || i == 0 {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+func (s said) counted() string {
+	out := len(s.words())
+	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, s.prompt, out, s.prompt+out)
+}
+
+// whole is the answer in one piece.
+func (s said) whole() string {
+	message, finish := `{"role":"assistant","content":`+quoted(s.text)+`}`, "stop"
+	if s.tool != "" {
+		message, finish = `{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":`+quoted(s.tool)+`,"arguments":`+quoted(s.arguments)+`}}]}`, "tool_calls"
+	}
+	return fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%q}],"usage":%s}`,
+		quoted(s.model), message, finish, s.counted())
+}
+
+func (s said) piece(delta, finish string) string {
+	return fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n",
+		quoted(s.model), delta, finish)
+}
+
+// pieces are the answer word by word, or a tool's call with its arguments in two parts, as providers send it.
+func (s said) pieces() []string {
+	pieces := []string{s.piece(`{"role":"assistant","content":""}`, "null")}
+	if s.tool == "" {
+		for _, w := range s.words() {
+			pieces = append(pieces, s.piece(`{"content":`+quoted(w)+`}`, "null"))
+		}
+		return pieces
+	}
+	half := len(s.arguments) / 2
+	return append(
+		pieces,
+		s.piece(`{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":`+quoted(s.tool)+`,"arguments":""}}]}`, "null"),
+		s.piece(`{"tool_calls":[{"index":0,"function":{"arguments":`+quoted(s.arguments[:half])+`}}]}`, "null"),
+		s.piece(`{"tool_calls":[{"index":0,"function":{"arguments":`+quoted(s.arguments[half:])+`}}]}`, "null"),
+	)
+}
+
+func (s said) end() []string {
+	finish := `"stop"`
+	if s.tool != "" {
+		finish = `"tool_calls"`
+	}
+	end := []string{s.piece(`{}`, finish)}
+	if s.usage {
+		end = append(end, fmt.Sprintf("data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[],\"usage\":%s}\n\n", quoted(s.model), s.counted()))
+	}
+	return append(end, "data: [DONE]\n\n")
+}

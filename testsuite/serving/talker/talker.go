@@ -1,0 +1,233 @@
+// Package talker is a provider that talks: it says back what it hears, calls the tools it is offered once, and keeps what it was sent.
+package talker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options shape a talker. The zero value answers at once.
+type Options struct {
+	First  time.Duration // before the first piece
+	Each   time.Duration // before every other piece
+	Pieces int           // at least so many, for streams that last; 0: the answer's words
+
+	Call func(tools []string) (name, arguments string) // which tool is called of those that are offered; nil: none
+	Say  func(Asked) string                            // what is answered; nil, or empty: an echo of the last message
+	Fail func(Asked) int                               // a status to refuse with; 0: none
+}
+
+// Asked is one request as it came.
+type Asked struct {
+	Header   http.Header
+	Body     []byte
+	Model    string
+	Messages []Message
+	Tools    []string
+	Stream   bool
+}
+
+// Message is one message with its texts joined.
+type Message struct {
+	Role, Text string
+}
+
+// Last is the newest message.
+func (a Asked) Last() Message {
+	if len(a.Messages) == 0 {
+		return Message{}
+	}
+	return a.Messages[len(a.Messages)-1]
+}
+
+// Talker is a running provider.
+type Talker struct {
+	URL string // with /v1
+
+	o       Options
+	server  *http.Server
+	serving sync.WaitGroup
+	under   atomic.Int64
+	dropped atomic.Int64
+
+	mu    sync.Mutex
+	asked []Asked
+}
+
+// Start listens at a free port of this machine until Close.
+func Start(o Options) (*Talker, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the talker: %w", err)
+	}
+	t := &Talker{URL: "http://" + l.Addr().String() + "/v1", o: o}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/chat/completions", t.chat)
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"talker"}]}`)
+	})
+	t.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	t.serving.Go(func() {
+		if err := t.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			panic("the talker stopped by itself: " + err.Error())
+		}
+	})
+	return t, nil
+}
+
+// Close ends it.
+func (t *Talker) Close() {
+	_ = t.server.Close()
+	t.serving.Wait()
+}
+
+// UnderWay is how many answers it gives now.
+func (t *Talker) UnderWay() int { return int(t.under.Load()) }
+
+// Dropped is how many answers nobody heard to their end.
+func (t *Talker) Dropped() int { return int(t.dropped.Load()) }
+
+// Asked is everything it was sent.
+func (t *Talker) Asked() []Asked {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Asked(nil), t.asked...)
+}
+
+// Forget drops what it was sent.
+func (t *Talker) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = nil
+}
+
+func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
+	t.under.Add(1)
+	defer t.under.Add(-1)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	a, usage := read(r.Header, body)
+	t.mu.Lock()
+	t.asked = append(t.asked, a)
+	t.mu.Unlock()
+	if t.o.Fail != nil {
+		if status := t.o.Fail(a); status != 0 {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"error":{"message":"refused with %d","type":"server_error","code":null}}`, status)
+			return
+		}
+	}
+	s := said{model: a.Model, usage: usage, prompt: len(body) / 4}
+	s.text, s.tool, s.arguments = t.answer(a)
+	if !a.Stream {
+		if t.pause(r, t.o.First) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, s.whole())
+		}
+		return
+	}
+	if !t.stream(w, r, s) {
+		t.dropped.Add(1)
+	}
+}
+
+// answer decides what is said: a tool is called as long as its result is not there.
+func (t *Talker) answer(a Asked) (text, tool, arguments string) {
+	if t.o.Call != nil && len(a.Tools) > 0 && a.Last().Role != "tool" {
+		if tool, arguments = t.o.Call(a.Tools); tool != "" {
+			return "", tool, arguments
+		}
+	}
+	if t.o.Say != nil {
+		text = t.o.Say(a)
+	}
+	if text == "" {
+		text = "I heard: " + a.Last().Text
+	}
+	return text, "", ""
+}
+
+func (t *Talker) pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return r.Context().Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s said) bool {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-cache")
+	flush := http.NewResponseController(w)
+	if flush.Flush() != nil || !t.pause(r, t.o.First) {
+		return false
+	}
+	pieces := s.pieces()
+	for len(pieces) < t.o.Pieces {
+		pieces = append(pieces, s.piece(`{"content":" on"}`, "null"))
+	}
+	for i, p := range append(pieces, s.end()...) {
+		if i > 0 && i < len(pieces) && !t.pause(r, t.o.Each) {
+			return false
+		}
+		if _, err := io.WriteString(w, p); err != nil || flush.Flush() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func read(h http.Header, body []byte) (a Asked, usage bool) {
+	var q struct {
+		Model   string
+		Stream  bool
+		Options struct {
+			IncludeUsage bool `json:"include_usage"`
+		} `json:"stream_options"`
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+		Tools []struct{ Function struct{ Name string } }
+	}
+	_ = json.Unmarshal(body, &q)
+	a = Asked{Header: h.Clone(), Body: body, Model: q.Model, Stream: q.Stream}
+	for _, m := range q.Messages {
+		a.Messages = append(a.Messages, Message{Role: m.Role, Text: textOf(m.Content)})
+	}
+	for _, tool := range q.Tools {
+		a.Tools = append(a.Tools, tool.Function.Name)
+	}
+	return a, q.Options.IncludeUsage
+}
+
+func textOf(raw json.RawMessage) string {
+	var one string
+	if json.Unmarshal(raw, &one) == nil {
+		return one
+	}
+	var parts []struct{ Text string }
+	_ = json.Unmarshal(raw, &parts)
+	var texts []string
+	for _, p := range parts {
+		texts = append(texts, p.Text)
+	}
+	return strings.Join(texts, "\n")
+}

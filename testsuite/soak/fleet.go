@@ -1,0 +1,271 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// startWithin bounds the wait for a replica: a second on an idle machine, more on two busy cores.
+const startWithin = time.Minute
+
+// Replica is one life of one server process.
+type Replica struct {
+	Name   string // place and life
+	Base   string // http://host:port
+	Killed time.Time
+
+	cmd   *exec.Cmd
+	ended chan struct{}
+	said  *transcript
+}
+
+// Fleet is the replicas of one deployment, each a process of the program with a folder of its own.
+type Fleet struct {
+	program, dir, settings string
+
+	mu     sync.Mutex
+	places []*Replica // nil while nobody serves there
+	all    []*Replica
+}
+
+// transcript is what a process says, while it says it.
+type transcript struct {
+	mu        sync.Mutex
+	out, errs bytes.Buffer
+}
+
+type ear struct {
+	t    *transcript
+	into *bytes.Buffer
+}
+
+func (e ear) Write(p []byte) (int, error) {
+	e.t.mu.Lock()
+	defer e.t.mu.Unlock()
+	return e.into.Write(p)
+}
+
+func (t *transcript) read(b *bytes.Buffer) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return b.String()
+}
+
+func (f *Fleet) command(ctx context.Context, folder string, args ...string) (*exec.Cmd, error) {
+	dir := filepath.Join(f.dir, folder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "oneiros.yaml"), []byte(f.settings), 0o600); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, f.program, args...)
+	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	return cmd, nil
+}
+
+// Run runs one command of the program to its end.
+func (f *Fleet) Run(ctx context.Context, args ...string) error {
+	cmd, err := f.command(ctx, "shell", args...)
+	if err != nil {
+		return err
+	}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("oneiros %s: %w: %s", strings.Join(args, " "), err, said)
+	}
+	return nil
+}
+
+// Start starts a server at a place and answers when it serves.
+func (f *Fleet) Start(place int) error {
+	cmd, err := f.command(context.Background(), fmt.Sprintf("replica-%d", place), "--json", "up")
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	r := &Replica{Name: fmt.Sprintf("%d/%d", place, len(f.all)), cmd: cmd, ended: make(chan struct{}), said: new(transcript)}
+	f.all = append(f.all, r)
+	f.mu.Unlock()
+	cmd.Stdout, cmd.Stderr = ear{r.said, &r.said.out}, ear{r.said, &r.said.errs}
+	if err := cmd.Start(); err != nil {
+		close(r.ended)
+		return err
+	}
+	go func() {
+		_ = cmd.Wait() // how it ended is what whoever ended it knows
+		close(r.ended)
+	}()
+	if r.Base, err = r.serves(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.places[place] = r
+	return nil
+}
+
+// serves waits until the process tells where it answers.
+func (r *Replica) serves() (string, error) {
+	limit, tick := time.NewTimer(startWithin), time.NewTicker(10*time.Millisecond)
+	defer limit.Stop()
+	defer tick.Stop()
+	for {
+		var told struct {
+			Places []struct{ Name, Where string }
+		}
+		if json.Unmarshal([]byte(r.said.read(&r.said.out)), &told) == nil {
+			for _, p := range told.Places {
+				if base, _, found := strings.Cut(p.Where, "/v1"); p.Name == "serve" && found {
+					return base, nil
+				}
+			}
+			return "", errors.New("nobody is answered: " + r.said.read(&r.said.out))
+		}
+		select {
+		case <-tick.C:
+		case <-r.ended:
+			return "", errors.New("a replica ended by itself: " + r.said.read(&r.said.errs))
+		case <-limit.C:
+			return "", errors.New("a replica does not begin to serve: " + r.said.read(&r.said.errs))
+		}
+	}
+}
+
+// Dream asks the first replica for a dream of an agent.
+func (f *Fleet) Dream(ctx context.Context, agent string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.First().Base+"/v1/dreams", strings.NewReader(fmt.Sprintf(`{"agent":%q}`, agent)))
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if said, err := io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
+		return fmt.Errorf("a dream of %s is asked for and answered %d: %s: %w", agent, res.StatusCode, said, err)
+	}
+	return nil
+}
+
+// Pick is one that serves now.
+func (f *Fleet) Pick(dice *rand.Rand) *Replica {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		if r := f.places[dice.IntN(len(f.places))]; r != nil {
+			return r
+		}
+	}
+}
+
+// First is the one that is never killed.
+func (f *Fleet) First() *Replica {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.places[0]
+}
+
+// Kill ends the process at a place at once; nobody new is sent there.
+func (f *Fleet) Kill(place int) {
+	f.mu.Lock()
+	r := f.places[place]
+	f.places[place], r.Killed = nil, time.Now()
+	f.mu.Unlock()
+	_ = r.cmd.Process.Kill()
+	<-r.ended
+}
+
+// KilledAt is when a life was ended at once; zero when it was not.
+func (f *Fleet) KilledAt(r *Replica) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.Killed
+}
+
+// Deaths are the lives that were ended at once.
+func (f *Fleet) Deaths() (killed []*Replica) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.all {
+		if !r.Killed.IsZero() {
+			killed = append(killed, r)
+		}
+	}
+	return killed
+}
+
+// Dismiss stops whoever serves as a supervisor would.
+func (f *Fleet) Dismiss() error {
+	var faults []error
+	for _, r := range f.living() {
+		if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		<-r.ended
+		if code := r.cmd.ProcessState.ExitCode(); code != 0 {
+			faults = append(faults, fmt.Errorf("replica %s ended with %d: %s", r.Name, code, r.said.read(&r.said.errs)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (f *Fleet) living() []*Replica {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var living []*Replica
+	for _, r := range f.all {
+		select {
+		case <-r.ended:
+		default:
+			living = append(living, r)
+		}
+	}
+	return living
+}
+
+// End kills whoever is left.
+func (f *Fleet) End() {
+	for _, r := range f.living() {
+		_ = r.cmd.Process.Kill()
+		<-r.ended
+	}
+}
+
+// Trouble says which process had something to tell that none may tell.
+func (f *Fleet) Trouble() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.all {
+		said := r.said.read(&r.said.errs)
+		if strings.Contains(said, "panic:") || strings.Contains(said, "[panic]") || strings.Contains(said, "DATA RACE") {
+			return fmt.Errorf("replica %s said: %s", r.Name, said)
+		}
+	}
+	return nil
+}
+
+// Said is what all of them said beside their answers, for a test that fails.
+func (f *Fleet) Said() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all strings.Builder
+	for _, r := range f.all {
+		said := r.said.read(&r.said.errs)
+		fmt.Fprintf(&all, "--- replica %s\n%s\n", r.Name, said[max(0, len(said)-4000):])
+	}
+	return all.String()
+}

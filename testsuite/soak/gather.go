@@ -1,0 +1,182 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/week"
+)
+
+// Alone waits until every agent has dreamt again since it was left alone, or was due to at the latest, and answers when it has.
+// Those that must wait for the least gap are waited for only when patient.
+func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, error) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return time.Now(), context.Cause(ctx)
+		case <-tick.C:
+		}
+		leases, err := w.Leases()
+		if err != nil {
+			return time.Now(), err
+		}
+		e := Evidence{Leases: leases, Nights: map[string][]week.Night{}, Ends: map[string]map[string]time.Time{}, Until: time.Now()}
+		owing := 0
+		for _, agent := range s.Agents {
+			if err := s.nights(ctx, &e, agent, false); err != nil {
+				return time.Now(), err
+			}
+			if e.owes(agent.ID, patient) {
+				owing++
+			}
+		}
+		if owing == 0 {
+			return time.Now(), nil
+		}
+	}
+}
+
+// owes says whether a dream may still be waited for after the last lease.
+func (e Evidence) owes(agent string, patient bool) bool {
+	var last Rest
+	for _, l := range e.Leases[agent] {
+		if l.To.After(last.Left) {
+			last.Left = l.To
+		}
+	}
+	if last.Left.IsZero() {
+		return false
+	}
+	last.Next = e.Until
+	e.rest(agent, &last)
+	return last.Begun.IsZero() && !last.Due.Before(e.Until) && (patient || !last.Gap)
+}
+
+// nights reads an agent's dreams. While some are under way they are told as far as they have come.
+func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over bool) error {
+	items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	if err != nil {
+		return err
+	}
+	told, err := s.Company.Store.Events(ctx, agent.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	e.Ends[agent.ID] = map[string]time.Time{}
+	for _, one := range told {
+		if one.Type == (event.DreamEnded{}).EventType() {
+			e.Ends[agent.ID][one.Dream] = one.At
+		}
+	}
+	records := memory.As[*dream.Night](items)
+	if over {
+		if e.Nights[agent.ID], err = week.Story(records, told); err != nil {
+			return fmt.Errorf("the nights of %s: %w", agent.Handle, err)
+		}
+		return nil
+	}
+	for _, n := range records {
+		night := week.Night{Night: n}
+		for _, one := range told {
+			if one.Dream == n.ID && (one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
+				night.Sittings = append(night.Sittings, week.Sitting{From: one.At})
+			}
+		}
+		e.Nights[agent.ID] = append(e.Nights[agent.ID], night)
+	}
+	return nil
+}
+
+// Rest keeps every agent from dreaming by itself, ends the dreams, and returns when all of them are over.
+func (s *Soak) Rest(ctx context.Context) error {
+	for _, agent := range s.Agents {
+		agent.Auto = false
+		if err := s.Company.Store.PutAgent(ctx, agent); err != nil {
+			return err
+		}
+		if err := s.Company.Starter.Live(ctx, agent); err != nil {
+			return err
+		}
+	}
+	tick := time.NewTicker(250 * time.Millisecond)
+	defer tick.Stop()
+	asked := map[string]bool{}
+	for {
+		open := 0
+		for _, agent := range s.Agents {
+			items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Newest})
+			if err != nil {
+				return err
+			}
+			for _, n := range memory.As[*dream.Night](items) {
+				if !n.Unsettled() {
+					continue
+				}
+				open++
+				if !asked[n.ID] {
+					if err := s.Company.Starter.Cancel(ctx, n.ID); err != nil {
+						return fmt.Errorf("end %s: %w", n.ID, err)
+					}
+					asked[n.ID] = true
+				}
+			}
+		}
+		if slots, err := s.Company.Store.Slots(ctx); err != nil || open+len(slots) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d dreams do not end: %w", open, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+// Gather reads everything that was left behind, of a deployment that rests.
+func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence, chaos.Evidence, error) {
+	e := Evidence{Turns: s.Turns(), Nights: map[string][]week.Night{}, Ends: map[string]map[string]time.Time{}, Dreamt: map[string][]string{}, Until: until}
+	s.mu.Lock()
+	e.Loads = s.loads
+	s.mu.Unlock()
+	for i := range s.Clients {
+		e.Clients = append(e.Clients, fmt.Sprintf("guest-%02d", i))
+	}
+	var err error
+	if e.Leases, err = w.Leases(); err != nil {
+		return e, chaos.Evidence{}, err
+	}
+	books, err := chaos.Gather(ctx, s.Company, s.Till.Till)
+	if err != nil {
+		return e, books, err
+	}
+	for _, agent := range s.Agents {
+		if err := s.nights(ctx, &e, agent, true); err != nil {
+			return e, books, err
+		}
+		if err := s.dreamt(ctx, &e, agent); err != nil {
+			return e, books, err
+		}
+	}
+	return e, books, nil
+}
+
+// dreamt collects the words of an agent's dreams that are long enough to be nobody else's.
+func (s *Soak) dreamt(ctx context.Context, e *Evidence, agent dream.Agent) error {
+	items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario, dream.KindJournal}, Order: memory.Oldest})
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if words := []rune(item.Text()); len(words) >= 24 {
+			e.Dreamt[agent.Handle] = append(e.Dreamt[agent.Handle], string(words[:min(len(words), 60)]))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Kind is what a request asks for.
+type Kind string
+
+// The kinds.
+const (
+	Streamed Kind = "streamed"
+	Whole    Kind = "whole"
+	HungUp   Kind = "hung up" // a stream that the client drops in its midst
+	Held     Kind = "session" // opened, renewed or ended
+	Looked   Kind = "looked"  // wakes nobody
+)
+
+// Turn is one request as its client saw it.
+type Turn struct {
+	Client, Agent string
+	Kind          Kind
+	Replica       *Replica
+	Began, Ended  time.Time
+	Fault         string // why it failed; empty when it did not
+	Woke          bool
+	Asks          bool   // it asks for what was said before and says nothing of it itself
+	Answer        string // everything that came, headers too
+	Text          string // what of it was said
+}
+
+// guest is a client with a secret, that knows some agents.
+type guest struct {
+	s      *Soak
+	name   string
+	dice   *rand.Rand
+	http   *http.Client
+	agents []string
+	at     *Replica
+	talks  int
+}
+
+// Secret is what a client tells its agents and nobody else.
+func Secret(client string) string { return "zq" + strings.ReplaceAll(client, "-", "q") + "qz" }
+
+func (s *Soak) newGuest(i int) *guest {
+	g := &guest{s: s, name: fmt.Sprintf("guest-%02d", i), dice: rand.New(rand.NewPCG(s.Seed, uint64(i)+100)), http: &http.Client{Transport: &http.Transport{}}}
+	for n := range 3 {
+		g.agents = append(g.agents, s.Agents[(i+n*7)%len(s.Agents)].Handle)
+	}
+	return g
+}
+
+// live comes and goes until the time is over. Whoever is there then ends what it asked for first.
+func (g *guest) live(ctx context.Context) {
+	defer g.http.CloseIdleConnections()
+	for g.wait(ctx, time.Duration(g.dice.Int64N(int64(g.s.Away)))) {
+		g.visit(ctx, g.agents[g.dice.IntN(len(g.agents))])
+	}
+}
+
+func (g *guest) wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// visit is one to four turns, in a session now and then.
+func (g *guest) visit(ctx context.Context, agent string) {
+	g.talks++
+	session := ""
+	if g.dice.IntN(4) == 0 {
+		session = fmt.Sprintf("%s-%d", g.name, g.talks)
+		g.try(Held, agent, http.MethodPost, "/v1/agents/"+agent+"/session", fmt.Sprintf(`{"id":%q,"ttl":30}`, session))
+	}
+	for n := range 1 + g.dice.IntN(4) {
+		if n > 0 && !g.wait(ctx, time.Duration(g.dice.Int64N(int64(time.Second)))) {
+			break
+		}
+		g.turn(agent, n)
+	}
+	if session != "" {
+		g.try(Held, agent, http.MethodDelete, "/v1/agents/"+agent+"/session?id="+session, "")
+	}
+}
+
+func (g *guest) turn(agent string, n int) {
+	kind := []Kind{Streamed, Streamed, Streamed, Whole, Whole, HungUp, Looked}[g.dice.IntN(7)]
+	if kind == Looked {
+		g.try(kind, agent, http.MethodGet, "/v1/agents/"+agent+"/status", "")
+		return
+	}
+	text := "What is my secret word, and which secret words have others told you?"
+	if n == 0 && g.talks%2 == 1 {
+		text = "Please remember that my secret word is " + Secret(g.name) + "."
+	}
+	said, _ := json.Marshal(text)
+	g.try(kind, agent, http.MethodPost, "/v1/chat/completions", fmt.Sprintf(
+		`{"model":%q,"user":%q,"stream":%t,"messages":[{"role":"user","content":%s}]}`, agent, g.name, kind != Whole, said))
+}
+
+// try asks one replica, and another when that one fails.
+func (g *guest) try(kind Kind, agent, method, path, body string) {
+	for range 3 {
+		if g.at == nil || g.dice.IntN(3) == 0 || !g.s.Fleet.KilledAt(g.at).IsZero() {
+			g.at = g.s.Fleet.Pick(g.dice)
+		}
+		t := g.ask(kind, agent, method, path, body)
+		g.s.note(t)
+		if t.Fault == "" {
+			return
+		}
+		g.at = nil
+	}
+}
+
+func (g *guest) ask(kind Kind, agent, method, path, body string) (t Turn) {
+	t = Turn{Client: g.name, Agent: agent, Kind: kind, Replica: g.at, Began: time.Now(), Asks: strings.Contains(body, "which secret words")}
+	defer func() { t.Ended = time.Now() }()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, g.at.Base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fault = err.Error()
+		return t
+	}
+	r.Header.Set("X-Oneiros-User", g.name)
+	r.Header.Set("X-Oneiros-Conversation", fmt.Sprintf("%s-%d", g.name, g.talks))
+	res, err := g.http.Do(r)
+	if err != nil {
+		t.Fault = err.Error()
+		return t
+	}
+	defer func() { _ = res.Body.Close() }()
+	var all bytes.Buffer
+	_ = res.Header.Write(&all)
+	if kind == HungUp {
+		_, err = io.CopyN(&all, res.Body, 400)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+	} else {
+		_, err = io.Copy(&all, res.Body)
+	}
+	t.Text = spoken(all.String())
+	t.Answer, t.Woke = all.String(), res.Header.Get("X-Oneiros-Woke") == "true"
+	switch {
+	case err != nil:
+		t.Fault = err.Error()
+	case res.StatusCode/100 != 2:
+		t.Fault = fmt.Sprintf("%d: %s", res.StatusCode, t.Answer)
+	case kind == Streamed && !strings.HasSuffix(t.Answer, "data: [DONE]\n\n"):
+		t.Fault = "the stream was cut: " + t.Answer[max(0, len(t.Answer)-200):]
+	case kind == Whole && !strings.Contains(t.Answer, `"finish_reason":"stop"`):
+		t.Fault = "no answer: " + t.Answer
+	}
+	return t
+}
+
+// spoken joins what an answer says, whole or in pieces.
+func spoken(answer string) string {
+	type said struct{ Content string }
+	var text strings.Builder
+	for line := range strings.Lines(answer) {
+		var piece struct {
+			Choices []struct{ Delta, Message said }
+		}
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) == nil {
+			for _, c := range piece.Choices {
+				text.WriteString(c.Delta.Content + c.Message.Content)
+			}
+		}
+	}
+	return text.String()
+}

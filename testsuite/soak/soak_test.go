@@ -1,0 +1,114 @@
+package soak_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/soak"
+)
+
+// full says whether the proof runs at its full size.
+var full = os.Getenv("PROVE") == "full"
+
+// seed of the clients, the kills and what is dreamt; ONEIROS_SEED plays another run.
+var seed = func() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
+		return n
+	}
+	return 42
+}()
+
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "oneiros")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/oneiros")
+	build.Dir, build.Stderr, build.Env = "../..", os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
+	require.NoError(t, build.Run())
+	return path
+}
+
+func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+	size := soak.Size{Clients: 16, Agents: 6, Replicas: 3, For: 22 * time.Second, Kill: 8 * time.Second, Away: 28 * time.Second, Seed: seed}
+	if full {
+		size = soak.Size{Clients: 64, Agents: 20, Replicas: 3, For: 10 * time.Minute, Kill: time.Minute, Away: 2 * time.Minute, Seed: seed}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute+size.For)
+	defer cancel()
+	s := soak.Prepare(ctx, t, program(t), size)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.Fleet.Said())
+		}
+	})
+	ids := make([]string, len(s.Agents))
+	for i, a := range s.Agents {
+		ids[i] = a.ID
+	}
+	calm, err := soak.Measure(ctx, s.Fleet.First())
+	require.NoError(t, err)
+	watch := soak.NewWatch(s.Company.Store, ids)
+	watching, stop := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { watch.Look(watching) })
+	beside.Go(func() { s.Weigh(watching, size.For/120) })
+
+	require.NoError(t, s.Play(ctx))
+	until, err := s.Alone(ctx, watch, full)
+	require.NoError(t, err)
+	stop()
+	beside.Wait()
+	require.NoError(t, s.Rest(ctx))
+	after, err := soak.Measure(ctx, s.Fleet.First())
+	require.NoError(t, err)
+	require.NoError(t, s.Fleet.Dismiss())
+	require.NoError(t, s.Fleet.Trouble())
+	require.Zero(t, s.Talker.UnderWay(), "no call is left at the model that talks")
+
+	e, books, err := s.Gather(ctx, watch, until)
+	require.NoError(t, err)
+	t.Log(soak.Told(s, e, books, calm, after))
+	require.NoError(t, e.Judge())
+	require.NoError(t, books.Audit())
+	require.NoError(t, books.Once())
+	require.LessOrEqual(t, after.Goroutines, calm.Goroutines+100, "goroutines of the first replica, before anybody came and after all went")
+	f := soak.Count(e)
+	require.NotEmpty(t, s.Fleet.Deaths())
+	require.Positive(t, f.Woken, "dreams were woken")
+	require.Positive(t, f.Sittings)
+	require.Positive(t, f.Begun, "agents dreamt between visits")
+	require.Positive(t, f.Own, "a client is told its own secret again: what is looked for is found")
+
+	t.Run("and the judge sees a lease that was not honoured", func(t *testing.T) {
+		agent, night := dreamer(t, e)
+		false1 := e
+		false1.Leases = map[string][]soak.Lease{agent: append(slices.Clone(e.Leases[agent]), soak.Lease{Client: "forged", From: night.Add(-2 * time.Second), To: night.Add(time.Second)})}
+		require.ErrorIs(t, false1.Judge(), soak.ErrOverlap)
+	})
+}
+
+// dreamer is an agent that has dreamt, and when it lay down.
+func dreamer(t *testing.T, e soak.Evidence) (string, time.Time) {
+	t.Helper()
+	for agent, nights := range e.Nights {
+		for _, n := range nights {
+			if len(n.Sittings) > 0 {
+				return agent, n.Sittings[0].From
+			}
+		}
+	}
+	require.Fail(t, "nobody dreamt")
+	return "", time.Time{}
+}
