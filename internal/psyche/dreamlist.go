@@ -3,6 +3,7 @@ package psyche
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -53,7 +54,10 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	var from *dream.Night
 	var whose dream.Agent
 	if l.After != "" {
-		if whose, from, err = d.night(ctx, c, access.Client, l.After); err != nil {
+		if whose, from, err = d.night(ctx, c, access.Client, l.After); missing(err) {
+			err = illAsked("after", "after is %q, which is no dream that this key reaches; it is the last_id of the page before, such as dream_iris_0042", l.After)
+		}
+		if err != nil {
 			return none, err
 		}
 	}
@@ -131,6 +135,12 @@ func pageLimit(n int) (int, error) {
 		return 0, illAsked("limit", "limit is %d; it must be 1 to %d", n, LargestPage)
 	}
 	return cmp.Or(n, UsualPage), nil
+}
+
+// missing says whether what was named is not there, or is out of reach.
+func missing(err error) bool {
+	f, ok := errors.AsType[*Fault](err)
+	return ok && f.Status == http.StatusNotFound
 }
 
 func illAsked(param, format string, args ...any) *Fault {

@@ -253,7 +253,11 @@ func TestAQueryThatIsWrongIsRefusedByTheNameOfItsParameter(t *testing.T) {
 		}
 		refused(t, r.get(operator, path), 400, "invalid_value", want[0], want[1])
 	}
-	refused(t, r.get(operator, "/v1/dreams?after=dream_iris_0777"), 404, "dream_not_found", "id", "0777")
+	for _, bogus := range []string{"bogus", "dream_iris_0777", "dream_nobody_0001", "dream/iris/0777"} {
+		refused(t, r.get(operator, "/v1/dreams?after="+bogus), 400, "invalid_value", "after", `after is "`+bogus+`"`)
+		refused(t, r.get(operator, "/v1/dreams?after="+bogus), 400, "invalid_value", "after", "the last_id of the page before")
+	}
+	refused(t, r.get(stranger, "/v1/dreams?after=dream_iris_0001"), 400, "invalid_value", "after", "no dream that this key reaches")
 }
 
 func TestADeedThatMayNotBeIsRefusedWithItsReason(t *testing.T) {

@@ -64,7 +64,7 @@ func (b *book) operation(r front.Route) object {
 	op["description"] = said
 	var parameters []object
 	for _, name := range placeholder.FindAllStringSubmatch(r.Path, -1) {
-		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}, "description": places[name[1]]})
+		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}, "description": cmp.Or(told.place, places[name[1]])})
 	}
 	for _, p := range told.query {
 		parameters = append(parameters, object{"name": p.name, "in": "query", "schema": p.schema, "description": p.told})

@@ -12,6 +12,7 @@ import (
 // told is what the types and the route do not say of an operation. A route without it is described by its path, method and role.
 type told struct {
 	id, summary, told string
+	place             string // what the path's part stands for, where it is not as usual
 	query             []parameter
 	body              any
 	answers           map[int]any // by status: the zero value of a type, the name of a media type, or nothing
@@ -24,9 +25,12 @@ type parameter struct {
 
 // places are the parts of paths that stand for something.
 var places = map[string]string{
-	"id":    "The dream's id: dream_iris_0042, or dream/iris/0042 with its slashes escaped as %2F. Of /v1/models: the agent's name there.",
+	"id":    "The dream's id: dream_iris_0042, or dream/iris/0042 with its slashes escaped as %2F.",
 	"agent": "The agent's handle or id.",
 }
+
+// named is the place of a model's name.
+const named = "The agent's handle, which is the id of its model in GET /v1/models, or its id."
 
 var (
 	word    = object{"type": "string"}
@@ -92,8 +96,8 @@ var operations = map[string]told{
 	},
 	"POST /v1/embeddings":            {id: "createEmbedding", summary: "Embed texts", told: "As OpenAI's; it wakes nobody.", body: foreign, answers: one(foreign)},
 	"GET /v1/models":                 {id: "listModels", summary: "The agents that this key reaches", told: "As OpenAI's; it wakes nobody.", answers: one(models)},
-	"GET /v1/models/{id}":            {id: "getModel", summary: "One agent as a model", answers: one(model)},
-	"GET /v1/models/agent/{id}":      {id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}", answers: one(model)},
+	"GET /v1/models/{id}":            {id: "getModel", summary: "One agent as a model", place: named, answers: one(model)},
+	"GET /v1/models/agent/{id}":      {id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}", place: named, answers: one(model)},
 	"GET /v1/agents/{agent}/status":  {id: "getStatus", summary: "How an agent is", told: "It wakes nobody.", answers: one(psyche.Status{})},
 	"GET /v1/agents/{agent}/emotion": {id: "getEmotion", summary: "How an agent feels", told: "It wakes nobody.", answers: one(psyche.Emotion{})},
 	"POST /v1/agents/{agent}/emotion": {
