@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,9 @@ func (d *door) speak(ctx context.Context, h *console.House, s console.Speech) (e
 	if dreams {
 		nights = own.dreams(e.starter)
 	}
-	face := mcpserver.New(being, nights, mcpserver.Options{Version: version, Report: e.report})
+	face := mcpserver.New(being, nights, mcpserver.Options{
+		Version: version, Drain: cmp.Or(own.told.Serve.Grace, -1), Report: e.report,
+	})
 	defer face.Close()
 	return face.ServeStream(ctx, psyche.Caller{Key: access.Key{Role: s.Role, Agents: []string{s.Agent.Handle}}}, s.In, s.Out)
 }

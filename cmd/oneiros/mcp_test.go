@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -75,6 +76,22 @@ func TestAClientThatStartsItsServersItselfTalksToOneAgentWithoutACluster(t *test
 	require.Equal(t, console.Usage, code)
 	_, _, code = h.run("mcp", "--agent", "zoe")
 	require.Equal(t, console.NotFound, code)
+}
+
+func TestAScriptThatPipesItsQuestionsInIsAnsweredEach(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "iris", "--persona", "A companion.")
+	cmd := h.command("mcp", "--agent", "iris")
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+what is this?
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"chat","arguments":{"message":"What colour is the boat?"}}}`)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Equal(t, 3, bytes.Count(out, []byte("\n")), "%s", out)
+	require.Contains(t, string(out), `"code":-32700`)
+	require.Regexp(t, `"id":2,"result":.*"reply":"[^"]`, string(out))
 }
 
 func TestAnOwnerOverStandardInputHasADreamDreamtAndReadsItsJournal(t *testing.T) {

@@ -31,6 +31,8 @@ type Options struct {
 	Sessions int           // of one key at once; the oldest gives way. DefaultSessions
 	Idle     time.Duration // after which a session that asked nothing is forgotten; DefaultIdle. It holds nobody awake (Z10)
 
+	Drain time.Duration // that answers under way may take after a stream of messages has ended; DefaultDrain. Negative: none
+
 	Look time.Duration // between two looks at a dream that somebody waits for; DefaultLook
 
 	Report func(error) // told of what clients are not told; nil: nobody
@@ -44,6 +46,7 @@ const (
 	DefaultBody     = 4 << 20
 	DefaultSessions = 128
 	DefaultIdle     = time.Hour
+	DefaultDrain    = 20 * time.Second
 	DefaultLook     = time.Second
 )
 
@@ -78,6 +81,9 @@ func New(being Being, dreams Dreams, o Options) *Face {
 	}
 	if o.Idle <= 0 {
 		o.Idle = DefaultIdle
+	}
+	if o.Drain == 0 {
+		o.Drain = DefaultDrain
 	}
 	if o.Look <= 0 {
 		o.Look = DefaultLook

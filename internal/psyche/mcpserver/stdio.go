@@ -11,18 +11,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// ServeStream speaks the protocol over a pair of streams, one message a line, as one caller, until in ends or ctx does. Nothing
-// but messages is written to out.
+// ServeStream speaks the protocol over a pair of streams, one message a line, as one caller, until in ends or ctx does. What was
+// asked until then is answered, within Options.Drain; whatever is still under way when both have ended is cut. A line that is no message
+// is answered by an error, and ends nothing. Nothing but messages is written to out.
 func (f *Face) ServeStream(ctx context.Context, c psyche.Caller, in io.Reader, out io.Writer) error {
 	s := f.build(c.Key.Role, &c)
-	err := s.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: unclosed{out}, MaxLineLength: int(f.options.Body)})
+	err := s.Run(context.WithoutCancel(ctx), newLines(in, out, int(f.options.Body), f.options.Drain, ctx.Done()))
 	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
 		return nil
 	}
 	return fmt.Errorf("speak the protocol over standard input and output: %w", err)
 }
 
-// unclosed is a writer that its user does not close.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }
+var _ mcp.Transport = (*lines)(nil)
