@@ -139,13 +139,13 @@ func (b *book) absent(t reflect.Type) {
 	}
 }
 
-// prune drops the schemas that nothing refers to any more, but the one of events, which a stream cannot refer to.
-func (b *book) prune(paths object) {
+// prune drops the schemas that nothing refers to any more.
+func (b *book) prune(all ...object) {
 	b.t.Helper()
 	for name := range maps.Clone(b.schemas) {
-		text, err := json.Marshal([]any{paths, b.schemas})
+		text, err := json.Marshal([]any{all, b.schemas})
 		require.NoError(b.t, err)
-		if name != "Event" && name != "Error" && !bytes.Contains(text, []byte(`"#/components/schemas/`+name+`"`)) {
+		if !bytes.Contains(text, []byte(`"#/components/schemas/`+name+`"`)) {
 			delete(b.schemas, name)
 		}
 	}

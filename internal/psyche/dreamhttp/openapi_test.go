@@ -82,24 +82,23 @@ func (b *book) operation(r front.Route) object {
 		op["requestBody"] = object{"content": object{"application/json": object{"schema": schema}}}
 	} else if told.body != nil {
 		op["requestBody"] = object{"required": true, "content": object{"application/json": object{"schema": b.of(told.body)}}}
-	} else if r.Method == http.MethodPost && told.answers == nil {
-		op["requestBody"] = object{"content": object{"application/json": object{"schema": object{"type": "object"}}}}
 	}
-	op["responses"] = b.responses(told.answers)
+	require.NotNil(b.t, told.answers, "say in operations what %s %s answers", r.Method, r.Path)
+	op["responses"] = b.responses(told.answers, cmp.Or(told.fails, "Error"))
 	return op
 }
 
-func (b *book) responses(answers map[int]any) object {
-	all := object{"default": object{"$ref": "#/components/responses/Error"}}
-	if answers == nil {
-		all["200"] = object{"description": "Done.", "content": object{"application/json": object{"schema": object{}}}}
-	}
+func (b *book) responses(answers map[int]any, fails string) object {
+	all := object{"default": object{"$ref": "#/components/responses/" + fails}}
+	events := func(data object) object { return object{"schema": object{"type": "string"}, "x-event-data": data} }
 	for status, v := range answers {
 		answer := object{"description": http.StatusText(status) + "."}
 		switch kind := v.(type) {
 		case nil:
-		case both:
-			answer["content"] = object{"application/json": object{"schema": foreign}, "text/event-stream": object{"schema": object{"type": "string"}}}
+		case stream:
+			answer["content"] = object{"text/event-stream": events(kind.data)}
+		case either:
+			answer["content"] = object{"application/json": object{"schema": kind.whole}, "text/event-stream": events(kind.data)}
 		case string:
 			answer["content"] = object{kind: object{"schema": object{"type": "string"}}}
 		case object:
@@ -135,8 +134,8 @@ func tagOf(path string) string {
 	return "openai"
 }
 
-// described is the whole description of the wire.
-func described(t *testing.T) []byte {
+// describe makes the whole description of the wire.
+func describe(t *testing.T) []byte {
 	t.Helper()
 	b := newBook(t)
 	paths := object{}
@@ -149,14 +148,18 @@ func described(t *testing.T) []byte {
 		}
 		at[strings.ToLower(r.Method)] = b.operation(r)
 	}
-	failed := object{"application/json": object{"schema": b.of(refusal{})}}
 	b.of(psyche.Announced{})
-	b.prune(paths)
+	responses := failures(b)
+	for name, schema := range borrowed {
+		require.Nil(t, b.schemas[name], "two schemas are called %s", name)
+		b.schemas[name] = schema
+	}
+	b.prune(paths, responses)
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Oneiros", "version": "1", "license": object{"name": "see the project", "identifier": "LicenseRef-Oneiros"},
-			"description": "An agent awake and its dreams. Fields and paths are only added: ignore what you do not know. Times are whole seconds since 1970 where a field ends in _at or _until, money is in micro-dollars where it ends in _micros.",
+			"description": "An agent awake and its dreams. Fields and paths are only added: ignore what you do not know. Where an answer is a stream of server-sent events, x-event-data is the schema of each one's data. Times are whole seconds since 1970 where a field ends in _at or _until, money is in micro-dollars where it ends in _micros.",
 		},
 		"servers":  []object{{"url": "/"}},
 		"security": []object{{"key": []string{}}},
@@ -167,7 +170,7 @@ func described(t *testing.T) []byte {
 		"components": object{
 			"schemas":         b.schemas,
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer", "description": "A key of oneiros keys add. A loopback address needs none as long as no key was ever made."}},
-			"responses":       object{"Error": object{"description": "It was refused, or failed; the sentence says what would be right.", "content": failed}},
+			"responses":       responses,
 			"parameters": object{"Idempotency": object{
 				"name": "Idempotency-Key", "in": "header", "schema": object{"type": "string", "minLength": 1, "maxLength": 255},
 				"description": "Names this request: when it comes again under the same name, it is not done again, and answered as before.",
@@ -183,7 +186,7 @@ func described(t *testing.T) []byte {
 }
 
 func TestTheDescriptionIsThatOfTheTypesAndRoutes(t *testing.T) {
-	made := described(t)
+	made := describe(t)
 	shown := filepath.Join("..", "..", "..", "docs", "openapi.json")
 	if *update || os.Getenv("UPDATE") == "1" {
 		require.NoError(t, os.WriteFile("openapi.json", made, 0o644))

@@ -15,7 +15,8 @@ type told struct {
 	place             string // what the path's part stands for, where it is not as usual
 	query             []parameter
 	body              any
-	answers           map[int]any // by status: the zero value of a type, the name of a media type, or nothing
+	answers           map[int]any // by status: the zero value of a type, a schema, the name of a media type, a stream, either, or nothing
+	fails             string      // of components/responses; empty: Error
 }
 
 type parameter struct {
@@ -58,9 +59,9 @@ var operations = map[string]told{
 		},
 	},
 	"GET /v1/dreams/{id}":          {id: "getDream", summary: "Read a dream", told: "Reason and record are told to operators.", answers: one(psyche.Dream{})},
-	"POST /v1/dreams/{id}/cancel":  {id: "cancelDream", summary: "End a dream with what it has", told: "It is asked to end, and does soon. One that is canceled already stays so; 409 for one that ended otherwise.", answers: one(psyche.Dream{})},
-	"POST /v1/dreams/{id}/resume":  {id: "resumeDream", summary: "Let an interrupted dream go on", told: "Under the same id, from what it had finished, with what is left of its money. 409 when it does not wait, or its agent is held awake.", answers: one(psyche.Dream{})},
-	"POST /v1/dreams/{id}/archive": {id: "archiveDream", summary: "Put a dream that is over out of the lists", told: "What it left behind in the agent's memory stays as it is. Twice is once.", answers: one(psyche.Dream{})},
+	"POST /v1/dreams/{id}/cancel":  {id: "cancelDream", summary: "End a dream with what it has", told: "It is asked to end, and does soon. One that is canceled already stays so; 409 for one that ended otherwise.", body: nothing, answers: one(psyche.Dream{})},
+	"POST /v1/dreams/{id}/resume":  {id: "resumeDream", summary: "Let an interrupted dream go on", told: "Under the same id, from what it had finished, with what is left of its money. 409 when it does not wait, or its agent is held awake.", body: nothing, answers: one(psyche.Dream{})},
+	"POST /v1/dreams/{id}/archive": {id: "archiveDream", summary: "Put a dream that is over out of the lists", told: "What it left behind in the agent's memory stays as it is. Twice is once.", body: nothing, answers: one(psyche.Dream{})},
 	"POST /v1/dreams/{id}/redream": {id: "redreamDream", summary: "Dream a night anew from one of its phases on", body: dreamhttp.Redream{}, answers: map[int]any{http.StatusCreated: psyche.Dream{}}},
 	"GET /v1/dreams/{id}/insights": {
 		id: "listInsights", summary: "What a dream brought that a client may be told", answers: one(psyche.Page[psyche.Insight]{}),
@@ -78,7 +79,7 @@ var operations = map[string]told{
 		query: append([]parameter{{"status", "Only of this status.", object{"type": "string", "enum": []any{dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid}}}}, pages...),
 	},
 	"GET /v1/events": {
-		id: "followEvents", summary: "Follow what is announced of an agent", answers: map[int]any{http.StatusOK: "text/event-stream", http.StatusNoContent: nil},
+		id: "followEvents", summary: "Follow what is announced of an agent", answers: map[int]any{http.StatusOK: stream{anyOf(refTo("Event"), refTo("Rewound"))}, http.StatusNoContent: nil},
 		told: "Server-sent events: id is the number of the event among the agent's, event its type, data the schema Event. Who comes again with Last-Event-ID goes on behind it, and misses nothing. Role client is told of states, without data that anybody wrote. A stream of one dream ends when that is over; 204 says that nothing follows. A stream ends after an hour; resume it.",
 		query: []parameter{
 			{"agent", "A handle or an id; may be left out when the key reaches one agent only.", word},
@@ -88,52 +89,141 @@ var operations = map[string]told{
 			{"text", "With words: reasons, and the text of what an event names. Needs role operator.", yesOrNo},
 		},
 	},
-	"GET /v1/openapi.json": {id: "describe", summary: "This description", answers: one(object{"type": "object"})},
+	"GET /v1/openapi.json": {
+		id: "describe", summary: "This description",
+		answers: one(object{"type": "object", "required": []string{"openapi", "info", "paths"}, "properties": object{"openapi": object{"const": "3.1.0"}, "info": object{"type": "object"}, "paths": object{"type": "object"}}}),
+	},
 
 	"POST /v1/chat/completions": {
-		id: "createChatCompletion", summary: "Talk to an agent", body: foreign, answers: streamed,
-		told: "As OpenAI's, streaming and not. The model is the agent's handle; all else goes to the provider as it is, and so does what comes back. The agent wakes if it sleeps.",
+		id: "createChatCompletion", summary: "Talk to an agent", body: foreign, answers: one(either{refTo("ChatCompletion"), anyOf(refTo("ChatCompletionChunk"), refTo("Error"), refTo("ProviderError"))}),
+		told:  "As OpenAI's, streaming and not. The model is the agent's handle; all else goes to the provider as it is, and so does what comes back: its answers have the fields that are named here as far as it keeps to OpenAI's API, and any others. A stream ends with [DONE]. The agent wakes if it sleeps.",
+		fails: "Passed",
 	},
-	"POST /v1/embeddings":            {id: "createEmbedding", summary: "Embed texts", told: "As OpenAI's; it wakes nobody.", body: foreign, answers: one(foreign)},
-	"GET /v1/models":                 {id: "listModels", summary: "The agents that this key reaches", told: "As OpenAI's; it wakes nobody.", answers: one(models)},
-	"GET /v1/models/{id}":            {id: "getModel", summary: "One agent as a model", place: named, answers: one(model)},
-	"GET /v1/models/agent/{id}":      {id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}", place: named, answers: one(model)},
+	"POST /v1/embeddings":            {id: "createEmbedding", summary: "Embed texts", told: "As OpenAI's; it wakes nobody.", body: foreign, answers: one(refTo("EmbeddingList")), fails: "Passed"},
+	"GET /v1/models":                 {id: "listModels", summary: "The agents that this key reaches", told: "As OpenAI's; it wakes nobody.", answers: one(refTo("ModelList"))},
+	"GET /v1/models/{id}":            {id: "getModel", summary: "One agent as a model", place: named, answers: one(refTo("Model"))},
+	"GET /v1/models/agent/{id}":      {id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}", place: named, answers: one(refTo("Model"))},
 	"GET /v1/agents/{agent}/status":  {id: "getStatus", summary: "How an agent is", told: "It wakes nobody.", answers: one(psyche.Status{})},
 	"GET /v1/agents/{agent}/emotion": {id: "getEmotion", summary: "How an agent feels", told: "It wakes nobody.", answers: one(psyche.Emotion{})},
 	"POST /v1/agents/{agent}/emotion": {
 		id: "updateEmotion", summary: "Let an event move how an agent feels", answers: one(psyche.Emotion{}),
-		body: object{"type": "object", "required": []string{"event"}, "properties": object{"event": word, "intensity": object{"type": "number", "exclusiveMinimum": 0, "maximum": 1}}},
+		body: object{"type": "object", "required": []string{"event", "intensity"}, "properties": object{"event": word, "intensity": object{"type": "number", "exclusiveMinimum": 0, "maximum": 1}}},
 	},
 	"POST /v1/agents/{agent}/session": {
 		id: "openSession", summary: "Hold an agent awake, waking it if it sleeps", answers: one(psyche.Session{}),
 		body: object{"type": "object", "properties": object{"id": word, "ttl": object{"type": "number", "minimum": 1, "maximum": 3600, "description": "seconds"}}},
 	},
-	"GET /v1/agents/{agent}/session":    {id: "holdSession", summary: "Hold an agent awake for as long as this stream lasts", answers: one("text/event-stream")},
+	"GET /v1/agents/{agent}/session":    {id: "holdSession", summary: "Hold an agent awake for as long as this stream lasts", told: "Its one event, session, tells of the session; comments follow.", answers: one(stream{refTo("Session")})},
 	"DELETE /v1/agents/{agent}/session": {id: "leaveSession", summary: "Let an agent go", query: []parameter{{"id", "The session's.", word}}, answers: map[int]any{http.StatusNoContent: nil}},
 
-	"GET /healthz": {id: "health", summary: "Whether the server lives", answers: one(object{"type": "object", "properties": object{"status": word}})},
+	"GET /healthz": {id: "health", summary: "Whether the server lives", answers: one(alive)},
 	"GET /readyz": {
 		id: "readiness", summary: "Whether clients can talk", told: "503 when they cannot.",
-		answers: map[int]any{http.StatusOK: ready, http.StatusServiceUnavailable: ready},
+		answers: map[int]any{http.StatusOK: ready, http.StatusServiceUnavailable: anyOf(ready, refTo("Error"))},
 	},
 	"GET /metrics": {id: "metrics", summary: "Figures for Prometheus", answers: one("text/plain")},
 
-	"POST /mcp":   {id: "mcpMessage", summary: "The Model Context Protocol, streamable HTTP", body: foreign, answers: streamed},
-	"GET /mcp":    {id: "mcpStream", summary: "The stream of an MCP session", answers: one("text/event-stream")},
-	"DELETE /mcp": {id: "mcpEnd", summary: "End an MCP session", answers: map[int]any{http.StatusNoContent: nil}},
+	"POST /mcp": {
+		id: "mcpMessage", summary: "The Model Context Protocol, streamable HTTP", told: "202 to what wants no answer.", fails: "Protocol",
+		body: messages, answers: map[int]any{http.StatusOK: stream{messages}, http.StatusAccepted: nil},
+	},
+	"GET /mcp":    {id: "mcpStream", summary: "The stream of an MCP session", answers: one(stream{refTo("Message")}), fails: "Protocol"},
+	"DELETE /mcp": {id: "mcpEnd", summary: "End an MCP session", answers: map[int]any{http.StatusNoContent: nil}, fails: "Protocol"},
 }
 
-// both is an answer that is whole or a stream, as the request wants it.
-type both struct{}
+// stream is an answer of server-sent events, with the schema of their data.
+type stream struct{ data object }
+
+// either is an answer that is whole or a stream, as the request wants it.
+type either struct{ whole, data object }
+
+func refTo(name string) object { return object{"$ref": "#/components/schemas/" + name} }
+
+func anyOf(all ...object) object { return object{"anyOf": all} }
+
+func orNull(kind string) object { return object{"type": []string{kind, "null"}} }
+
+func listOf(item object) object { return object{"type": "array", "items": item} }
 
 // What other specifications say is left to them.
 var (
+	messages = anyOf(refTo("Message"), listOf(refTo("Message"))) // several at once are of version 2025-03-26
+	nothing  = object{"type": "object", "description": "It may be left out.", "additionalProperties": false}
 	foreign  = object{"type": "object", "additionalProperties": true}
-	streamed = map[int]any{http.StatusOK: both{}}
-	ready    = object{"type": "object", "properties": object{"status": word, "parts": object{"type": "object", "additionalProperties": word}}}
-	model    = object{
+	alive    = object{"type": "object", "required": []string{"status"}, "properties": object{"status": object{"const": "ok"}}}
+	part     = object{"type": "string", "enum": []string{"ok", "away"}}
+	ready    = object{"type": "object", "required": []string{"status", "parts"}, "properties": object{
+		"status": object{"type": "string", "enum": []string{"ready", "not ready"}},
+		"parts": object{
+			"type": "object", "required": []string{"store", "temporal", "provider"}, "additionalProperties": part,
+			"properties": object{"store": part, "temporal": part, "provider": part},
+		},
+	}}
+)
+
+// borrowed are schemas of what this server passes on, of other specifications, and of what no type stands for. Fields that are not
+// named may be there.
+var borrowed = object{
+	"Model": object{
 		"type": "object", "required": []string{"id", "object", "created", "owned_by"},
 		"properties": object{"id": word, "object": object{"const": "model"}, "created": object{"type": "integer"}, "owned_by": word},
+	},
+	"ModelList": object{"type": "object", "required": []string{"object", "data"}, "properties": object{"object": object{"const": "list"}, "data": listOf(refTo("Model"))}},
+	"ChatCompletion": object{
+		"type": "object", "required": []string{"choices"}, "properties": object{
+			"id": word, "object": word, "created": object{"type": "integer"}, "model": word, "usage": refTo("ChatUsage"),
+			"choices": listOf(object{"type": "object", "required": []string{"message"}, "properties": object{
+				"index": object{"type": "integer"}, "message": refTo("ChatMessage"), "finish_reason": orNull("string"),
+			}}),
+		},
+	},
+	"ChatCompletionChunk": object{
+		"type": "object", "required": []string{"choices"}, "properties": object{
+			"id": word, "object": word, "created": object{"type": "integer"}, "model": word, "usage": refTo("ChatUsage"),
+			"choices": listOf(object{"type": "object", "required": []string{"delta"}, "properties": object{
+				"index": object{"type": "integer"}, "delta": refTo("ChatMessage"), "finish_reason": orNull("string"),
+			}}),
+		},
+	},
+	"ChatMessage": object{
+		"type": "object", "properties": object{"role": word, "content": orNull("string"), "tool_calls": object{"type": []string{"array", "null"}, "items": object{
+			"type": "object", "properties": object{"id": orNull("string"), "function": object{"type": "object", "properties": object{"name": orNull("string"), "arguments": word}}},
+		}}},
+	},
+	"ChatUsage": object{
+		"type": []string{"object", "null"}, "properties": object{"prompt_tokens": object{"type": "integer"}, "completion_tokens": object{"type": "integer"}, "total_tokens": object{"type": "integer"}},
+	},
+	"EmbeddingList": object{
+		"type": "object", "required": []string{"data"}, "properties": object{
+			"object": word, "model": word, "usage": object{"type": []string{"object", "null"}},
+			"data": listOf(object{"type": "object", "required": []string{"embedding"}, "properties": object{
+				"index": object{"type": "integer"}, "embedding": anyOf(listOf(object{"type": "number"}), object{"type": "string", "description": "base64"}),
+			}}),
+		},
+	},
+	"ProviderError": object{"type": "object", "description": "What a provider refused with, unchanged.", "required": []string{"error"}},
+	"Message": object{
+		"type": "object", "description": "A message of JSON-RPC 2.0.", "required": []string{"jsonrpc"},
+		"properties": object{"jsonrpc": object{"const": "2.0"}, "id": object{"type": []string{"string", "integer", "null"}}, "method": word, "error": object{
+			"type": "object", "required": []string{"code", "message"}, "properties": object{"code": object{"type": "integer"}, "message": word},
+		}},
+		"anyOf": []object{{"required": []string{"method"}}, {"required": []string{"id", "result"}}, {"required": []string{"error"}}},
+	},
+	"Rewound": object{
+		"type": "object", "description": "Data of an event Rewound: the log goes on behind head.", "required": []string{"after", "head"},
+		"properties": object{"after": object{"type": "integer"}, "head": object{"type": "integer"}},
+	},
+}
+
+// failures are how an operation answers what no status of its own is for.
+func failures(b *book) object {
+	failed := b.of(refusal{})
+	in := func(kind string, schema object) object { return object{kind: object{"schema": schema}} }
+	protocol := in("application/json", anyOf(failed, refTo("Message")))
+	protocol["text/plain"] = object{"schema": word}
+	return object{
+		"Error":    object{"description": "It was refused, or failed; the sentence says what would be right.", "content": in("application/json", failed)},
+		"Passed":   object{"description": "Error, where this server refused it or failed; else what the provider refused it with, unchanged, beside the header X-Oneiros-Agent.", "content": in("application/json", anyOf(failed, refTo("ProviderError")))},
+		"Protocol": object{"description": "Error, where this server refused it; a message of the protocol; or its library's own words.", "content": protocol},
 	}
-	models = object{"type": "object", "required": []string{"object", "data"}, "properties": object{"object": object{"const": "list"}, "data": object{"type": "array", "items": model}}}
-)
+}

@@ -1,0 +1,398 @@
+package serving_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/described"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+)
+
+// inspector asks a server, and holds whatever it is answered to what is described.
+type inspector struct {
+	*house
+	doc     *described.Document
+	keys    map[string]string // secrets by who asks
+	answers []described.Answer
+}
+
+// Who asks: an owner, a client of iris alone, one that may ask once a minute, nobody.
+const (
+	theOwner, theClient, theSlow, noBody = "owner", "client", "slow", ""
+)
+
+func (i *inspector) request(ctx context.Context, who, method, path, body string, header ...string) *http.Request {
+	i.Helper()
+	r, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(i.base, "/v1")+path, strings.NewReader(body))
+	require.NoError(i, err)
+	if who != noBody {
+		r.Header.Set("Authorization", "Bearer "+i.keys[who])
+	}
+	for n := 0; n+1 < len(header); n += 2 {
+		r.Header.Set(header[n], header[n+1])
+	}
+	return r
+}
+
+// asks sends a request and answers its answer, of the status that is expected.
+func (i *inspector) asks(who, method, path, body string, status int, header ...string) string {
+	i.Helper()
+	answer, _ := i.hears(who, method, path, body, status, nil, header...)
+	return answer
+}
+
+// begins asks for a dream and answers its id.
+func (i *inspector) begins(path, body string, header ...string) string {
+	i.Helper()
+	a := i.patiently(path, body, http.StatusCreated, header...)
+	var begun struct{ ID string }
+	require.NoError(i, json.Unmarshal(a.Body, &begun))
+	require.Equal(i, "/v1/dreams/"+begun.ID, a.Header.Get("Location"))
+	return begun.ID
+}
+
+// patiently asks for a deed until the agent's life has heard that everybody has left.
+func (i *inspector) patiently(path, body string, status int, header ...string) (a described.Answer) {
+	i.Helper()
+	require.Eventually(i, func() bool {
+		a = i.answer(theOwner, "POST", path, body, nil, header...)
+		return a.Status != http.StatusConflict
+	}, 20*time.Second, 100*time.Millisecond, "%s", later(func() string { return string(a.Body) }))
+	require.Equal(i, status, a.Status, "%s", a.Body)
+	return a
+}
+
+// hears reads an answer to its end, or until there is enough of it.
+func (i *inspector) hears(who, method, path, body string, status int, enough func(string) bool, header ...string) (string, http.Header) {
+	i.Helper()
+	a := i.answer(who, method, path, body, enough, header...)
+	require.Equal(i, status, a.Status, "%s %s: %s\n%s", method, path, a.Body, &i.err)
+	return string(a.Body), a.Header
+}
+
+// answer is an answer, whatever its status.
+func (i *inspector) answer(who, method, path, body string, enough func(string) bool, header ...string) described.Answer {
+	i.Helper()
+	ctx, hangUp := context.WithTimeout(i.Context(), time.Minute)
+	defer hangUp()
+	r := i.request(ctx, who, method, path, body, header...)
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(i, err)
+	defer func() { _ = res.Body.Close() }()
+	var text bytes.Buffer
+	for part := make([]byte, 4<<10); err == nil && (enough == nil || !enough(text.String())); {
+		var n int
+		n, err = res.Body.Read(part)
+		text.Write(part[:n])
+	}
+	if enough == nil {
+		require.ErrorIs(i, err, io.EOF)
+	}
+	require.NotEmpty(i, res.Header.Get("X-Request-Id"), "%s %s", method, path)
+	a := described.Answer{Method: method, Path: r.URL.EscapedPath(), Status: res.StatusCode, Header: res.Header, Body: text.Bytes()}
+	require.NoError(i, i.doc.Holds(a))
+	if res.StatusCode < http.StatusMultipleChoices {
+		require.NoError(i, i.doc.Takes(method, r.URL.EscapedPath(), []byte(body)))
+	}
+	i.answers = append(i.answers, a)
+	return a
+}
+
+// refused expects one of the server's own errors, by its code.
+func (i *inspector) refused(who, method, path, body string, status int, code string, header ...string) {
+	i.Helper()
+	require.Contains(i, i.asks(who, method, path, body, status, header...), `"code":"`+code+`"`, "%s %s", method, path)
+}
+
+// some expects a list that is not empty.
+func (i *inspector) some(who, path string) {
+	i.Helper()
+	require.NotContains(i, i.asks(who, "GET", path, "", 200), `"data":[]`, path)
+}
+
+// becomes waits until an answer has something in it.
+func (i *inspector) becomes(path, part string) {
+	i.Helper()
+	require.Eventually(i, func() bool {
+		_, _, answer := i.ask("GET", path, "", "Authorization", "Bearer "+i.keys[theOwner])
+		return strings.Contains(answer, part)
+	}, time.Minute, 20*time.Millisecond, "%s: %s\n%s", path, part, &i.err)
+}
+
+// TestEveryAnswerIsAsItIsDescribed asks the program itself for everything that docs/openapi.json describes: each status and each
+// media type of each operation comes at least once, and each answer is held to its schema. What describes nothing would hold
+// everything: the control spoils the answers and sees them refused.
+func TestEveryAnswerIsAsItIsDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "openapi.json"))
+	require.NoError(t, err)
+	doc, err := described.Read(text)
+	require.NoError(t, err)
+	refuse := func(a talker.Asked) int {
+		if strings.HasSuffix(a.Last().Text, "be refused") {
+			return http.StatusTooManyRequests
+		}
+		return 0
+	}
+	h := build(t, talker.Options{Fail: refuse, Call: hands}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536}
+agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared: true}`)
+	i := &inspector{house: h, doc: doc, keys: map[string]string{}}
+	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
+	h.must("agents", "add", "tally")
+	h.must("memory", "import", "--agent", "iris", diary(t))
+	for who, flags := range map[string][]string{theOwner: {"--role", "owner"}, theClient: {"--role", "client", "--agent", "iris"}, theSlow: {"--role", "client", "--rate", "1"}} {
+		var made struct{ Secret string }
+		require.NoError(t, json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", who}, flags...)...)), &made))
+		i.keys[who] = made.Secret
+	}
+	h.begin("up")
+	i.server()
+	i.openai()
+	i.agents()
+	i.protocol()
+	dream := i.dreams()
+	i.woken()
+	i.events(dream)
+	i.without()
+	require.Empty(t, doc.Left(), "described, and never seen")
+	i.spoiled()
+	h.end()
+}
+
+// server asks what concerns the server, and everything without a key.
+func (i *inspector) server() {
+	i.Helper()
+	i.asks(noBody, "GET", "/healthz", "", 200)
+	i.refused(noBody, "GET", "/healthz", "", 415, "encoded_body", "Content-Encoding", "gzip")
+	require.Contains(i, i.asks(theClient, "GET", "/readyz", "", 200), `"status":"ready"`)
+	i.asks(theOwner, "GET", "/metrics", "", 200)
+	i.refused(theClient, "GET", "/metrics", "", 403, "role_too_low")
+	require.Contains(i, i.asks(theClient, "GET", "/v1/openapi.json", "", 200), `"createDream"`)
+	for _, path := range []string{"/readyz", "/v1/openapi.json", "/v1/models", "/v1/dreams", "/v1/events", "/v1/nothing"} {
+		i.refused(noBody, "GET", path, "", 401, "invalid_api_key")
+	}
+	i.refused(theClient, "GET", "/v1/nothing", "", 404, "unknown_path")
+	i.refused(theClient, "PUT", "/v1/models", "", 405, "method_not_allowed")
+	i.asks(theSlow, "GET", "/v1/models", "", 200)
+	i.refused(theSlow, "GET", "/v1/models", "", 429, "rate_limit_exceeded")
+}
+
+// openai asks as OpenAI's clients do.
+func (i *inspector) openai() {
+	i.Helper()
+	const chat = "/v1/chat/completions"
+	say := func(more, text string) string {
+		return `{"model":"iris",` + more + `"messages":[{"role":"user","content":"` + text + `"}]}`
+	}
+	i.some(theClient, "/v1/models")
+	for _, path := range []string{"/v1/models/iris", "/v1/models/agent/iris"} {
+		i.asks(theClient, "GET", path, "", 200)
+		i.refused(theClient, "GET", strings.Replace(path, "iris", "tally", 1), "", 404, "model_not_found")
+	}
+	whole := i.asks(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once")
+	require.Contains(i, whole, "I heard: hello")
+	require.Equal(i, whole, i.asks(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once"))
+	i.refused(theClient, "POST", chat, say("", "another"), 422, "idempotency_key_reused", "Idempotency-Key", "once")
+	const tools = `"tools":[{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}],`
+	require.Contains(i, i.asks(theClient, "POST", chat, say(tools, "add"), 200), `"tool_calls"`)
+	for _, more := range []string{`"stream":true,`, `"stream":true,"stream_options":{"include_usage":true},`, tools + `"stream":true,`} {
+		answer := i.asks(theClient, "POST", chat, say(more, "hello again"), 200)
+		require.True(i, strings.HasSuffix(answer, "data: [DONE]\n\n"), answer)
+		require.Contains(i, answer, `"delta"`)
+	}
+	answer, header := i.hears(theClient, "POST", chat, say("", "be refused"), 429, nil)
+	require.Contains(i, answer, "refused with 429", "the provider's own words")
+	require.Equal(i, "iris", header.Get("X-Oneiros-Agent"))
+	i.refused(theClient, "POST", chat, `{"model":"iris","messages":7}`, 400, "invalid_type")
+	i.refused(theClient, "POST", chat, `{"model":"iris"`, 400, "invalid_json")
+	i.refused(theClient, "POST", chat, `{"model":"tally","messages":[]}`, 404, "model_not_found")
+	i.refused(theClient, "POST", chat, say("", strings.Repeat("x", 70000)), 413, "body_too_large")
+
+	require.Contains(i, i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`, 200), `"embedding":[`)
+	require.Contains(i, i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":"a vane","encoding_format":"base64"}`, 200), `"embedding":"`)
+	i.refused(theClient, "POST", "/v1/embeddings", `{"input":"a vane"}`, 400, "invalid_value")
+}
+
+// agents asks how an agent is, and holds it awake.
+func (i *inspector) agents() {
+	i.Helper()
+	at := func(path string) string { return "/v1/agents/iris" + path }
+	for _, path := range []string{"/status", "/emotion"} {
+		i.asks(theClient, "GET", at(path), "", 200)
+		i.refused(theClient, "GET", "/v1/agents/tally"+path, "", 404, "agent_not_found")
+	}
+	require.Contains(i, i.asks(theClient, "POST", at("/emotion"), `{"event":"success","intensity":0.7}`, 200), `"cause":"event/success"`)
+	i.refused(theClient, "POST", at("/emotion"), `{"event":"sneeze","intensity":1}`, 400, "unknown_event")
+	i.asks(theClient, "POST", at("/session"), `{"id":"s-1","ttl":2}`, 200)
+	i.asks(theClient, "POST", at("/session"), "", 200)
+	i.refused(theClient, "POST", at("/session"), `{"ttl":9999}`, 400, "invalid_value")
+	i.asks(theClient, "DELETE", at("/session?id=s-1"), "", 204)
+	i.refused(theClient, "DELETE", at("/session"), "", 400, "invalid_value")
+	i.hears(theClient, "GET", at("/session"), "", 200, func(text string) bool {
+		return strings.Contains(text, "event: session\n") && strings.HasSuffix(text, "\n\n")
+	})
+	i.refused(theClient, "GET", "/v1/agents/tally/session", "", 404, "agent_not_found")
+}
+
+// protocol speaks the Model Context Protocol, in a session and without.
+func (i *inspector) protocol() {
+	i.Helper()
+	plain := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
+	answer, header := i.hears(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"inspector","version":"1"}}}`, 200, nil, plain...)
+	require.Contains(i, answer, `"protocolVersion":"2025-06-18"`)
+	session := append([]string{"Mcp-Session-Id", header.Get("Mcp-Session-Id")}, plain...)
+	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, session...)
+	require.Contains(i, i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, session...), "recall_memory")
+	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"no/such"}`, 400, session...)
+	i.hears(theClient, "GET", "/mcp", "", 200, func(text string) bool { return strings.Contains(text, ": ok\n") }, session...)
+	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"ping"}`, 404, append([]string{"Mcp-Session-Id", "made-up"}, plain...)...)
+	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":`, 400, session...)
+	for _, method := range []string{"GET", "DELETE"} {
+		i.asks(theClient, method, "/mcp", "", 400, plain...)
+		i.refused(noBody, method, "/mcp", "", 401, "invalid_api_key", plain...)
+	}
+	i.refused(noBody, "POST", "/mcp", "{}", 401, "invalid_api_key", plain...)
+	i.asks(theClient, "DELETE", "/mcp", "", 204, session...)
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{"agent":"iris"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"inspector","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+	i.asks(theClient, "POST", "/mcp", call, 200, append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "status"}, plain...)...)
+}
+
+// dreams begins a dream that has everything, follows it to its end, and reads what it made. It answers the dream's name.
+func (i *inspector) dreams() string {
+	i.Helper()
+	i.becomes("/v1/agents/iris/status", `"state":"sleeping"`)
+	const wish = `{"agent":"iris","tier":"hardened","instructions":"the sticking vane","seed":"7"}`
+	id := i.begins("/v1/dreams", wish, "Idempotency-Key", "tonight")
+	at := "/v1/dreams/" + id
+	i.refused(theOwner, "POST", "/v1/dreams", wish, 409, "already_dreaming")
+	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris","budget_micros":999000000}`, 402, "over_cap")
+	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"nobody"}`, 404, "agent_not_found")
+	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris","depth":7}`, 400, "invalid_value")
+	i.refused(theClient, "POST", "/v1/dreams", wish, 403, "role_too_low")
+	i.refused(theOwner, "POST", at+"/archive", "", 409, "dream_not_over")
+	i.becomes(at, `"status":"completed"`)
+	i.some(theClient, "/v1/dreams")
+	i.some(theOwner, "/v1/dreams?agent=iris&status=completed&include_archived=true&limit=1")
+	i.refused(theOwner, "GET", "/v1/dreams?after=bogus", "", 400, "invalid_value")
+	i.asks(theClient, "GET", at, "", 200)
+	require.Contains(i, i.asks(theOwner, "GET", "/v1/dreams/dream%2Firis%2F0001", "", 200), `"record"`)
+	i.refused(theClient, "GET", "/v1/dreams/dream_tally_0001", "", 404, "dream_not_found")
+	for _, list := range []string{"/fragments", "/scenarios", "/hypotheses", "/predictions", "/journal"} {
+		i.some(theOwner, at+list)
+		i.refused(theClient, "GET", at+list, "", 403, "role_too_low")
+	}
+	i.some(theOwner, at+"/insights")
+	i.asks(theClient, "GET", at+"/insights", "", 200)
+	i.refused(theClient, "GET", "/v1/dreams/dream_iris_0777/insights", "", 404, "dream_not_found")
+	for _, list := range []string{"/journal", "/predictions"} {
+		i.some(theOwner, "/v1/agents/iris"+list)
+		i.refused(theClient, "GET", "/v1/agents/iris"+list, "", 403, "role_too_low")
+	}
+	i.asks(theOwner, "GET", "/v1/agents/iris/playbook", "", 200)
+	i.refused(theClient, "GET", "/v1/agents/iris/playbook", "", 403, "role_too_low")
+	i.refused(theOwner, "POST", at+"/cancel", "", 409, "dream_over")
+	i.refused(theOwner, "POST", at+"/resume", "", 409, "dream_not_resumable")
+	i.refused(theOwner, "POST", at+"/redream", `{"from":"onset"}`, 400, "invalid_value")
+	i.asks(theOwner, "POST", at+"/archive", "{}", 200)
+	i.becomes("/v1/dreams/"+i.begins(at+"/redream", `{"from":"return"}`), `"status":"completed"`)
+	return id
+}
+
+// woken knocks at a dream, lets it go on, and ends it.
+func (i *inspector) woken() {
+	i.Helper()
+	before := i.dreamer.Till.Streamed()
+	at := "/v1/dreams/" + i.begins("/v1/dreams", `{"agent":"iris","tier":"hardened"}`)
+	require.Eventually(i, func() bool { return i.dreamer.Till.Streamed() > before+10 }, time.Minute, time.Millisecond)
+	_, header := i.hears(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"wake up"}]}`, 200, nil)
+	require.Equal(i, "true", header.Get("X-Oneiros-Woke"))
+	i.becomes(at, `"outcome":"interrupted"`)
+	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris"}`, 409, "agent_awake")
+	require.Contains(i, i.asks(theClient, "GET", at, "", 200), `"resumable_until":1`)
+	i.asks(theClient, "GET", "/v1/agents/iris/status", "", 200)
+	i.becomes("/v1/agents/iris/status", `"state":"sleeping"`)
+	i.patiently(at+"/resume", "", http.StatusOK)
+	i.asks(theOwner, "POST", at+"/cancel", "", 200)
+	i.becomes(at, `"status":"canceled"`)
+}
+
+// events reads all that was announced of a dream, and of what there is when everything is over.
+func (i *inspector) events(dream string) {
+	i.Helper()
+	path := "/v1/events?dream=" + dream
+	all := i.asks(theOwner, "GET", path+"&text=true", "", 200)
+	for _, kind := range []string{"DreamStarted", "FragmentCaptured", "DreamEnded"} {
+		require.Contains(i, all, "event: "+kind+"\n")
+	}
+	require.NotContains(i, i.asks(theClient, "GET", path, "", 200), "FragmentCaptured")
+	last := all[strings.LastIndex(all, "\nid: ")+len("\nid: "):]
+	last, _, _ = strings.Cut(last, "\n")
+	i.asks(theOwner, "GET", path, "", 204, "Last-Event-ID", last)
+	i.refused(theOwner, "GET", path+"&type=DreamStartled", "", 400, "invalid_value")
+}
+
+// without looks at a server whose provider has gone.
+func (i *inspector) without() {
+	i.Helper()
+	i.talker.Close()
+	require.Eventually(i, func() bool {
+		status, _, _ := i.ask("GET", "/readyz", "", "Authorization", "Bearer "+i.keys[theClient])
+		return status == http.StatusServiceUnavailable
+	}, 20*time.Second, 100*time.Millisecond)
+	require.Contains(i, i.asks(theClient, "GET", "/readyz", "", 503), `"provider":"away"`)
+	i.refused(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[]}`, 502, "unavailable")
+}
+
+// spoiled is the control: of each answer that is an object of fields, one or another of them, when it is something else, or not
+// there, is refused.
+func (i *inspector) spoiled() {
+	i.Helper()
+	tried := map[string]bool{}
+	for _, a := range i.answers {
+		if streamed := regexp.MustCompile(`data: [{\[].*`); streamed.Match(a.Body) {
+			worse := a
+			worse.Body = streamed.ReplaceAll(a.Body, []byte(`data: {"spoiled":true}`))
+			require.Error(i, i.doc.Holds(worse), "%s %s: its events are held to nothing", a.Method, a.Path)
+			continue
+		}
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(a.Body, &fields) != nil || a.Status >= http.StatusBadRequest && a.Header.Get("X-Oneiros-Agent") != "" {
+			continue
+		}
+		name := fmt.Sprintf("%s %s %d", a.Method, a.Path, a.Status)
+		refused := 0
+		for field, kept := range fields {
+			for _, other := range []json.RawMessage{nil, json.RawMessage(`{"spoiled":[true]}`), json.RawMessage(`[{"spoiled":true}]`)} {
+				if fields[field] = other; other == nil {
+					delete(fields, field)
+				}
+				body, err := json.Marshal(fields)
+				require.NoError(i, err)
+				worse := a
+				if worse.Body = body; i.doc.Holds(worse) != nil {
+					refused++
+				}
+			}
+			fields[field] = kept
+		}
+		require.Positive(i, refused, "%s is held to nothing: %s", name, a.Body)
+		worse := a
+		worse.Body = []byte(`"spoiled"`)
+		require.Error(i, i.doc.Holds(worse), name)
+		tried[name] = true
+	}
+	require.Greater(i, len(tried), 60)
+}
