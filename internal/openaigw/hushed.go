@@ -1,8 +1,16 @@
 package openaigw
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
 // refusalLimit bounds how much of a refusal is passed on.
@@ -13,6 +21,7 @@ type hushed struct {
 	io.Closer
 	from    io.Reader
 	secrets []string
+	whose   func([]byte) []byte // nil: the words stay the provider's
 	text    *bytes.Reader
 	err     error
 }
@@ -28,11 +37,83 @@ func (h *hushed) Read(p []byte) (int, error) {
 		for _, s := range h.secrets {
 			all = bytes.ReplaceAll(all, []byte(s), []byte("[secret]"))
 		}
-		h.text = bytes.NewReader(all[:min(len(all), refusalLimit)])
+		all = all[:min(len(all), refusalLimit)]
+		if h.whose != nil && h.err == nil {
+			all = h.whose(all)
+		}
+		h.text = bytes.NewReader(all)
 	}
 	n, err := h.text.Read(p)
 	if err != nil && h.err != nil {
 		err = h.err
 	}
 	return n, err
+}
+
+// whose says of a refused key whose it is: a client that reads 401 or 403 takes it for its own. The shape of the error stays,
+// and a body that has none is given one.
+func (g *Gateway) whose(status int) func([]byte) []byte {
+	if status != http.StatusUnauthorized && status != http.StatusForbidden {
+		return nil
+	}
+	return func(body []byte) []byte {
+		told, _ := words(body)
+		message := fmt.Sprintf("provider %q refused this server, and not the key that you sent (HTTP %d); whoever runs this server gives it another key or model", g.name, status)
+		if told = g.clean(told); told != "" {
+			message += ". It says: " + told
+		}
+		var whole, fault map[string]json.RawMessage
+		if json.Unmarshal(body, &whole) != nil || whole == nil {
+			whole = map[string]json.RawMessage{}
+		}
+		if json.Unmarshal(whole["error"], &fault) != nil || fault == nil {
+			fault = map[string]json.RawMessage{"type": json.RawMessage(`"upstream_error"`), "param": json.RawMessage("null"), "code": json.RawMessage(`"upstream_refused"`)}
+		}
+		fault["message"], _ = json.Marshal(message)
+		whole["error"], _ = json.Marshal(fault)
+		out, err := json.Marshal(whole)
+		if err != nil {
+			return body
+		}
+		return out
+	}
+}
+
+// page says whether a body that is called a page begins like one: some servers call everything so, JSON too.
+func page(res *http.Response) bool {
+	in := bufio.NewReader(res.Body)
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{in, res.Body}
+	for n := 1; ; n++ {
+		head, err := in.Peek(n)
+		if text := bytes.TrimLeft(head, " \t\r\n"); len(text) > 0 {
+			return text[0] == '<'
+		}
+		if err != nil {
+			return true // there is nothing in it
+		}
+	}
+}
+
+// noAPI is the failure of an answer that no API gave: a redirect, or a page of whatever stands before it. The words are our own.
+func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
+	said := ""
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case res.StatusCode/100 == 3:
+		said = "a redirect, which is not followed"
+		if to, err := url.Parse(res.Header.Get("Location")); err == nil && to.Host != "" {
+			said = fmt.Sprintf("a redirect to %s://%s, which is not followed", to.Scheme, to.Host)
+		}
+	case (kind == "text/html" || kind == "application/xhtml+xml") && page(res):
+		said = fmt.Sprintf("a page (%s) and no JSON", kind)
+	default:
+		return nil
+	}
+	return &inference.Failure{
+		Kind: inference.Malformed, Status: res.StatusCode, Billed: res.StatusCode < 400 || res.StatusCode >= 500, RetryAfter: g.delay(res.Header),
+		Message: g.clean(fmt.Sprintf("provider %q answered HTTP %d with %s; its base_url must be the address of an OpenAI-compatible API, such as https://host/v1, with no login and no page before it", g.name, res.StatusCode, said)),
+	}
 }

@@ -19,7 +19,8 @@ var callerHeaders = []string{
 	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Origin", "Referer",
 }
 
-// Relay passes a body on. Caller's credentials stay behind and the provider's go out; a refusal that quotes these comes back without.
+// Relay passes a body on. Caller's credentials stay behind and the provider's go out; a refusal that quotes these comes back without,
+// and says whose they are. What no API answered is a failure (Malformed, with its status).
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if r.Model != "" {
 		if _, err := g.known(r.Model); err != nil {
@@ -40,8 +41,16 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	if err != nil {
 		return nil, err
 	}
-	if len(g.secrets) > 0 && res.StatusCode/100 != 2 {
-		res.Body = &hushed{Closer: res.Body, from: res.Body, secrets: g.secrets}
+	if f := g.noAPI(res); f != nil {
+		_ = res.Body.Close()
+		return nil, f
+	}
+	whose := g.whose(res.StatusCode)
+	if res.StatusCode/100 != 2 && (whose != nil || len(g.secrets) > 0) {
+		res.Body = &hushed{Closer: res.Body, from: res.Body, secrets: g.secrets, whose: whose}
+	}
+	if whose != nil {
+		res.Header.Set("Content-Type", "application/json")
 	}
 	t := &tee{g: g, ctx: ctx, body: res.Body, status: res.StatusCode, sent: len(r.Body)}
 	return &inference.RelayResponse{

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -179,7 +181,103 @@ func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
 		require.NoError(t, res.Body.Close())
 		require.NotContains(t, string(body), secret[:len(secret)/2])
 		if length == 0 {
-			require.Equal(t, `{"error":{"message":"Incorrect API key provided: [secret]"}}`, string(body))
+			require.JSONEq(t, `{"error":{"message":"`+notYours+`. It says: Incorrect API key provided: [secret]"}}`, string(body))
+		}
+	}
+}
+
+const notYours = `provider \"p\" refused this server, and not the key that you sent (HTTP 401); whoever runs this server gives it another key or model`
+
+func TestARefusedKeyIsToldToBeTheServers(t *testing.T) {
+	t.Parallel()
+	for name, it := range map[string]struct {
+		status           int
+		kind, body, want string
+	}{
+		"the shape stays":   {401, "application/json", `{"error":{"message":"No.","type":"invalid_request_error","param":"x","code":"invalid_api_key"},"request_id":7}`, `{"error":{"message":"` + notYours + `. It says: No.","type":"invalid_request_error","param":"x","code":"invalid_api_key"},"request_id":7}`},
+		"another shape":     {401, "application/json", `{"detail":"Not authenticated"}`, `{"detail":"Not authenticated","error":{"message":"` + notYours + `. It says: {\"detail\":\"Not authenticated\"}","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
+		"no JSON":           {401, "text/plain", "go away", `{"error":{"message":"` + notYours + `. It says: go away","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
+		"an error in words": {403, "application/json", `{"error":"region"}`, `{"error":{"message":"` + strings.Replace(notYours, "401", "403", 1) + `. It says: {\"error\":\"region\"}","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
+		"no words":          {403, "", "", `{"error":{"message":"` + strings.Replace(notYours, "401", "403", 1) + `","type":"upstream_error","param":null,"code":"upstream_refused"}}`},
+		"another refusal":   {400, "application/json", `{"error":{"message":"No."}}`, `{"error":{"message":"No."}}`},
+	} {
+		for _, key := range []string{secret, ""} {
+			g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", it.kind)
+				w.WriteHeader(it.status)
+				_, _ = io.WriteString(w, it.body)
+			}, func(o *openaigw.Options) { o.APIKey = key })
+			r := relayed(talk)
+			r.Model = "p/m"
+			res, err := g.Relay(t.Context(), r)
+			require.NoError(t, err, name)
+			require.Equal(t, it.status, res.Status, name)
+			require.Equal(t, "application/json", http.Header(res.Header).Get("Content-Type"), name)
+			body, err := io.ReadAll(res.Body)
+			require.NoError(t, err, name)
+			require.NoError(t, res.Body.Close())
+			require.JSONEq(t, it.want, string(body), name)
+		}
+	}
+}
+
+func TestWhatNoAPIAnsweredIsAFailureThatNamesTheProvider(t *testing.T) {
+	t.Parallel()
+	for name, it := range map[string]struct {
+		status   int
+		kind, to string
+		billed   bool
+		says     string
+	}{
+		"a login page":      {200, "text/html; charset=utf-8", "", true, `HTTP 200 with a page (text/html) and no JSON`},
+		"a proxy's refusal": {403, "text/html", "", false, `HTTP 403 with a page (text/html)`},
+		"a proxy's error":   {502, "Application/XHTML+XML", "", true, `HTTP 502 with a page (application/xhtml+xml)`},
+		"a move":            {301, "text/html", "https://elsewhere.example/v1?token=of-theirs", true, `HTTP 301 with a redirect to https://elsewhere.example, which is not followed`},
+		"a way":             {307, "", "/login", true, `HTTP 307 with a redirect, which is not followed`},
+	} {
+		g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", it.kind)
+			w.Header().Set("Retry-After", "7")
+			if it.to != "" {
+				w.Header().Set("Location", it.to)
+			}
+			w.WriteHeader(it.status)
+			_, _ = io.WriteString(w, "<html><title>Sign in, "+secret+"</title>")
+		})
+		r := relayed(talk)
+		r.Model = "p/m"
+		_, err := g.Relay(t.Context(), r)
+		f, ok := inference.AsFailure(err)
+		require.True(t, ok, name)
+		require.Equal(t, inference.Malformed, f.Kind, name)
+		require.Equal(t, it.status, f.Status, name)
+		require.Equal(t, it.billed, f.Billed, name)
+		require.Equal(t, 7*time.Second, f.RetryAfter, name)
+		require.Contains(t, f.Message, `provider "p" answered `+it.says, name)
+		require.Contains(t, f.Message, "base_url must be", name)
+		require.NotContains(t, f.Message, "Sign in", name)
+		require.NotContains(t, f.Message, "of-theirs", name)
+	}
+}
+
+func TestJSONThatIsCalledAPageGoesBy(t *testing.T) {
+	t.Parallel()
+	const answer = "\n  {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n"
+	for _, body := range []string{answer, "data: {}\n\n"} {
+		g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=UTF-8")
+			_, _ = io.WriteString(w, body)
+		})
+		r := relayed(talk)
+		r.Model = "p/m"
+		res, err := g.Relay(t.Context(), r)
+		require.NoError(t, err)
+		got, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, body, string(got))
+		if body == answer {
+			require.Equal(t, int64(2), res.Seen().Tokens.Out)
 		}
 	}
 }

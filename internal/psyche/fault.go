@@ -96,7 +96,11 @@ func passed(ctx context.Context, err error) error {
 	case inference.Unpriced, inference.Unknown, inference.Unauthorized:
 		fault.Status, fault.Type = http.StatusServiceUnavailable, ownFailure
 		fault.Message = "The model of this agent cannot be used as it is configured; `oneiros doctor` says why."
-	case inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken, inference.Malformed:
+	case inference.Malformed:
+		if f.Status != 0 { // what answered is no API, in the gateway's own words
+			fault.Message = f.Message
+		}
+	case inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken:
 	}
 	return fault
 }

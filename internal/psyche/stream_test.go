@@ -220,6 +220,24 @@ func TestAProvidersRefusalKeepsItsStatusAndShape(t *testing.T) {
 	require.Empty(t, r.episodes())
 }
 
+func TestAPageInPlaceOfAnAnswerIsAFaultThatSaysWhatWouldBeRight(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{streaming("Hi"), chat("Hi")} {
+		r := setup(t, upstream(t, "p/free", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<html>Sign in</html>")
+		}))
+		_, err := r.Chat(t.Context(), turn(ann, body))
+		faulty(t, err, 502, "malformed")
+		var f *psyche.Fault
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, "upstream_error", f.Type)
+		require.Contains(t, f.Message, `provider "p" answered HTTP 200 with a page (text/html)`)
+		r.settle()
+		require.Empty(t, r.episodes())
+	}
+}
+
 func TestAProviderThatIsAwayIsAFaultOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := setup(t, upstream(t, "p/dear", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
