@@ -113,8 +113,8 @@ type Claim struct {
 	Name   string        // the Idempotency-Key, 1 to 255 bytes
 	Digest string        // of method, path and body: the same name for another request is refused
 	Now    time.Time     // UTC
-	Hold   time.Duration // how long an unanswered claim blocks its twin: a process that died must not for ever
-	Keep   time.Duration // how long its answer is kept
+	Hold   time.Duration // how long a claim blocks its twin unless it is renewed: whoever does it lives as long as that
+	Keep   time.Duration // how long its answer is kept; and, of one that was never answered, that it was begun
 }
 
 // Validate says what is missing.
@@ -135,6 +135,8 @@ type Answered struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"` // of its content
 	Body   []byte `json:"body"`
+
+	Header map[string][]string `json:"header,omitempty"` // what else is told to whoever hears it again
 }
 
 // Erased stands for every answer that was kept when an owner had memories erased, because it may quote them. The requests stay
@@ -147,6 +149,7 @@ func Erased() Answered {
 // The failures that callers branch on.
 var (
 	ErrBusy  = errors.New("the same request is under way")
+	ErrLost  = errors.New("the same request was begun, and whoever did it fell silent")
 	ErrOther = errors.New("this idempotency key was used for another request")
 )
 
@@ -158,9 +161,12 @@ type Store interface {
 	// Keys lists all, revoked and expired ones too, by creation, then id.
 	Keys(ctx context.Context) ([]Key, error)
 	// Claim takes a request to be done: nil when it is the caller's to do, what was answered when it is done, ErrBusy while
-	// another does it, ErrOther when the name stands for another digest. Claims whose time is over are as if they had never been,
-	// and are removed in passing.
+	// another does it, ErrLost when its Hold is over and nobody answered, ErrOther when the name stands for another digest. Claims
+	// whose Keep is over are as if they had never been, and are removed in passing.
 	Claim(ctx context.Context, c Claim) (*Answered, error)
+	// Renew lets a claim that is not answered block its twin for its Hold from now on, also one whose Hold was over. One that is
+	// answered, or given up, stays so, and one whose Keep is over is gone.
+	Renew(ctx context.Context, c Claim, now time.Time) error
 	// Answer keeps what was said to a claimed request, from Now for Keep; nil gives the claim up, so that it may be done again.
 	// The first answer stays. One that comes after its Hold is kept as long as the name stands for nothing else; a claim that
 	// another holds by then is not given up.

@@ -22,6 +22,7 @@ var (
 	putKeyScript = script("putkey")
 	claimScript  = script("claim")
 	answerScript = script("answer")
+	renewScript  = script("renew")
 	unsayScript  = script("unsay")
 )
 
@@ -29,7 +30,7 @@ var (
 func (s *Store) keysKey() string      { return s.set.prefix + "keys" }
 func (s *Store) keyHashesKey() string { return s.set.prefix + "keyhashes" }
 
-// claimKey is a hash: digest, at, ends, token, and once it is answered status, type and body.
+// claimKey is a hash: digest, at, ends, token, and once it is answered status, type, body and header.
 func (s *Store) claimKey(c access.Claim) string {
 	return s.set.prefix + "claim:" + escaped.Replace(c.Scope) + ":" + escaped.Replace(c.Name)
 }
@@ -89,7 +90,7 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	reply, err := s.run(ctx, again, claimScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Hold)), lasts(c.Hold), rand.Text())
+	reply, err := s.run(ctx, again, claimScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Hold)), lasts(max(c.Hold, c.Keep)), rand.Text(), date(c.Now.Add(-c.Keep)))
 	if err != nil {
 		return nil, err
 	}
@@ -102,27 +103,50 @@ func (s *Store) claimRequest(ctx context.Context, c access.Claim) (*access.Answe
 		return nil, nil
 	case word == "busy":
 		return nil, access.ErrBusy
+	case word == "lost":
+		return nil, access.ErrLost
 	case word == "other":
 		return nil, access.ErrOther
-	case word != "said" || len(said) != 4:
+	case word != "said" || len(said) != 5:
 		return nil, fmt.Errorf("the server answered %q where a claim was due", said)
 	}
 	status, err := strconv.Atoi(said[1])
 	if err != nil {
 		return nil, fmt.Errorf("kept status %q: %w", said[1], err)
 	}
-	return &access.Answered{Status: status, Type: said[2], Body: []byte(said[3])}, nil
+	a := &access.Answered{Status: status, Type: said[2], Body: []byte(said[3])}
+	if said[4] != "" {
+		if err := json.Unmarshal([]byte(said[4]), &a.Header); err != nil {
+			return nil, fmt.Errorf("kept header: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// Renew lets a claim block its twin for longer.
+func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
+	err := c.Validate()
+	if err == nil {
+		_, err = s.run(ctx, again, renewScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(now.Add(c.Hold)), date(now.Add(-c.Keep)))
+	}
+	return wrap(err, fmt.Sprintf("renew %q of %s", c.Name, c.Scope))
 }
 
 // Answer keeps what was said to a claimed request, or gives the claim up.
 func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
 	err := c.Validate()
 	if err == nil {
-		status, kind, body := "", "", []byte{}
+		status, kind, body, header := "", "", []byte{}, []byte{}
 		if a != nil {
 			status, kind, body = strconv.Itoa(a.Status), a.Type, append(body, a.Body...)
+			if len(a.Header) > 0 {
+				header, err = json.Marshal(a.Header)
+			}
 		}
-		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep), status, kind, body)
+		if err != nil {
+			return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
+		}
+		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep), status, kind, body, header)
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }

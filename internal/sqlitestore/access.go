@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -80,14 +81,15 @@ func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, er
 }
 
 func (d deal) claim(c access.Claim) (*access.Answered, error) {
-	if _, err := d.exec("DELETE FROM claims WHERE ends <= ?", nanos(c.Now)); err != nil {
+	if _, err := d.exec("DELETE FROM claims WHERE ends <= ? AND (status IS NOT NULL OR at <= ?)", nanos(c.Now), nanos(c.Now.Add(-c.Keep))); err != nil {
 		return nil, err
 	}
-	var digest string
+	var digest, header string
 	var answered bool
+	var ends int64
 	var said access.Answered
-	found, err := d.one("SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x'') FROM claims WHERE scope = ? AND name = ?",
-		[]any{c.Scope, c.Name}, &digest, &answered, &said.Status, &said.Type, &said.Body)
+	found, err := d.one("SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x''), header, ends FROM claims WHERE scope = ? AND name = ?",
+		[]any{c.Scope, c.Name}, &digest, &answered, &said.Status, &said.Type, &said.Body, &header, &ends)
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,11 +98,31 @@ func (d deal) claim(c access.Claim) (*access.Answered, error) {
 		return nil, err
 	case digest != c.Digest:
 		return nil, access.ErrOther
-	case !answered:
+	case !answered && ends > nanos(c.Now):
 		return nil, access.ErrBusy
+	case !answered:
+		return nil, access.ErrLost
 	}
 	said.Body = append([]byte{}, said.Body...)
+	if header != "" {
+		if err := json.Unmarshal([]byte(header), &said.Header); err != nil {
+			return nil, err
+		}
+	}
 	return &said, nil
+}
+
+// Renew lets a claim block its twin for longer.
+func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
+	err := c.Validate()
+	if err == nil {
+		err = s.write(ctx, func(d deal) error {
+			_, err := d.exec("UPDATE claims SET ends = ? WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND at > ? AND status IS NULL",
+				nanos(now.Add(c.Hold)), c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(now.Add(-c.Keep)))
+			return err
+		})
+	}
+	return wrap(err, fmt.Sprintf("renew %q of %s", c.Name, c.Scope))
 }
 
 // Answer keeps what was said to a claimed request, or gives the claim up.
@@ -112,19 +134,32 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 				_, err := d.exec("DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL", c.Scope, c.Name, c.Digest, nanos(c.Now))
 				return err
 			}
-			_, err := d.exec(`INSERT INTO claims (scope, name, digest, at, ends, status, type, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body
+			header, err := headerText(a.Header)
+			if err != nil {
+				return err
+			}
+			_, err = d.exec(`INSERT INTO claims (scope, name, digest, at, ends, status, type, body, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body, header = excluded.header
 				WHERE digest = excluded.digest AND status IS NULL`,
-				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type, append([]byte{}, a.Body...))
+				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type, append([]byte{}, a.Body...), header)
 			return err
 		})
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }
 
+// headerText is a header as it is kept; empty for none.
+func headerText(h map[string][]string) (string, error) {
+	if len(h) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(h)
+	return string(text), err
+}
+
 // eraseSaid takes what was said to requests away: it may quote what is about to be erased.
 func (d deal) eraseSaid() error {
 	gone := access.Erased()
-	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ? WHERE status IS NOT NULL", gone.Status, gone.Type, gone.Body)
+	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL", gone.Status, gone.Type, gone.Body)
 	return err
 }

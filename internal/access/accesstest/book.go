@@ -88,7 +88,7 @@ func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error
 	name := [2]string{c.Scope, c.Name}
 	p := b.said[name]
 	switch {
-	case p == nil || !c.Now.Before(p.ends):
+	case p == nil || !c.Now.Before(p.ends) && (p.answer != nil || !c.Now.Before(p.at.Add(c.Keep))):
 		if b.said == nil {
 			b.said = map[[2]string]*page{}
 		}
@@ -96,12 +96,27 @@ func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error
 		return nil, nil
 	case p.digest != c.Digest:
 		return nil, access.ErrOther
-	case p.answer == nil:
+	case p.answer == nil && c.Now.Before(p.ends):
 		return nil, access.ErrBusy
+	case p.answer == nil:
+		return nil, access.ErrLost
 	}
 	said := *p.answer
-	said.Body = bytes.Clone(said.Body)
+	said.Body, said.Header = bytes.Clone(said.Body), maps.Clone(said.Header)
 	return &said, nil
+}
+
+// Renew lets a claim block its twin for longer.
+func (b *Book) Renew(_ context.Context, c access.Claim, now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := cmp.Or(b.away, c.Validate()); err != nil {
+		return err
+	}
+	if p := b.said[[2]string{c.Scope, c.Name}]; p != nil && p.digest == c.Digest && p.at.Equal(c.Now) && p.answer == nil && now.Before(p.at.Add(c.Keep)) {
+		p.ends = now.Add(c.Hold)
+	}
+	return nil
 }
 
 // Answer keeps what was said, or gives the claim up.
@@ -119,7 +134,9 @@ func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) err
 		if b.said == nil {
 			b.said = map[[2]string]*page{}
 		}
-		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{Status: a.Status, Type: a.Type, Body: append([]byte{}, a.Body...)}}
+		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{
+			Status: a.Status, Type: a.Type, Body: append([]byte{}, a.Body...), Header: maps.Clone(a.Header),
+		}}
 	case p != nil && p.at.Equal(c.Now):
 		delete(b.said, name)
 	}

@@ -30,7 +30,8 @@ func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 		{"AKeyThatIsWrongIsNotKept", wrongKeys},
 		{"ARequestIsDoneOnce", doneOnce},
 		{"ANameIsOfOneRequest", oneRequest},
-		{"AnUnansweredClaimRunsOut", holdRunsOut},
+		{"WhoeverFellSilentIsNotDoneAgain", fellSilent},
+		{"AClaimIsRenewed", renewed},
 		{"AnAnswerRunsOut", keepRunsOut},
 		{"AClaimThatIsGivenUpIsAnothers", givenUp},
 		{"WhatComesLateTakesNothingFromAnother", late},
@@ -125,7 +126,9 @@ func aClaim(now time.Time) access.Claim {
 	return access.Claim{Scope: "key_1", Name: "order: 66%", Digest: "d", Now: now, Hold: time.Minute, Keep: time.Hour}
 }
 
-var done = access.Answered{Status: 201, Type: "application/json", Body: []byte(`{"id":1}`)}
+var done = access.Answered{
+	Status: 201, Type: "application/json", Body: []byte(`{"id":1}`), Header: map[string][]string{"Location": {"/1"}, "X-Oneiros-Agent": {"iris", "né \"x\""}},
+}
 
 func claim(t *testing.T, s access.Store, c access.Claim) *access.Answered {
 	t.Helper()
@@ -143,6 +146,12 @@ func busy(t *testing.T, s access.Store, c access.Claim) {
 	t.Helper()
 	_, err := s.Claim(t.Context(), c)
 	require.ErrorIs(t, err, access.ErrBusy)
+}
+
+func lost(t *testing.T, s access.Store, c access.Claim) {
+	t.Helper()
+	_, err := s.Claim(t.Context(), c)
+	require.ErrorIs(t, err, access.ErrLost)
 }
 
 func doneOnce(t *testing.T, s access.Store) {
@@ -179,13 +188,58 @@ func oneRequest(t *testing.T, s access.Store) {
 	}
 }
 
-func holdRunsOut(t *testing.T, s access.Store) {
+// fellSilent: nobody knows whether what was begun was done, so that nobody is told to do it.
+func fellSilent(t *testing.T, s access.Store) {
 	require.Nil(t, claim(t, s, aClaim(noon)))
 	busy(t, s, aClaim(noon.Add(time.Minute-1)))
-	other := aClaim(noon.Add(time.Minute))
+	for _, later := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour - 1} {
+		lost(t, s, aClaim(noon.Add(later)))
+		other := aClaim(noon.Add(later))
+		other.Digest = "e"
+		_, err := s.Claim(t.Context(), other)
+		require.ErrorIs(t, err, access.ErrOther)
+	}
+	other := aClaim(noon.Add(time.Hour))
 	other.Digest = "e"
 	require.Nil(t, claim(t, s, other), "its time is over, for other requests too")
 	busy(t, s, other)
+}
+
+func renewed(t *testing.T, s access.Store) {
+	c := aClaim(noon)
+	require.NoError(t, s.Renew(t.Context(), c, noon), "one that never was")
+	require.Nil(t, claim(t, s, c))
+	renew := func(after time.Duration) {
+		t.Helper()
+		require.NoError(t, s.Renew(t.Context(), c, noon.Add(after)))
+	}
+	renew(30 * time.Second)
+	busy(t, s, aClaim(noon.Add(90*time.Second-1)))
+	lost(t, s, aClaim(noon.Add(90*time.Second)))
+	renew(2 * time.Minute)
+	busy(t, s, aClaim(noon.Add(3*time.Minute-1)))
+	for _, another := range []func(*access.Claim){func(c *access.Claim) { c.Now = c.Now.Add(1) }, func(c *access.Claim) { c.Digest = "e" }} {
+		other := c
+		another(&other)
+		require.NoError(t, s.Renew(t.Context(), other, noon.Add(30*time.Minute)))
+		lost(t, s, aClaim(noon.Add(4*time.Minute)))
+	}
+	answer(t, s, c, &done)
+	renew(5 * time.Minute)
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(time.Hour-1))))
+	require.Nil(t, claim(t, s, aClaim(noon.Add(time.Hour))), "an answer is kept no longer for that")
+	old := aClaim(noon)
+	old.Name = "old"
+	require.Nil(t, claim(t, s, old))
+	require.NoError(t, s.Renew(t.Context(), old, noon.Add(time.Hour)))
+	old.Now = noon.Add(time.Hour)
+	require.Nil(t, claim(t, s, old), "it was gone")
+	given := aClaim(noon)
+	given.Name = "given up"
+	require.Nil(t, claim(t, s, given))
+	answer(t, s, given, nil)
+	require.NoError(t, s.Renew(t.Context(), given, noon.Add(time.Second)))
+	require.Nil(t, claim(t, s, given))
 }
 
 func keepRunsOut(t *testing.T, s access.Store) {
@@ -207,13 +261,20 @@ func givenUp(t *testing.T, s access.Store) {
 }
 
 func late(t *testing.T, s access.Store) {
-	first, second := aClaim(noon), aClaim(noon.Add(time.Minute))
+	first, second := aClaim(noon), aClaim(noon.Add(time.Hour))
 	require.Nil(t, claim(t, s, first))
 	require.Nil(t, claim(t, s, second))
 	answer(t, s, first, nil)
-	busy(t, s, aClaim(noon.Add(61*time.Second)))
+	busy(t, s, aClaim(noon.Add(time.Hour+time.Second)))
+	first.Keep = 2 * time.Hour
 	answer(t, s, first, &done)
-	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(62*time.Second))), "it is the answer to the same request")
+	require.Equal(t, &done, claim(t, s, aClaim(noon.Add(time.Hour+2*time.Second))), "it is the answer to the same request")
+	silent := aClaim(noon)
+	silent.Name = "silent"
+	require.Nil(t, claim(t, s, silent))
+	lost(t, s, func() access.Claim { c := silent; c.Now = noon.Add(2 * time.Minute); return c }())
+	answer(t, s, silent, &done)
+	require.Equal(t, &done, claim(t, s, silent), "whoever was silent speaks after all")
 	other := second
 	other.Name, other.Digest = "other", "e"
 	require.Nil(t, claim(t, s, other))
@@ -239,7 +300,7 @@ func bytesKept(t *testing.T, s access.Store) {
 		c := aClaim(noon)
 		c.Name = name
 		require.Nil(t, claim(t, s, c))
-		said := access.Answered{Status: 204, Body: body}
+		said := access.Answered{Status: 204, Body: body} // and no header
 		answer(t, s, c, &said)
 		require.Equal(t, &said, claim(t, s, c))
 	}
@@ -256,6 +317,7 @@ func wrongClaims(t *testing.T, s access.Store) {
 		_, err := s.Claim(t.Context(), c)
 		require.Error(t, err)
 		require.Error(t, s.Answer(t.Context(), c, nil))
+		require.Error(t, s.Renew(t.Context(), c, noon))
 	}
 }
 
@@ -326,12 +388,17 @@ func likeTheModel(t *testing.T, s access.Store) {
 			want, wrong := model.Claim(t.Context(), c)
 			got, err := s.Claim(t.Context(), c)
 			require.Equal(t, want, got, step)
-			for _, known := range []error{nil, access.ErrBusy, access.ErrOther} {
+			for _, known := range []error{nil, access.ErrBusy, access.ErrOther, access.ErrLost} {
 				require.Equal(t, errors.Is(wrong, known), errors.Is(err, known), "step %d: %v, and the model says %v", step, err, wrong)
 			}
 			if got == nil && err == nil {
 				standing[[2]string{c.Scope, c.Name}] = c
 			}
+			continue
+		}
+		if r.IntN(3) == 0 {
+			require.NoError(t, model.Renew(t.Context(), mine, now))
+			require.NoError(t, s.Renew(t.Context(), mine, now))
 			continue
 		}
 		delete(standing, [2]string{c.Scope, c.Name})

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -31,6 +33,12 @@ func (s *Server) once(x *exchange, r *http.Request, caller psyche.Caller) error 
 	switch {
 	case errors.Is(err, access.ErrBusy):
 		return &psyche.Fault{Status: http.StatusConflict, Type: invalid, Code: "idempotency_in_progress", Message: "the same request is under way; ask again", Retry: soon}
+	case errors.Is(err, access.ErrLost):
+		x.Header().Set("X-Should-Retry", "false") // libraries repeat a 409 by themselves, to no end
+		return &psyche.Fault{
+			Status: http.StatusConflict, Type: invalid, Code: "idempotency_outcome_unknown",
+			Message: "the server that did this request ended before it had answered, and it may have been done; look whether it was, and send it with a new Idempotency-Key if not",
+		}
 	case errors.Is(err, access.ErrOther):
 		return &psyche.Fault{Status: http.StatusUnprocessableEntity, Type: invalid, Code: "idempotency_key_reused", Message: "this Idempotency-Key was used for another request; take a new one"}
 	case err != nil && r.Context().Err() != nil:
@@ -66,12 +74,12 @@ func (s *Server) claimOf(r *http.Request, caller psyche.Caller) (access.Claim, e
 		scope = "loopback"
 	}
 	return access.Claim{
-		Scope: scope, Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Hold + holdMore, Keep: s.o.Limits.Keep,
+		Scope: scope, Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep,
 	}, nil
 }
 
-// holdMore is for keeping the answer, after the time that a request has to be done.
-const holdMore = 10 * time.Second
+// keepWithin is for keeping an answer, after the time that a request has to be done.
+const keepWithin = 5 * time.Second
 
 // do serves the request and keeps what was said before anybody hears it, so that whoever has heard it hears the same again.
 func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
@@ -80,6 +88,7 @@ func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	defer context.AfterFunc(s.net.life(), cancel)()
 	record := &record{x: x, header: x.Header(), aloud: x.route.Stream}
 	kept := false
+	defer s.living(c)()
 	defer func() {
 		if !kept { // it panicked
 			s.keep(c, nil)
@@ -97,9 +106,33 @@ func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	}
 }
 
+// living says of a claim that whoever has it lives, until the answer is called.
+func (s *Server) living(c access.Claim) (enough func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var over sync.WaitGroup
+	over.Go(func() {
+		beat := time.NewTicker(max(time.Millisecond, s.o.Limits.Lease/3))
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+			}
+			if err := s.o.Keys.Renew(ctx, c, s.o.Now().UTC()); err != nil && ctx.Err() == nil {
+				s.o.Report(fmt.Errorf("say that a request with an idempotency key is still under way: %w", err))
+			}
+		}
+	})
+	return func() {
+		cancel()
+		over.Wait()
+	}
+}
+
 // keep keeps an answer, or gives the claim up.
 func (s *Server) keep(c access.Claim, a *access.Answered) {
-	ctx, cancel := context.WithTimeout(context.Background(), holdMore/2)
+	ctx, cancel := context.WithTimeout(context.Background(), keepWithin)
 	defer cancel()
 	if err := s.o.Keys.Answer(ctx, c, a); err != nil {
 		s.o.Report(fmt.Errorf("keep the answer to a request with an idempotency key: %w", err))
@@ -108,6 +141,9 @@ func (s *Server) keep(c access.Claim, a *access.Answered) {
 
 func repeat(w http.ResponseWriter, a *access.Answered) {
 	h := w.Header()
+	for name, values := range a.Header {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
 	if a.Type != "" {
 		h.Set("Content-Type", a.Type)
 	}
@@ -190,5 +226,16 @@ func (c *record) answered() *access.Answered {
 		text := fmt.Sprintf(`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":%q,"param":null,"code":"idempotent_answer_too_large"}}`, mostKept, invalid)
 		return &access.Answered{Status: http.StatusConflict, Type: "application/json", Body: []byte(text)}
 	}
-	return &access.Answered{Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes())}
+	return &access.Answered{Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes()), Header: told(c.header)}
+}
+
+// told are the headers of an answer that tell what was done; the others are of its moment, or of its connection.
+func told(h http.Header) map[string][]string {
+	kept := map[string][]string{}
+	for name, values := range h {
+		if name == "Location" || strings.HasPrefix(name, "X-Oneiros-") {
+			kept[name] = slices.Clone(values)
+		}
+	}
+	return kept
 }

@@ -66,6 +66,76 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 	require.Equal(t, 201, h.ask("POST", "/do/x", "", once(strings.Repeat("x", 255), bearer(one)...)...).Code)
 }
 
+func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
+	t.Parallel()
+	for _, stream := range []bool{false, true} {
+		h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: stream, Serve: func(w http.ResponseWriter, _ *http.Request) {
+			for name, value := range map[string]string{"Location": "/v1/dreams/1", "X-Oneiros-Agent": "iris", "X-Upstream-Request-Id": "7", "Retry-After": "1", "Cache-Control": "no-cache"} {
+				w.Header().Set(name, value)
+			}
+			w.WriteHeader(http.StatusCreated)
+		}}})
+		require.Empty(t, h.ask("POST", "/do", "", once("a")...).Header().Get("Idempotent-Replayed"))
+		again := h.ask("POST", "/do", "", once("a")...).Header()
+		require.Equal(t, "true", again.Get("Idempotent-Replayed"))
+		require.Equal(t, "/v1/dreams/1", again.Get("Location"))
+		require.Equal(t, "iris", again.Get("X-Oneiros-Agent"))
+		for _, passing := range []string{"X-Upstream-Request-Id", "Retry-After"} {
+			require.Empty(t, again.Get(passing), passing)
+		}
+	}
+}
+
+// mute is the store of a process that dies: what it has to say of its claims is never written.
+type mute struct{ access.Store }
+
+func (mute) Renew(context.Context, access.Claim, time.Time) error         { return nil }
+func (mute) Answer(context.Context, access.Claim, *access.Answered) error { return nil }
+
+func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) {
+	t.Parallel()
+	var times atomic.Int64
+	routes := []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) }}}
+	h := newHouse(t, routes)
+	dead := newHouse(t, routes, func(o *front.Options) { o.Keys = mute{h.book} })
+	require.Equal(t, "1", dead.ask("POST", "/do", "", once("a")...).Body.String())
+	refused(t, h.ask("POST", "/do", "", once("a")...), 409, "idempotency_in_progress")
+	h.clock.pass(15*time.Second - 1)
+	refused(t, h.ask("POST", "/do", "", once("a")...), 409, "idempotency_in_progress")
+	for _, later := range []time.Duration{1, time.Hour} {
+		h.clock.pass(later)
+		w := h.ask("POST", "/do", "", once("a")...)
+		refused(t, w, 409, "idempotency_outcome_unknown")
+		require.Contains(t, w.Body.String(), "new Idempotency-Key")
+		require.Equal(t, "false", w.Header().Get("X-Should-Retry"))
+		require.Empty(t, w.Header().Get("Retry-After"))
+	}
+	require.EqualValues(t, 1, times.Load(), "it may have been bought")
+	require.Equal(t, "2", h.ask("POST", "/do", "", once("b")...).Body.String())
+}
+
+func TestARequestThatLastsIsSaidToLive(t *testing.T) {
+	t.Parallel()
+	begun, end := make(chan struct{}), make(chan struct{})
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-end
+		fmt.Fprint(w, "done")
+	}}}, func(o *front.Options) { o.Limits.Lease = 3 * time.Millisecond })
+	first := make(chan string, 1)
+	go func() { first <- h.ask("POST", "/do", "", once("a")...).Body.String() }()
+	<-begun
+	for range 3 {
+		h.clock.pass(time.Minute) // by its clock, the lease is over; only a beat after that lets its twin be told that it is under way
+		require.Eventually(t, func() bool {
+			return strings.Contains(h.ask("POST", "/do", "", once("a")...).Body.String(), "idempotency_in_progress")
+		}, 10*time.Second, time.Millisecond)
+	}
+	close(end)
+	require.Equal(t, "done", <-first)
+	require.Equal(t, "done", h.ask("POST", "/do", "", once("a")...).Body.String())
+}
+
 func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64

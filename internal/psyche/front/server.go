@@ -46,6 +46,7 @@ type Limits struct {
 	BodyTime  time.Duration  // for a body to come; 30 s
 	WriteTime time.Duration  // for a client to take what is written, each time; 30 s
 	Hold      time.Duration  // for a request with an Idempotency-Key to be done; 10 min
+	Lease     time.Duration  // after which its process is taken for dead unless it says three times as often that it lives; 15 s
 	Keep      time.Duration  // for its answer to be kept; 24 h
 	Again     time.Duration  // until a stream without end is held against the keys again, each time; 5 s
 }
@@ -53,6 +54,7 @@ type Limits struct {
 func (l Limits) orDefault() Limits {
 	l.Streams, l.All, l.Body = cmp.Or(l.Streams, 64), cmp.Or(l.All, 1024), cmp.Or(l.Body, 16<<20)
 	l.BodyTime, l.WriteTime = cmp.Or(l.BodyTime, 30*time.Second), cmp.Or(l.WriteTime, 30*time.Second)
+	l.Lease = cmp.Or(l.Lease, 15*time.Second)
 	l.Hold, l.Keep, l.Again = cmp.Or(l.Hold, 10*time.Minute), cmp.Or(l.Keep, 24*time.Hour), cmp.Or(l.Again, fresh)
 	return l
 }
