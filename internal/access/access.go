@@ -74,6 +74,11 @@ func (k Key) Reaches(handle string) bool {
 	return len(k.Agents) == 0 || slices.Contains(k.Agents, handle)
 }
 
+// Account is the scope under which a ledger counts what the key costs on a day of UTC.
+func (k Key) Account(now time.Time) string {
+	return "key:" + k.ID + "/" + now.UTC().Format(time.DateOnly)
+}
+
 // Validate names every field that is wrong and what would be right.
 func (k Key) Validate() error {
 	var faults []error
@@ -111,7 +116,7 @@ func (k Key) UTC() Key {
 type Claim struct {
 	Scope  string        // whose: a key's id, or the session's
 	Name   string        // the Idempotency-Key, 1 to 255 bytes
-	Digest string        // of method, path and body: the same name for another request is refused
+	Digest string        // of method, path, body and the headers that say whose it is: the same name for another request is refused
 	Now    time.Time     // UTC
 	Hold   time.Duration // how long a claim blocks its twin unless it is renewed: whoever does it lives as long as that
 	Keep   time.Duration // how long its answer is kept; and, of one that was never answered, that it was begun

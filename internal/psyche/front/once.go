@@ -68,6 +68,9 @@ func (s *Server) claimOf(r *http.Request, caller psyche.Caller) (access.Claim, e
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s %s\n", r.Method, r.URL.RequestURI())
+	for _, line := range meant(r.Header) {
+		fmt.Fprintf(sum, "%s\n", line)
+	}
 	sum.Write(body)
 	scope := caller.Key.ID
 	if scope == "" {
@@ -76,6 +79,19 @@ func (s *Server) claimOf(r *http.Request, caller psyche.Caller) (access.Claim, e
 	return access.Claim{
 		Scope: scope, Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep,
 	}, nil
+}
+
+// meant are the headers that say what a request is, as its body does: whose it is among the users of a key, to which agent, in which
+// talk. Without them the twin of one user's request would be another's. A client's library sends them again as they were.
+func meant(h http.Header) []string {
+	var lines []string
+	for name, values := range h {
+		if strings.HasPrefix(name, "X-Oneiros-") || strings.HasPrefix(name, "X-Session-") {
+			lines = append(lines, fmt.Sprintf("%s: %q", name, values))
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // keepWithin is for keeping an answer, after the time that a request has to be done.

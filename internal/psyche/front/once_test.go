@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -64,6 +65,32 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 		refused(t, h.ask("POST", "/do/x", "", once(name, bearer(one)...)...), 400, "idempotency_key_invalid")
 	}
 	require.Equal(t, 201, h.ask("POST", "/do/x", "", once(strings.Repeat("x", 255), bearer(one)...)...).Code)
+}
+
+// Two users of one key who say the same under the same name are two requests, wherever the client names its user.
+func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "the secret of "+r.Header.Get("X-Oneiros-User"))
+	}}})
+	key := bearer(h.key(access.Client))
+	ask := func(more ...string) *httptest.ResponseRecorder {
+		return h.ask("POST", "/do", "what is my secret?", once("good-morning", append(key, more...)...)...)
+	}
+	require.Equal(t, "the secret of ann", ask("X-Oneiros-User", "ann").Body.String())
+	again := ask("X-Oneiros-User", "ann")
+	require.Equal(t, "the secret of ann", again.Body.String())
+	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
+	for _, other := range [][]string{
+		nil,
+		{"X-Oneiros-User", "bob"},
+		{"X-Oneiros-User", "ann", "X-Oneiros-Agent", "fern"},
+		{"X-Oneiros-User", "ann", "X-Oneiros-Conversation", "garden"},
+		{"X-Oneiros-User", "ann", "X-Session-Affinity", "garden"},
+	} {
+		refused(t, ask(other...), 422, "idempotency_key_reused")
+	}
+	require.Equal(t, "true", ask("X-Oneiros-User", "ann", "X-Request-Id", "another", "User-Agent", "another").Header().Get("Idempotent-Replayed"), "what a retry may change")
 }
 
 func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
