@@ -36,9 +36,10 @@ type publicKey struct {
 	Created time.Time      `json:"created"`
 	Expires time.Time      `json:"expires,omitzero"`
 	Revoked time.Time      `json:"revoked,omitzero"`
-	Rate    int            `json:"rate,omitempty"`       // requests a minute
-	Day     *budget.Micros `json:"day_micros,omitempty"` // what it may cost a day
-	Secret  string         `json:"secret,omitempty"`     // once, when it is made
+	Rate    int            `json:"rate,omitempty"`         // requests a minute
+	Day     *budget.Micros `json:"day_micros,omitempty"`   // what it may cost a day
+	Today   *budget.Micros `json:"today_micros,omitempty"` // in lists: what it cost on this day of UTC, with what is still reserved
+	Secret  string         `json:"secret,omitempty"`       // once, when it is made
 }
 
 func (app *App) publicKey(k access.Key) publicKey {
@@ -147,7 +148,7 @@ func (app *App) tellNewKey(k access.Key, secret string) error {
 }
 
 func (app *App) keysList() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List every key, revoked and expired ones too", RunE: func(cmd *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "list", Short: "List every key, revoked and expired ones too", Long: `List shows every key, revoked and expired ones too, and what each cost today, in UTC, beside what it may cost a day.`, RunE: func(cmd *cobra.Command, _ []string) error {
 		h, err := app.within(cmd.Context())
 		if err != nil {
 			return err
@@ -163,15 +164,22 @@ func (app *App) keysList() *cobra.Command {
 			{title: "ROLE"},
 			{title: "STATE"},
 			{title: "AGENTS", flex: true, least: 12},
-			{title: "EXPIRES", drop: 1},
-			{title: "RATE", right: true, drop: 2},
-			{title: "A DAY", right: true, drop: 2},
-			{title: "MADE", drop: 3},
+			{title: "EXPIRES", drop: 2},
+			{title: "RATE", right: true, drop: 3},
+			{title: "TODAY", right: true, drop: 1},
+			{title: "A DAY", right: true, drop: 1},
+			{title: "MADE", drop: 4},
 		}}
 		for _, k := range keys {
 			p := app.publicKey(k)
+			b, err := h.Ledger.Balance(cmd.Context(), k.Account(app.Now()))
+			if err != nil {
+				return fmt.Errorf("read what %s cost today: %w", k.ID, err)
+			}
+			today := b.Spent + b.Reserved
+			p.Today = &today
 			list = append(list, p)
-			t.add(p.ID, p.Name, string(p.Role), p.State, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), orDash(p.day()), day(p.Created, app.Zone))
+			t.add(p.ID, p.Name, string(p.Role), p.State, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), day(p.Created, app.Zone))
 		}
 		return app.rows(list, t, "No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s", h.option())
 	}}

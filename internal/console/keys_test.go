@@ -12,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
 func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
@@ -64,6 +65,23 @@ func TestTheScreensOfKeys(t *testing.T) {
 		k.ID, k.Hash, k.Created = fmt.Sprintf("key_abcdefghijk%d", n), access.Hash(fmt.Sprint(n)), now.AddDate(0, 0, n-10)
 		require.NoError(t, d.store.PutKey(t.Context(), k))
 	}
+	for n, at := range []time.Time{now, now, now.AddDate(0, 0, -1)} { // one settled, one still open, and yesterday's
+		hold, err := d.store.Ledger().Reserve(t.Context(), purse.Ask{
+			Step: fmt.Sprint("talk/", n), Agent: "ag_echo", Phase: "talk", Model: "house/small", Day: "2026-11-20", Amount: 250_000, At: at,
+			Accounts: []budget.Account{{Scope: access.Key{ID: "key_abcdefghijk1"}.Account(at), Limit: budget.Unlimited}},
+		})
+		require.NoError(t, err)
+		if n == 0 {
+			require.NoError(t, d.store.Ledger().Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 120_000}))
+		}
+	}
+	require.Equal(t, console.OK, d.run(0, "keys", "list", "--json"))
+	var listed []struct {
+		Today *budget.Micros `json:"today_micros"`
+	}
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &listed), d.out.String())
+	require.Equal(t, budget.Micros(370_000), *listed[1].Today)
+	require.Zero(t, *listed[0].Today)
 	for _, width := range []int{80, 200} {
 		require.Equal(t, console.OK, d.run(width, "keys", "list"))
 		d.golden(fmt.Sprintf("keys-list-%d", width))

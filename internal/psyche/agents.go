@@ -138,12 +138,14 @@ func (b *Being) accounts(a dream.Agent, c Caller, now time.Time) (day string, ac
 		{Scope: "month:" + a.ID + "/" + day[:len("2006-01")], Limit: a.Caps.Month},
 		{Scope: "fleet:" + day, Limit: b.o.FleetDay},
 	}
-	limit := b.o.KeyDay
-	if c.Key.Day != nil {
-		limit = c.Key.Day
+	limit := budget.Unlimited // what it cost is told all the same
+	for _, said := range []*budget.Micros{b.o.KeyDay, c.Key.Day} {
+		if said != nil {
+			limit = *said
+		}
 	}
-	if c.Key.ID != "" && limit != nil {
-		accounts = append(accounts, budget.Account{Scope: "key:" + c.Key.ID + "/" + now.UTC().Format(time.DateOnly), Limit: *limit})
+	if c.Key.ID != "" {
+		accounts = append(accounts, budget.Account{Scope: c.Key.Account(now), Limit: limit})
 	}
 	return day, accounts
 }
