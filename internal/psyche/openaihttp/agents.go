@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
@@ -42,18 +43,22 @@ func (f *Face) feel(w http.ResponseWriter, r *http.Request) {
 // open makes a session, or renews one: {"id": "...", "ttl": 60} in seconds.
 func (f *Face) open(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
-		ID  string  `json:"id"`
-		TTL float64 `json:"ttl"`
+		ID  string   `json:"id"`
+		TTL *float64 `json:"ttl"`
 	}
 	err := read(r, &asked)
-	if err == nil && (asked.TTL < 0 || asked.TTL > time.Hour.Seconds()) {
-		err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent.", asked.TTL)
+	var ttl time.Duration // none: the server's
+	if err == nil && asked.TTL != nil {
+		if *asked.TTL < 1 || *asked.TTL > time.Hour.Seconds() {
+			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.", *asked.TTL)
+		}
+		ttl = time.Duration(*asked.TTL * float64(time.Second))
 	}
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), asked.ID, time.Duration(asked.TTL*float64(time.Second)))
+	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), asked.ID, ttl)
 	say(w, r, s, err)
 }
 
@@ -132,7 +137,7 @@ func read(r *http.Request, to any) error {
 	decode.DisallowUnknownFields()
 	err = decode.Decode(to)
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && kind.Field != "" {
-		return wrong(kind.Field, "%s must be a %s.", kind.Field, kind.Type)
+		return wrong(kind.Field, "%s is a %s; it must be a %s.", kind.Field, kind.Value, jsonKind(kind.Type))
 	}
 	if err == nil && decode.More() {
 		err = errors.New("more than one value")
@@ -144,6 +149,18 @@ func read(r *http.Request, to any) error {
 		}
 	}
 	return nil
+}
+
+// jsonKind names a Go type as JSON does.
+func jsonKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Float64, reflect.Int:
+		return "number"
+	case reflect.Bool:
+		return "boolean"
+	default:
+		return t.Kind().String()
+	}
 }
 
 // releaseWithin bounds how long the end of a session that was held by its stream may take; a lease that stays ends by itself.

@@ -40,10 +40,18 @@ func TestASessionIsOpenedRenewedAndEndedByItsId(t *testing.T) {
 	res, _ = h.send(http.MethodDelete, "/v1/agents/iris/session?id=session_1", "")
 	require.Equal(t, http.StatusNoContent, res.StatusCode)
 	require.Equal(t, "session_1", <-h.left)
-	for _, wrong := range []string{`{"ttl":-1}`, `{"ttl":4000}`, `{"ttl":"1m"}`, `{"tttl":1}`, `[]`, `{`} {
+	for wrong, says := range map[string]string{
+		`{"ttl":-1}`: "ttl is -1; it must be from 1 to 3600 seconds, or absent", `{"ttl":0}`: "ttl is 0; it must be from 1", `{"ttl":0.5}`: "ttl is 0.5",
+		`{"ttl":4000}`: "ttl is 4000", `{"ttl":"1m"}`: "ttl is a string; it must be a number.", `{"id":7}`: "id is a number; it must be a string.", `{"tttl":1}`: "",
+		`[]`: "", `{`: "",
+	} {
 		res, answer = h.send(http.MethodPost, "/v1/agents/iris/session", wrong)
 		require.Equal(t, http.StatusBadRequest, res.StatusCode, "%s: %s", wrong, answer)
+		require.Contains(t, answer, says)
 	}
+	res, answer = h.send(http.MethodPost, "/v1/agents/iris/session", `{"ttl":null}`)
+	require.Equal(t, 200, res.StatusCode, answer)
+	require.Empty(t, <-h.opened)
 	res, _ = h.send(http.MethodDelete, "/v1/agents/iris/session", "")
 	require.Equal(t, http.StatusBadRequest, res.StatusCode)
 	require.Empty(t, h.opened)
