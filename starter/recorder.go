@@ -27,8 +27,23 @@ type recorder struct {
 
 // untold is a wake that an agent's life has not recorded yet.
 type untold struct {
-	wake workflows.Wake
-	done chan struct{} // closed when it, or a newer one, is recorded
+	wake  workflows.Wake
+	done  chan struct{} // closed when it, or a newer one, is recorded
+	blind map[string]departure
+}
+
+// departure is owed by a visitor that the agent's life lets in, and that has left before; nil while it stays.
+type departure func(context.Context) error
+
+// come notes a visitor that the agent's life lets in, as the store could not. One that comes again stays.
+func (u *untold) come(w workflows.Wake) {
+	if w.Epoch > 0 {
+		return
+	}
+	if u.blind == nil {
+		u.blind = map[string]departure{}
+	}
+	u.blind[w.Client] = nil
 }
 
 type outcome struct {
@@ -63,6 +78,7 @@ func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 	}
 	key := keyOf(agent)
 	if waiting, ok := r.agents[key]; ok {
+		waiting.come(w)
 		again := w.Epoch == 0 && waiting.wake.Epoch == 0 && w.Client == waiting.wake.Client && w.Cause == waiting.wake.Cause
 		if !again && (w.Epoch == 0 || w.Epoch > waiting.wake.Epoch) {
 			waiting.wake = w
@@ -73,6 +89,7 @@ func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 		return
 	}
 	r.agents[key] = &untold{wake: w, done: make(chan struct{})}
+	r.agents[key].come(w)
 	r.gone.Go(func() { r.tell(s, agent) })
 }
 
@@ -151,7 +168,30 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	}
 	delete(r.agents, agent)
 	close(waiting.done)
+	for _, owed := range waiting.blind {
+		if owed != nil {
+			r.background(owed)
+		}
+	}
 	return true
+}
+
+// left lets a visitor depart once more when its wake has been told: until then it had no lease, and the one that its wake takes
+// would outlast the visit. Of an empty name every visitor departs that is there.
+func (r *recorder) left(a dream.Agent, client string, depart func(context.Context, string) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range []string{keyOf(a), keyOf(dream.Agent{Handle: a.Handle})} {
+		waiting, ok := r.agents[key]
+		if !ok {
+			continue
+		}
+		for name := range waiting.blind {
+			if client == "" || client == name {
+				waiting.blind[name] = func(ctx context.Context) error { return depart(ctx, name) }
+			}
+		}
+	}
 }
 
 // later does something small in the background, again until it is done, the recorder is closed or it has waited for long.
@@ -161,6 +201,11 @@ func (r *recorder) later(do func(context.Context) error) {
 	if r.begin(); r.open.Err() != nil {
 		return
 	}
+	r.background(do)
+}
+
+// background is later for whoever holds the lock of an open recorder.
+func (r *recorder) background(do func(context.Context) error) {
 	r.gone.Go(func() {
 		ctx, cancel := context.WithTimeout(r.open, 2*tellFor)
 		defer cancel()
@@ -189,6 +234,9 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 		r.mu.Lock()
 		r.begin()
 		told, waiting := r.told[agent], r.agents[agent]
+		if stranger := keyOf(dream.Agent{Handle: agent}); waiting == nil && told.epoch == 0 {
+			told, waiting = r.told[stranger], r.agents[stranger]
+		}
 		r.mu.Unlock()
 		if told.epoch >= epoch && (epoch > 0 || waiting == nil && told.epoch > 0) { // a wake without one is over with what is told
 			return told.awoken, nil

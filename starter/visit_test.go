@@ -96,3 +96,67 @@ func TestALifeIsToldWhenTheLongestVisitorLeavesThoughOthersStay(t *testing.T) {
 	require.NoError(t, s.Leave(ctx, "echo", "request"))
 	require.Equal(t, 2, life.heard())
 }
+
+// Its wake is told when it has left: the lease that it takes then would hold the agent awake for a guest who is gone.
+func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, leave := range map[string]func(*Starter) error{
+		"it leaves":                func(s *Starter) error { return s.Leave(ctx, "echo", "mara") },
+		"everybody is sent away":   func(s *Starter) error { return s.Sleep(ctx, "echo") },
+		"another leaves":           func(s *Starter) error { return s.Leave(ctx, "echo", "ivo") },
+		"it leaves and comes back": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, agent := build(t)
+			s.Presence = s.Memory.(presence.Store)
+			h := &letting{hearer: newHearer(), store: s.Presence, life: signalled{life: "agent/echo"}}
+			s.Client = h
+			knock := workflows.Wake{Client: "mara", Cause: presence.Knock, At: tonight}
+			s.recording.add(s, agent, knock)
+			<-h.came
+			stays := name == "another leaves" || leave == nil
+			if leave == nil {
+				require.NoError(t, s.Leave(ctx, "echo", "mara"))
+				s.recording.add(s, agent, knock)
+			} else {
+				require.NoError(t, leave(s))
+			}
+			close(h.hold)
+			_, err := s.Recorded(ctx, agent.ID, 0)
+			require.NoError(t, err)
+			if !stays {
+				require.Eventually(t, func() bool {
+					standing, err := s.Presence.Standing(ctx, agent.ID, tonight)
+					return err == nil && len(standing.Leases) == 0 && h.life.heard() > 1
+				}, time.Minute, time.Millisecond, "its lease is ended, and the life told so")
+			}
+			s.Close()
+			standing, err := s.Presence.Standing(ctx, agent.ID, tonight)
+			require.NoError(t, err)
+			require.Equal(t, stays, len(standing.Leases) == 1, standing.Leases)
+		})
+	}
+}
+
+// letting is a life that lets in whoever could not be.
+type letting struct {
+	*hearer
+	life  signalled
+	store presence.Store
+}
+
+func (l *letting) SignalWorkflow(ctx context.Context, workflow, run, name string, arg any) error {
+	return l.life.SignalWorkflow(ctx, workflow, run, name, arg)
+}
+
+func (l *letting) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	handle, err := l.hearer.UpdateWorkflow(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	w := o.Args[0].(workflows.Wake)
+	_, err = l.store.Arrive(ctx, presence.Visit{Agent: "a1", Client: w.Client, Cause: w.Cause, Now: tonight, For: time.Hour})
+	return handle, err
+}

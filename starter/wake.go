@@ -156,7 +156,8 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began t
 	return w, ctx.Err()
 }
 
-// Recorded waits until the agent's workflow has recorded the wake of an epoch: the dream is put down, the agent awake.
+// Recorded waits until the agent's workflow has recorded the wake of an epoch: the dream is put down, the agent awake. Epoch 0 is
+// that of a wake which the store did not take; an agent that it could not tell then either is asked for by its handle.
 func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (workflows.Awoken, error) {
 	return s.recording.wait(ctx, agentID, epoch)
 }
@@ -205,6 +206,12 @@ func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	if err != nil {
 		return fmt.Errorf("leave %s: %w", agent, err)
 	}
+	depart := func(ctx context.Context, name string) error { return s.depart(ctx, a, name) }
+	s.recording.left(a, name, depart)
+	return depart(ctx, name)
+}
+
+func (s *Starter) depart(ctx context.Context, a dream.Agent, name string) error {
 	before, err := s.Presence.Standing(ctx, a.ID, s.Now())
 	if err != nil {
 		return err
@@ -222,6 +229,7 @@ func (s *Starter) Sleep(ctx context.Context, agent string) error {
 	if err != nil {
 		return fmt.Errorf("let %s sleep: %w", agent, err)
 	}
+	s.recording.left(a, "", func(ctx context.Context, name string) error { return s.depart(ctx, a, name) })
 	if _, err := s.Presence.Dismiss(ctx, a.ID, s.Now()); err != nil {
 		return err
 	}

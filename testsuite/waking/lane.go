@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -171,6 +172,9 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	from := time.Now()
 	if blind {
 		l.note(func(t *Tally) { t.Blind++ })
+		if err := l.told(ctx); err != nil { // otherwise it wakes the agent when it is told, whatever has been done with the dream by then
+			return true, l.explain(ctx, id, err)
+		}
 	}
 	if blind || way == ByUpdate || way == BySignal || way == ByDreamSignal {
 		from = time.Time{} // nobody was told when its epoch was raised
@@ -186,6 +190,17 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	after := draw(l.dice, afters)
 	l.note(func(t *Tally) { t.After[after]++ })
 	return after != Resumed, l.follow(ctx, id, after, from)
+}
+
+// told waits until the agent's life has let in whoever the store could not.
+func (l *lane) told(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := l.company.Starter.Recorded(within, l.agent.ID, 0)
+	if errors.Is(err, memory.ErrNotFound) {
+		_, err = l.company.Starter.Recorded(within, l.agent.Handle, 0)
+	}
+	return err
 }
 
 // life asks until somebody answers: the worker that is asked may be killed.
