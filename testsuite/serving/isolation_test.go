@@ -1,0 +1,660 @@
+package serving_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+)
+
+// full says whether a proof runs at its full size.
+var full = os.Getenv("PROVE") == "full"
+
+// seed of what visitors say; ONEIROS_SEED plays another run.
+var seed = func() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
+		return n
+	}
+	return 42
+}()
+
+// agents that every visitor talks to, the last of them when it has dreamt, and the names that every visitor gives its talks.
+var (
+	agents = []string{"iris", "fern", "moss"}
+	talks  = []string{"kitchen", "garden"}
+)
+
+// lockers is how many things each visitor keeps secret in each talk with each agent. They have the same numbers for everybody.
+const lockers = 60
+
+// visitor is somebody with a key, that may have another visitor's.
+type visitor struct {
+	id   int
+	key  string
+	user string // among the users of the key
+}
+
+// proof is visitors under way, and what was seen of every request of theirs.
+type proof struct {
+	*house
+	client *http.Client
+	clerk  *talk // of a visitor that tells agents what is nobody's secret
+	played int
+	woken  bool // from now on the agent that dreams is talked to
+
+	mu       sync.Mutex
+	under    map[word]*passage // turns that the provider may be asked for
+	strays   []string          // what it was asked that is no turn's
+	passages []passage
+	laps     []time.Duration // of turns, in the order of their ends
+	told     map[[2]int]int  // turns for which a secret of theirs was recalled, by visitor and agent
+	skipped  map[string]int  // turns by why they recalled nothing; "" of those that did
+	ways     map[string]int
+}
+
+func newProof() *proof {
+	return &proof{
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, under: map[word]*passage{}, told: map[[2]int]int{}, skipped: map[string]int{}, ways: map[string]int{},
+	}
+}
+
+// overhear is the provider: it keeps every word that it is sent, and says back each secret among them.
+func (p *proof) overhear(a talker.Asked) string {
+	var seen []sighting
+	note := func(where place, text string) {
+		for _, w := range wordsIn(text) {
+			seen = append(seen, sighting{w, where})
+		}
+	}
+	var head strings.Builder
+	_ = a.Header.Write(&head)
+	note(besideThere, head.String())
+	texts := 0
+	for _, m := range a.Messages {
+		texts += len(wordsIn(m.Text))
+		if strings.HasPrefix(m.Text, "[Background from this agent's memory") {
+			note(quotedThere, m.Text)
+		} else {
+			note(saidThere, m.Text)
+		}
+	}
+	if len(wordsIn(string(a.Body))) != texts { // a field that is no message has one
+		note(besideThere, string(a.Body))
+	}
+	var shown []string
+	for _, s := range seen {
+		if name := s.word.String(); s.kind == ofSecret && !slices.Contains(shown, name) && len(shown) < 24 {
+			shown = append(shown, name)
+		}
+	}
+	var marks []word
+	for _, w := range wordsIn(a.Last().Text) {
+		if w.kind == ofTurn {
+			marks = append(marks, w)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(marks) != 1 || p.under[marks[0]] == nil {
+		p.strays = append(p.strays, a.Last().Text)
+		return ""
+	}
+	of := p.under[marks[0]]
+	of.asked++
+	of.opened = of.opened || doors.MatchString(head.String()+string(a.Body))
+	of.seen = append(of.seen, seen...)
+	begin := "You have: "
+	if marks[0].n%5 == 0 {
+		begin = "Note that the harbour master of Brindle has for you: " // what an agent says that way is remembered, too
+	}
+	return begin + strings.Join(shown, " ") + " . That is for " + marks[0].String()
+}
+
+// talk is one visitor's, under one name, with each of the agents.
+type talk struct {
+	p    *proof
+	who  visitor
+	id   int
+	dice *rand.Rand
+	said [][]spoken // by agent: what an OpenAI client sends along
+	n    int        // of the request; no two have the same
+}
+
+type spoken struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// round is how many turns of each talk are taken until what was said is remembered: fewer than a being lets wait in all.
+const round = 20
+
+// play has every visitor take so many turns in all, each visitor's talks beside all others'.
+func (p *proof) play(turns int, visitors []visitor) {
+	p.Helper()
+	p.played++
+	var under []*talk
+	for _, who := range visitors {
+		for id := range talks {
+			under = append(under, &talk{
+				p: p, who: who, id: id, dice: rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))), said: make([][]spoken, len(agents)), n: p.played * 100_000,
+			})
+		}
+	}
+	for left := turns / len(under); left > 0; left -= round {
+		var all sync.WaitGroup
+		for _, t := range under {
+			all.Go(func() {
+				for range min(round, left) {
+					t.turn()
+					if t.dice.IntN(10) == 0 {
+						t.look()
+					}
+				}
+			})
+		}
+		all.Wait()
+		p.settle()
+	}
+}
+
+// settle waits until everything that was said so far is remembered: exchanges are one after the other, and the clerk's is the last.
+func (p *proof) settle() {
+	p.Helper()
+	for agent, name := range agents[:dreamer] {
+		p.clerk.n++
+		m := word{p.clerk.who.id, agent, 0, ofTurn, p.clerk.n}
+		pass := passage{mark: m, turn: true}
+		p.await(m, &pass)
+		p.clerk.chat(&pass, agent, fmt.Sprintf("Please remember that ship %d has left for port %x with cargo %s.", p.clerk.n, p.clerk.dice.Uint64(), m))
+		p.done(&pass)
+		require.Empty(p, pass.fault)
+		require.Eventually(p, func() bool {
+			p.clerk.n++
+			seen := passage{mark: word{p.clerk.who.id, agent, 0, ofTurn, p.clerk.n}}
+			p.clerk.tool(&seen, "recall_memory", map[string]any{"agent": name, "query": fmt.Sprintf("which ship has left with cargo %s?", m), "n": 50})
+			p.done(&seen)
+			return slices.Contains(seen.seen, sighting{m, answered})
+		}, time.Minute, 5*time.Millisecond, "%s remembers what was said last\n%s", name, &p.err)
+	}
+}
+
+// await has the provider know a turn.
+func (p *proof) await(m word, pass *passage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.under[m] = pass
+}
+
+// done keeps what became of a request.
+func (p *proof) done(pass *passage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.under, pass.mark)
+	p.passages = append(p.passages, *pass)
+	p.ways[pass.way]++
+}
+
+// text of a turn. Everybody tells of the same things and asks for them in the same words.
+func (t *talk) text(agent int, m word) string {
+	locker := t.dice.IntN(lockers)
+	if t.dice.IntN(5) == 0 {
+		return fmt.Sprintf("Please remember that the code of my locker %d at the harbour of Brindle is %s (turn %s). It holds %s.", locker, word{t.who.id, agent, t.id, ofSecret, locker}, m, t.things(agent))
+	}
+	return fmt.Sprintf("Which code has locker %d at the harbour of Brindle, mine or anybody's (turn %s)?", locker, m)
+}
+
+// things are words of this visitor's own, which make what is told unlike what was told before, so that it is remembered.
+func (t *talk) things(agent int) string {
+	things := make([]string, 6)
+	for i := range things {
+		things[i] = word{t.who.id, agent, t.id, ofSecret, 1000 + t.dice.IntN(9000)}.String()
+	}
+	return strings.Join(things, " ")
+}
+
+const dreamer = 2
+
+func (t *talk) agent() int {
+	if t.p.woken {
+		return dreamer
+	}
+	return min(t.dice.IntN(3), 1) // two thirds with fern
+}
+
+func (t *talk) turn() {
+	t.n++
+	agent := t.agent()
+	m := word{t.who.id, agent, t.id, ofTurn, t.n}
+	text := t.text(agent, m)
+	pass := passage{mark: m, turn: true}
+	t.p.await(m, &pass)
+	began := time.Now()
+	switch t.dice.IntN(6) {
+	case 0:
+		t.chat(&pass, agent, text)
+	case 1, 2, 3:
+		pass.way = "streamed"
+		t.complete(&pass, agent, text, true)
+	default:
+		pass.way = "whole"
+		t.complete(&pass, agent, text, false)
+	}
+	lasted := time.Since(began)
+	t.p.done(&pass)
+	t.p.talker.Forget()
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	t.p.laps = append(t.p.laps, lasted)
+	if slices.ContainsFunc(pass.seen, func(s sighting) bool { return s.place == quotedThere && s.kind == ofSecret }) {
+		t.p.told[[2]int{t.who.id, agent}]++
+	}
+}
+
+// send asks and keeps each word that comes.
+func (t *talk) send(pass *passage, method, path string, body any, header ...string) (told http.Header, answer string) {
+	text, err := json.Marshal(body)
+	if err == nil {
+		told, answer, err = t.ask(method, path, string(text), header)
+	}
+	if err != nil {
+		pass.fault = err.Error()
+		return told, answer
+	}
+	var lines strings.Builder
+	_ = told.Write(&lines)
+	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
+	for _, w := range wordsIn(lines.String()) {
+		pass.seen = append(pass.seen, sighting{w, headed})
+	}
+	for _, w := range wordsIn(answer) {
+		pass.seen = append(pass.seen, sighting{w, answered})
+	}
+	return told, answer
+}
+
+func (t *talk) ask(method, path, body string, header []string) (http.Header, string, error) {
+	r, err := http.NewRequestWithContext(t.p.Context(), method, strings.TrimSuffix(t.p.base, "/v1")+path, strings.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	if t.n%2 == 0 {
+		r.Header.Set("Authorization", "Bearer "+t.who.key)
+	} else {
+		r.Header.Set("X-Api-Key", t.who.key)
+	}
+	r.Header.Set("X-Oneiros-User", t.who.user)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	res, err := t.p.client.Do(r)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%d: %s", res.StatusCode, answer)
+	}
+	return res.Header, string(answer), err
+}
+
+// complete takes a turn as an OpenAI client does, which sends along what was said before in the talk.
+func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
+	if len(t.said[agent]) >= 12 {
+		t.said[agent] = nil // the same name, begun anew
+	}
+	t.said[agent] = append(t.said[agent], spoken{"user", text})
+	told, answer := t.send(pass, http.MethodPost, "/v1/chat/completions", map[string]any{
+		"model": agents[agent], "stream": stream, "messages": t.said[agent],
+	}, "X-Oneiros-Conversation", talks[t.id])
+	if pass.fault != "" {
+		return
+	}
+	said := content(answer)
+	switch {
+	case told.Get("X-Oneiros-Agent") != agents[agent] || told.Get("X-Oneiros-Conversation") != talks[t.id]:
+		pass.fault = fmt.Sprintf("the answer is of another agent or talk: %v", told)
+	case stream && !strings.HasSuffix(answer, "data: [DONE]\n\n"):
+		pass.fault = "the stream was cut: " + answer[max(0, len(answer)-200):]
+	case said == "":
+		pass.fault = "no answer: " + answer
+	}
+	t.p.mu.Lock()
+	t.p.skipped[told.Get("X-Oneiros-Recall-Skipped")]++
+	t.p.mu.Unlock()
+	t.said[agent] = append(t.said[agent], spoken{"assistant", said})
+}
+
+// content joins what an answer says, whole or in pieces.
+func content(answer string) string {
+	type said struct{ Content string }
+	var text strings.Builder
+	for line := range strings.Lines(answer) {
+		var piece struct {
+			Choices []struct{ Delta, Message said }
+		}
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) == nil {
+			for _, c := range piece.Choices {
+				text.WriteString(c.Delta.Content + c.Message.Content)
+			}
+		}
+	}
+	return text.String()
+}
+
+// tool calls one over the Model Context Protocol, without a session.
+func (t *talk) tool(pass *passage, name string, arguments map[string]any) {
+	pass.way = "MCP " + name
+	_, answer := t.send(pass, http.MethodPost, "/mcp", map[string]any{
+		"jsonrpc": "2.0", "id": t.n, "method": "tools/call", "params": map[string]any{
+			"name": name, "arguments": arguments, "_meta": map[string]any{
+				"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": map[string]any{"name": "visitor", "version": "1"},
+				"io.modelcontextprotocol/clientCapabilities": map[string]any{},
+			},
+		},
+	}, "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", name)
+	if pass.fault == "" && (strings.Contains(answer, `"isError":true`) || !strings.Contains(answer, `"result"`)) {
+		pass.fault = answer
+	}
+}
+
+// chat takes a turn over MCP, where the server itself holds what was said before.
+func (t *talk) chat(pass *passage, agent int, text string) {
+	t.tool(pass, "chat", map[string]any{"agent": agents[agent], "conversation": talks[t.id], "message": text})
+}
+
+// look asks for what there is beside talk, and leaves a secret by another way.
+func (t *talk) look() {
+	t.n++
+	agent := t.agent()
+	pass := passage{mark: word{t.who.id, agent, t.id, ofTurn, t.n}}
+	name := agents[agent]
+	switch t.dice.IntN(5) {
+	case 0:
+		t.tool(&pass, "recall_memory", map[string]any{"agent": name, "query": "the codes of the lockers at the harbour of Brindle", "n": 50})
+	case 1:
+		locker := t.dice.IntN(lockers)
+		t.tool(&pass, "store_memory", map[string]any{"agent": name, "content": fmt.Sprintf("Locker %d at the harbour of Brindle: %s.", locker, word{t.who.id, agent, t.id, ofSecret, locker})})
+	case 2:
+		t.tool(&pass, "status", map[string]any{"agent": name})
+	case 3:
+		pass.way = "status"
+		t.send(&pass, http.MethodGet, "/v1/agents/"+name+"/status", nil)
+	default:
+		pass.way = "dreams"
+		t.send(&pass, http.MethodGet, "/v1/dreams?agent="+name, nil)
+	}
+	t.p.done(&pass)
+}
+
+// verdict is the judge's over everything so far.
+func (p *proof) verdict() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return judge(p.passages, 20)
+}
+
+// again begins to look anew.
+func (p *proof) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passages, p.laps, p.told, p.skipped, p.ways = nil, nil, map[[2]int]int{}, map[string]int{}, map[string]int{}
+}
+
+func (p *proof) count(lasted time.Duration) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen := map[place]int{}
+	own := 0
+	for _, each := range p.passages {
+		for _, s := range each.seen {
+			seen[s.place]++
+			if s.kind == ofSecret {
+				own++
+			}
+		}
+	}
+	told := 0
+	for _, n := range p.told {
+		told += n
+	}
+	quantiles := func(laps []time.Duration) string {
+		of := make([]float64, len(laps))
+		for i, l := range laps {
+			of[i] = ms(l)
+		}
+		return fmt.Sprintf("%.1f ms p50, %.1f p99", quantile(of, .5), quantile(of, .99))
+	}
+	tenth := len(p.laps) / 10
+	return fmt.Sprintf("seed %d: %d turns and %d other requests in %.1f s, %.0f turns/s; %v\n", seed, len(p.laps), len(p.passages)-len(p.laps), lasted.Seconds(), float64(len(p.laps))/lasted.Seconds(), p.ways) +
+		fmt.Sprintf("a turn: %s; of the first tenth %s, of the last %s\n", quantiles(p.laps), quantiles(p.laps[:tenth]), quantiles(p.laps[len(p.laps)-tenth:])) +
+		fmt.Sprintf("words looked at: %v; %d of them secrets; turns by why they recalled nothing: %v\n", seen, own, p.skipped) +
+		fmt.Sprintf("turns for which secrets of the visitor's own were recalled: %d", told)
+}
+
+// insight is what an agent wakes with: words of all whom it dreamt of.
+func insight(a provider.Asked) string {
+	var quoted []string
+	for _, w := range wordsIn(a.Prompt) {
+		quoted = append(quoted, w.String())
+	}
+	if a.Schema != "insights" || len(quoted) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`{"insights":[{"insight":"The tide has carried away %s.","sources":["r1"]}]}`, strings.Join(quoted[:min(12, len(quoted))], " and "))
+}
+
+// isolated is a house with two keys of two users each, all of whom may talk to both agents.
+func (p *proof) isolated(t testing.TB, more string) (visitors []visitor, owner []string) {
+	t.Helper()
+	p.house = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight}, strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
+	for _, name := range agents {
+		p.must("agents", "add", name)
+	}
+	key := func(name, role string) string {
+		var made struct{ Secret string }
+		require.NoError(t, json.Unmarshal([]byte(p.must("--json", "keys", "add", name, "--role", role)), &made))
+		return made.Secret
+	}
+	for _, name := range []string{"one", "two"} {
+		k := key(name, "client")
+		for _, user := range []string{"ann", "bob"} {
+			visitors = append(visitors, visitor{len(visitors), k, user})
+		}
+	}
+	p.clerk = &talk{p: p, who: visitor{9, key("clerk", "client"), "clerk"}, dice: rand.New(rand.NewPCG(seed, 9))}
+	owner = []string{"Authorization", "Bearer " + key("house", "owner")}
+	p.begin("up")
+	return visitors, owner
+}
+
+// TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer has four visitors, two users of each of two keys, talk to the same two agents in two
+// talks each, all at once and under the same names: they plant secrets of the same things and ask for everybody's. Every word
+// of theirs is looked for in what the provider is sent and in what comes back. Then an agent that everybody has told
+// something dreams, and they talk to it.
+func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
+	t.Parallel()
+	turns := map[string]int{"sqlite": 400, "redis": 400}
+	if full {
+		turns = map[string]int{"sqlite": 10_000, "redis": 10_000}
+	}
+	for _, store := range []string{"sqlite", "redis"} {
+		t.Run(store, func(t *testing.T) {
+			if !full {
+				t.Parallel()
+			}
+			p, more := newProof(), ""
+			if store == "redis" {
+				more = fmt.Sprintf("store: {url: %q}\n", redis.Start(t).URL)
+			}
+			visitors, owner := p.isolated(t, more)
+			p.play(16, visitors) // everybody is awake, and what is read once has been read
+			require.NoError(t, p.verdict())
+			p.again()
+			before, routines := p.resident(), p.running(owner)
+			began := time.Now()
+			p.play(turns[store], visitors)
+			lasted := time.Since(began)
+			t.Log(p.count(lasted))
+			var memories struct{ Memories map[string]int }
+			_, _, status := p.ask(http.MethodGet, "/v1/agents/fern/status", "", owner...)
+			require.NoError(t, json.Unmarshal([]byte(status), &memories))
+			t.Logf("fern remembers %v; the server held %d MiB and %d goroutines before, %d MiB and %d after", memories.Memories, before>>20, routines, p.resident()>>20, p.running(owner))
+			require.NoError(t, p.verdict())
+			require.Empty(t, p.strays, "everything that the provider was asked is a turn's")
+			for _, who := range visitors {
+				for agent := range agents[:dreamer] {
+					require.Positive(t, p.told[[2]int{who.id, agent}], "the control: secrets of visitor %d are recalled by %s", who.id, agents[agent])
+				}
+			}
+
+			require.NotContains(t, p.err.String(), "too many wait", "everything was remembered that was worth it")
+
+			dreamt := p.dreamt(visitors, owner)
+			p.woken = true
+			p.play(160, visitors)
+			p.seek(visitors, dreamer, dreamt)
+			require.NoError(t, p.verdict(), "after a dream over everybody's secrets")
+			require.Empty(t, p.strays)
+			_, _, status = p.ask(http.MethodGet, "/v1/agents/"+agents[dreamer]+"/status", "", owner...)
+			_, digest, _ := strings.Cut(status, `"digest"`)
+			require.NotEmpty(t, wordsIn(digest), "the control: an insight that would be told on waking quotes visitors: %s", status)
+			p.woken = false
+
+			t.Run("and a secret that is made to cross is seen", func(t *testing.T) {
+				p.again()
+				spilt := word{0, 1, 0, ofSecret, 3}
+				p.spill(spilt)
+				require.Eventually(t, func() bool {
+					p.again()
+					p.play(160, visitors)
+					return p.verdict() != nil
+				}, time.Minute, time.Millisecond)
+				require.ErrorIs(t, p.verdict(), errCrossed)
+				require.ErrorContains(t, p.verdict(), string(quotedThere)+" has "+spilt.String())
+				require.ErrorContains(t, p.verdict(), string(answered)+" has "+spilt.String())
+			})
+			t.Run("and a visitor that bears the name of another", func(t *testing.T) {
+				p.again()
+				forged := visitor{3, visitors[1].key, visitors[1].user}
+				p.play(16, []visitor{forged})
+				require.ErrorIs(t, p.verdict(), errCrossed)
+			})
+			_, _, figures := p.ask(http.MethodGet, "/metrics", "", owner...)
+			require.Contains(t, figures, "oneiros_turns_total")
+			require.Empty(t, wordsIn(figures))
+			p.end()
+			require.Contains(t, p.err.String(), "/v1/chat/completions", "the control: the log tells of requests")
+			require.Empty(t, wordsIn(p.err.String()), "the log holds no text")
+		})
+	}
+}
+
+// dreamt has an agent dream to its end over what every visitor told it, in words of their own, and gives what it dreamt.
+func (p *proof) dreamt(visitors []visitor, owner []string) (contents []string) {
+	p.Helper()
+	name := agents[dreamer]
+	for _, who := range visitors {
+		t := &talk{p: p, who: who, dice: rand.New(rand.NewPCG(seed, uint64(who.id)))}
+		for t.n = range 8 {
+			pass := passage{mark: word{who.id, dreamer, 0, ofTurn, t.n}}
+			t.tool(&pass, "store_memory", map[string]any{"agent": name, "content": t.things(dreamer) + ".", "importance": 1})
+			p.done(&pass)
+		}
+	}
+	status, _, told := p.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+name+`","tier":"hardened"}`, owner...)
+	require.Equal(p, 2, status/100, told)
+	var made struct{ ID string }
+	require.NoError(p, json.Unmarshal([]byte(told), &made))
+	require.Eventually(p, func() bool {
+		_, _, told = p.ask(http.MethodGet, "/v1/dreams/"+made.ID, "", owner...)
+		return strings.Contains(told, `"status":"completed"`)
+	}, 2*time.Minute, 50*time.Millisecond, later(func() string { return told }))
+	for _, path := range []string{"/v1/dreams/" + made.ID + "/fragments", "/v1/dreams/" + made.ID + "/scenarios", "/v1/agents/" + name + "/journal"} {
+		var list struct{ Data []struct{ Content string } }
+		_, _, body := p.ask(http.MethodGet, path, "", owner...)
+		require.NoError(p, json.Unmarshal([]byte(body), &list), body)
+		for _, item := range list.Data {
+			contents = append(contents, item.Content)
+		}
+	}
+	require.NotEmpty(p, wordsIn(strings.Join(contents, "\n")), "the control: what was dreamt quotes visitors: %q", contents)
+	return contents
+}
+
+// seek has every visitor ask an agent for texts that others would know it by.
+func (p *proof) seek(visitors []visitor, agent int, texts []string) {
+	p.Helper()
+	for _, who := range visitors {
+		t := &talk{p: p, who: who}
+		for t.n = range texts {
+			pass := passage{mark: word{who.id, agent, 0, ofTurn, t.n}}
+			t.tool(&pass, "recall_memory", map[string]any{"agent": agents[agent], "query": texts[t.n], "n": 50})
+			p.done(&pass)
+		}
+		pass := passage{mark: word{who.id, agent, 0, ofTurn, len(texts)}}
+		t.tool(&pass, "status", map[string]any{"agent": agents[agent]})
+		p.done(&pass)
+	}
+}
+
+// spill makes a secret the agent's own, as an operator does who imports what was never to leave a talk.
+func (p *proof) spill(w word) {
+	p.Helper()
+	line, err := json.Marshal(map[string]any{
+		"kind": "episode", "at": time.Now().UTC().Format(time.RFC3339), "content": fmt.Sprintf("Locker %d at the harbour of Brindle has the code %s.", w.n, w),
+	})
+	require.NoError(p, err)
+	path := filepath.Join(p.TempDir(), "spilt.jsonl")
+	require.NoError(p, os.WriteFile(path, append(line, '\n'), 0o600))
+	p.must("memory", "import", "--agent", agents[w.agent], path)
+}
+
+// TestAnAnswerThatIsKeptForOneUserIsNotAnothers has two users of one key send the same request under the same Idempotency-Key, as clients do
+// that make it of what is said.
+func TestAnAnswerThatIsKeptForOneUserIsNotAnothers(t *testing.T) {
+	t.Parallel()
+	p := newProof()
+	visitors, _ := p.isolated(t, "")
+	m := word{visitors[0].id, 0, 0, ofTurn, 1}
+	hidden := word{visitors[0].id, 0, 0, ofSecret, 1}
+	ask := func(who visitor) (int, http.Header, string) {
+		return p.ask(http.MethodPost, "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"Which code has my locker 1 at the harbour (`+m.String()+`)?"}]}`,
+			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning")
+	}
+	tell := &talk{p: p, who: visitors[0], said: make([][]spoken, len(agents))}
+	kept := passage{mark: m}
+	tell.tool(&kept, "store_memory", map[string]any{"agent": "iris", "content": "The code of my locker 1 at the harbour is " + hidden.String() + "."})
+	require.Empty(t, kept.fault)
+	p.under[m] = &passage{}
+	status, header, answer := ask(visitors[0])
+	require.Equal(t, http.StatusOK, status, answer)
+	require.Empty(t, header.Get("Idempotent-Replayed"))
+	require.Contains(t, answer, hidden.String())
+	status, header, answer = ask(visitors[0])
+	require.Equal(t, http.StatusOK, status, answer)
+	require.Equal(t, "true", header.Get("Idempotent-Replayed"))
+	for _, other := range visitors[1:] {
+		status, header, answer = ask(other)
+		require.NotContains(t, answer, hidden.String(), "%d to %s", status, other.user)
+		require.Empty(t, header.Get("Idempotent-Replayed"))
+	}
+	require.Equal(t, 2, p.under[m].asked, "for the first user of each key")
+	p.end()
+}
