@@ -31,6 +31,23 @@ type desk struct {
 	role   access.Role
 	only   *psyche.Caller // whose all requests are; nil: each request says
 	report func(error)
+	takes  map[string]*jsonschema.Schema // the arguments of each tool
+}
+
+// fitting refuses arguments that a tool does not take, in words of this face.
+func (d *desk) fitting(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		tool, ok := req.(*mcp.CallToolRequest)
+		if !ok || tool.Params == nil || d.takes[tool.Params.Name] == nil {
+			return next(ctx, method, req)
+		}
+		if said := misfit(tool.Params.Name, d.takes[tool.Params.Name], tool.Params.Arguments); said != "" {
+			result := &mcp.CallToolResult{}
+			result.SetError(errors.New(said))
+			return result, nil
+		}
+		return next(ctx, method, req)
+	}
 }
 
 type callerKey struct{}
@@ -115,7 +132,8 @@ func add[In, Out any](d *desk, e errand[In, Out]) {
 	if !d.role.Includes(e.role) {
 		return
 	}
-	e.tool.InputSchema = schema[In](e.shape)
+	in := schema[In](e.shape)
+	e.tool.InputSchema, d.takes[e.tool.Name] = in, in
 	e.tool.OutputSchema = schema[Out](nil)
 	mcp.AddTool(d.server, &e.tool, func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		var none Out

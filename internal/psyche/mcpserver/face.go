@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -142,7 +143,17 @@ func (f *Face) build(role access.Role, only *psyche.Caller) *mcp.Server {
 		f.options.Adjust(options)
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "oneiros", Title: "Oneiros", Version: f.options.Version}, options)
-	d := &desk{being: f.being, dreams: f.dreams, look: f.options.Look, server: s, role: role, only: only, report: f.options.Report}
+	d := f.desk(s, role, only)
+	s.AddReceivingMiddleware(d.safe, d.visit, d.listed, d.fitting)
+	if f.options.Extend != nil {
+		f.options.Extend(s)
+	}
+	return s
+}
+
+// desk offers what a role may use at a server.
+func (f *Face) desk(s *mcp.Server, role access.Role, only *psyche.Caller) *desk {
+	d := &desk{being: f.being, dreams: f.dreams, look: f.options.Look, server: s, role: role, only: only, report: f.options.Report, takes: map[string]*jsonschema.Schema{}}
 	d.talk()
 	d.memories()
 	d.feelings()
@@ -150,9 +161,5 @@ func (f *Face) build(role access.Role, only *psyche.Caller) *mcp.Server {
 	d.sessions()
 	d.nights()
 	d.resources()
-	s.AddReceivingMiddleware(d.safe, d.visit, d.listed)
-	if f.options.Extend != nil {
-		f.options.Extend(s)
-	}
-	return s
+	return d
 }

@@ -190,12 +190,12 @@ func TestArgumentsThatAreWrongAreToldInASentence(t *testing.T) {
 	}{
 		{"chat", map[string]any{"message": "hello"}, "agent is missing, and more than one can be reached: iris, noor"},
 		{"chat", map[string]any{"message": "hello", "agent": "zoe"}, `there is no agent "zoe"`},
-		{"chat", map[string]any{"agent": "iris"}, "message"},
-		{"chat", map[string]any{"agent": "iris", "message": ""}, "minLength"},
-		{"chat", map[string]any{"agent": "iris", "message": 3}, "message"},
-		{"chat", map[string]any{"agent": "iris", "message": "x", "tools": []any{}}, "tools"},
-		{"recall_memory", map[string]any{"agent": "iris", "query": "x", "n": 51}, "maximum"},
-		{"store_memory", map[string]any{"agent": "iris", "content": "x", "importance": 2}, "maximum"},
+		{"chat", map[string]any{"agent": "iris"}, "message is missing; it must be text"},
+		{"chat", map[string]any{"agent": "iris", "message": ""}, "message is empty; it must be text that is not empty"},
+		{"chat", map[string]any{"agent": "iris", "message": 3}, "message is 3; it must be text"},
+		{"chat", map[string]any{"agent": "iris", "message": "x", "tools": []any{}}, `"tools" is no argument of chat, which takes agent, conversation and message`},
+		{"recall_memory", map[string]any{"agent": "iris", "query": "x", "n": 51}, "n is 51; it must be a whole number from 1 to 50"},
+		{"store_memory", map[string]any{"agent": "iris", "content": "x", "importance": 2}, "importance is 2; it must be a number from 0 to 1"},
 		{"leave", map[string]any{"agent": "iris", "session": "other"}, "there is no such session of yours"},
 	} {
 		result, err := call(t.Context(), session, c.tool, c.arguments)
