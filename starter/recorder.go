@@ -28,7 +28,8 @@ type recorder struct {
 // untold is a wake that an agent's life has not recorded yet.
 type untold struct {
 	wake  workflows.Wake
-	done  chan struct{} // closed when it, or a newer one, is recorded
+	from  context.Context // the values of whoever knocked, such as its trace
+	done  chan struct{}   // closed when it, or a newer one, is recorded
 	blind map[string]departure
 }
 
@@ -70,7 +71,8 @@ func (r *recorder) begin() {
 
 // add takes a wake to be recorded; it does not wait. Whoever knocks again, while the store is away, before its knock was told has
 // come once: told a second time it might wake an agent that it had left by then.
-func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
+func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w workflows.Wake) {
+	from = context.WithoutCancel(from)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.begin(); r.open.Err() != nil {
@@ -81,14 +83,14 @@ func (r *recorder) add(s *Starter, agent dream.Agent, w workflows.Wake) {
 		waiting.come(w)
 		again := w.Epoch == 0 && waiting.wake.Epoch == 0 && w.Client == waiting.wake.Client && w.Cause == waiting.wake.Cause
 		if !again && (w.Epoch == 0 || w.Epoch > waiting.wake.Epoch) {
-			waiting.wake = w
+			waiting.wake, waiting.from = w, from
 		}
 		return
 	}
 	if w.Epoch > 0 && w.Epoch <= r.told[key].epoch || s.Client == nil || agent.ID == "" && len(r.agents) >= strangers {
 		return
 	}
-	r.agents[key] = &untold{wake: w, done: make(chan struct{})}
+	r.agents[key] = &untold{wake: w, from: from, done: make(chan struct{})}
 	r.agents[key].come(w)
 	r.gone.Go(func() { r.tell(s, agent) })
 }
@@ -105,8 +107,8 @@ func keyOf(a dream.Agent) string {
 func (r *recorder) tell(s *Starter, agent dream.Agent) {
 	pause := tellAgain
 	for {
-		w := r.current(keyOf(agent))
-		awoken, err := r.attempt(s, agent, w)
+		w, from := r.current(keyOf(agent))
+		awoken, err := r.attempt(from, s, agent, w)
 		if agent.ID == "" && errors.Is(err, memory.ErrNotFound) { // nobody of that name
 			r.drop(keyOf(agent))
 			return
@@ -129,14 +131,14 @@ func (r *recorder) tell(s *Starter, agent dream.Agent) {
 	}
 }
 
-func (r *recorder) attempt(s *Starter, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
+func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-r.open.Done():
 		return workflows.Awoken{}, r.open.Err()
 	}
-	ctx, cancel := context.WithTimeout(r.open, tellFor)
+	ctx, cancel := r.while(from, tellFor)
 	defer cancel()
 	if agent.ID == "" { // the store was away when somebody knocked
 		known, err := s.Memory.Agent(ctx, agent.Handle)
@@ -148,10 +150,20 @@ func (r *recorder) attempt(s *Starter, agent dream.Agent, w workflows.Wake) (wor
 	return s.sendWake(ctx, agent, w)
 }
 
-func (r *recorder) current(agent string) workflows.Wake {
+// while is a context of somebody's values that ends in time, or with the recorder.
+func (r *recorder) while(from context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(from, d)
+	stop := context.AfterFunc(r.open, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+func (r *recorder) current(agent string) (workflows.Wake, context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.agents[agent].wake
+	return r.agents[agent].wake, r.agents[agent].from
 }
 
 // settle notes that a wake is recorded; false when a newer one has come meanwhile.
@@ -170,7 +182,7 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 	close(waiting.done)
 	for _, owed := range waiting.blind {
 		if owed != nil {
-			r.background(owed)
+			r.background(waiting.from, owed)
 		}
 	}
 	return true
@@ -195,19 +207,20 @@ func (r *recorder) left(a dream.Agent, client string, depart func(context.Contex
 }
 
 // later does something small in the background, again until it is done, the recorder is closed or it has waited for long.
-func (r *recorder) later(do func(context.Context) error) {
+func (r *recorder) later(from context.Context, do func(context.Context) error) {
+	from = context.WithoutCancel(from)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.begin(); r.open.Err() != nil {
 		return
 	}
-	r.background(do)
+	r.background(from, do)
 }
 
 // background is later for whoever holds the lock of an open recorder.
-func (r *recorder) background(do func(context.Context) error) {
+func (r *recorder) background(from context.Context, do func(context.Context) error) {
 	r.gone.Go(func() {
-		ctx, cancel := context.WithTimeout(r.open, 2*tellFor)
+		ctx, cancel := r.while(from, 2*tellFor)
 		defer cancel()
 		for pause := tellAgain; do(ctx) != nil && ctx.Err() == nil; pause = min(2*pause, tellSlow) {
 			wait := time.NewTimer(pause)
@@ -282,7 +295,7 @@ func (s *Starter) recordUntold(ctx context.Context) {
 			continue // whoever raised it is telling it now; further ahead, the clock of its host is wrong
 		}
 		if agent, err := s.Memory.Agent(ctx, id); err == nil {
-			s.recording.add(s, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
+			s.recording.add(ctx, s, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
 		}
 	}
 }

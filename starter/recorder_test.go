@@ -22,6 +22,7 @@ type hearer struct {
 	client.Client
 	mu    sync.Mutex
 	heard []workflows.Wake
+	by    []any // whose knock each was, as its context says
 	came  chan struct{}
 	hold  chan struct{}
 }
@@ -31,7 +32,7 @@ func newHearer() *hearer { return &hearer{came: make(chan struct{}, 64), hold: m
 func (h *hearer) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
 	h.mu.Lock()
 	w := o.Args[0].(workflows.Wake)
-	h.heard = append(h.heard, w)
+	h.heard, h.by = append(h.heard, w), append(h.by, ctx.Value(knocker{}))
 	h.mu.Unlock()
 	h.came <- struct{}{}
 	select {
@@ -41,6 +42,8 @@ func (h *hearer) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOpti
 		return nil, ctx.Err()
 	}
 }
+
+type knocker struct{}
 
 type told struct {
 	client.WorkflowUpdateHandle
@@ -58,10 +61,10 @@ func TestWakesOfOneAgentAreToldOneAtATimeAndTheNewestOnly(t *testing.T) {
 	t.Parallel()
 	h := newHearer()
 	s := &Starter{Client: h, Now: time.Now}
-	s.recording.add(s, echo, workflows.Wake{Epoch: 5})
+	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 5})
 	<-h.came
 	for epoch := int64(6); epoch <= 9; epoch++ {
-		s.recording.add(s, echo, workflows.Wake{Epoch: epoch})
+		s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: epoch})
 	}
 	close(h.hold)
 	awoken, err := s.Recorded(context.Background(), echo.ID, 9)
@@ -72,14 +75,34 @@ func TestWakesOfOneAgentAreToldOneAtATimeAndTheNewestOnly(t *testing.T) {
 	require.Equal(t, int64(9), h.heard[1].Epoch)
 }
 
+// Whoever knocked has gone by then; what its context holds, such as its trace, is the wake's.
+func TestAWakeIsToldInTheNameOfWhoeverKnocked(t *testing.T) {
+	t.Parallel()
+	h := newHearer()
+	s := &Starter{Client: h, Now: time.Now}
+	for i, who := range []string{"first", "second", "third"} {
+		ctx, gone := context.WithCancel(context.WithValue(t.Context(), knocker{}, who))
+		s.recording.add(ctx, s, echo, workflows.Wake{Epoch: int64(5 + i)})
+		gone()
+		if i == 0 {
+			<-h.came
+		}
+	}
+	close(h.hold)
+	_, err := s.Recorded(t.Context(), echo.ID, 7)
+	require.NoError(t, err)
+	s.Close()
+	require.Equal(t, []any{"first", "third"}, h.by)
+}
+
 // Of a wake without an epoch nobody knows whether it is older than another: it is told too.
 func TestAWakeWithoutAnEpochIsNotSwallowedByTheOneBeingTold(t *testing.T) {
 	t.Parallel()
 	h := newHearer()
 	s := &Starter{Client: h, Now: time.Now}
-	s.recording.add(s, echo, workflows.Wake{Epoch: 5, Client: "first"})
+	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 5, Client: "first"})
 	<-h.came
-	s.recording.add(s, echo, workflows.Wake{Client: "blind", Cause: presence.Knock})
+	s.recording.add(t.Context(), s, echo, workflows.Wake{Client: "blind", Cause: presence.Knock})
 	close(h.hold)
 	<-h.came
 	s.Close()
@@ -92,11 +115,11 @@ func TestWhoeverKnocksManyTimesAtAStoreThatIsAwayIsToldOnce(t *testing.T) {
 	h := newHearer()
 	s := &Starter{Client: h, Now: time.Now}
 	knock := workflows.Wake{Client: "guest", Cause: presence.Knock, At: time.Unix(1, 0)}
-	s.recording.add(s, echo, knock)
+	s.recording.add(t.Context(), s, echo, knock)
 	<-h.came
 	for i := range 5 {
 		knock.At = time.Unix(int64(2+i), 0)
-		s.recording.add(s, echo, knock)
+		s.recording.add(t.Context(), s, echo, knock)
 	}
 	close(h.hold)
 	awoken, err := s.Recorded(context.Background(), echo.ID, 0)
@@ -146,7 +169,7 @@ func TestAClosedRecorderTakesNothingAndSaysSo(t *testing.T) {
 	t.Parallel()
 	s := &Starter{Client: newHearer(), Now: time.Now}
 	s.Close()
-	s.recording.add(s, echo, workflows.Wake{Epoch: 1})
+	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 1})
 	_, err := s.Recorded(context.Background(), echo.ID, 1)
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }

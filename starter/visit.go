@@ -31,12 +31,12 @@ func (s *Starter) Visited(ctx context.Context, handle string) error {
 
 // join tells the life of an agent in the background, once for each epoch, that somebody came: from then on it is awake until
 // nobody holds it.
-func (s *Starter) join(agent dream.Agent, epoch int64) {
+func (s *Starter) join(ctx context.Context, agent dream.Agent, epoch int64) {
 	if s.Client == nil {
 		return
 	}
 	if told, ok := s.joined.Swap(agent.ID, epoch); ok && told == epoch {
 		return
 	}
-	s.recording.later(func(ctx context.Context) error { return s.Visited(ctx, agent.Handle) })
+	s.recording.later(ctx, func(ctx context.Context) error { return s.Visited(ctx, agent.Handle) })
 }

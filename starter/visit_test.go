@@ -114,12 +114,12 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			h := &letting{hearer: newHearer(), store: s.Presence, life: signalled{life: "agent/echo"}}
 			s.Client = h
 			knock := workflows.Wake{Client: "mara", Cause: presence.Knock, At: tonight}
-			s.recording.add(s, agent, knock)
+			s.recording.add(t.Context(), s, agent, knock)
 			<-h.came
 			stays := name == "another leaves" || leave == nil
 			if leave == nil {
 				require.NoError(t, s.Leave(ctx, "echo", "mara"))
-				s.recording.add(s, agent, knock)
+				s.recording.add(t.Context(), s, agent, knock)
 			} else {
 				require.NoError(t, leave(s))
 			}

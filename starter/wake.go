@@ -71,11 +71,11 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	}
 	w.Took = s.Now().Sub(began)
 	if arrival.Raised {
-		s.recording.add(s, agent, workflows.Wake{
+		s.recording.add(ctx, s, agent, workflows.Wake{
 			Epoch: arrival.Epoch, Cause: k.Cause, Client: k.Client, At: began, Raised: raised, Trigger: k.Trigger, Hold: s.holds(k), Told: arrival.Dream,
 		})
 	} else if w.Joined(k.Cause) {
-		s.join(agent, arrival.Epoch)
+		s.join(ctx, agent, arrival.Epoch)
 	}
 	return w, nil
 }
@@ -148,7 +148,7 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began t
 	if agent.ID != "" {
 		_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: k.Cause, At: began, Raised: s.Now()})
 	}
-	s.recording.add(s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
+	s.recording.add(ctx, s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
 	w := Woken{ // nobody knows how the agent feels
 		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
 		Degraded: "the store does not answer (" + cause.Error() + "): nothing is recorded yet, and this process tells the agent's life for as long as it lives", Took: s.Now().Sub(began), agent: agent,
@@ -248,7 +248,7 @@ func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
 	if soon.Err() == nil {
 		return err
 	}
-	s.recording.later(func(ctx context.Context) error { return s.left(ctx, a) })
+	s.recording.later(ctx, func(ctx context.Context) error { return s.left(ctx, a) })
 	return ctx.Err()
 }
 

@@ -33,6 +33,7 @@ type life struct {
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
 	visited, calls               workflow.ReceiveChannel
 
+	traced  any             // where the trace of the newest wake stands; nil where nobody traces
 	found   string          // the state that the search attributes tell
 	missing bool            // a wake came that is not settled yet
 	changed bool            // an update changed the state: look again at what to wait for

@@ -109,7 +109,7 @@ func (a *life) record(ctx workflow.Context, w Wake) {
 	now := workflow.Now(ctx)
 	a.state.Epoch, a.state.Wake, a.state.LastActive, a.state.LastWoken = w.Epoch, &w, now, nil
 	a.state.Wakes++
-	a.missing = true
+	a.missing, a.traced = true, ctx.Value(TraceKey{})
 	event := circadian.Connect
 	switch w.Cause {
 	case presence.Alarm:
@@ -204,6 +204,10 @@ func (a *life) settle(ctx workflow.Context, rang bool) {
 	}
 }
 
+// TraceKey is under what a workflow's context holds its place in a trace, for whoever fits an interceptor that traces: what a life does
+// for a wake goes on in the trace of whoever knocked, and not in that of whoever the life began with.
+type TraceKey struct{}
+
 // greet announces that the agent is awake, and notes that its wake is recorded; one that found it asleep and left it so, as
 // an alarm does, is only noted. Nobody waits for it.
 func (a *life) greet(ctx workflow.Context, now time.Time) {
@@ -213,6 +217,9 @@ func (a *life) greet(ctx workflow.Context, now time.Time) {
 	}
 	if a.state.LastWoken != nil {
 		request.Dream = a.state.LastWoken.Dream
+	}
+	if a.traced != nil {
+		ctx, a.traced = workflow.WithValue(ctx, TraceKey{}, a.traced), nil
 	}
 	var greeted activities.GreetResult
 	if err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx, &greeted); err != nil {

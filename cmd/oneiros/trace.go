@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // traceTemporal lets spans go on through Temporal: from a request by way of the workflow that it starts or tells to the deeds
@@ -19,7 +20,7 @@ func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 	if t == nil {
 		return nil
 	}
-	through, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{Tracer: t.Tracer})
+	through, err := opentelemetry.NewTracingInterceptor(opentelemetry.TracerOptions{Tracer: t.Tracer, SpanStarter: telemetry.Reticent, SpanContextKey: workflows.TraceKey{}})
 	if err != nil {
 		return fmt.Errorf("trace through Temporal: %w", err)
 	}

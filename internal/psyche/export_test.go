@@ -9,7 +9,7 @@ import (
 func Drained(b *Being) {
 	done := make(chan struct{})
 	b.beside.Wait()
-	b.queue <- func(context.Context) { close(done) }
+	b.queue <- deed{context.Background(), func(context.Context) { close(done) }}
 	<-done
 }
 

@@ -24,24 +24,29 @@ const (
 	rememberedBy = "remember"
 )
 
-// deed is something that is done after a turn.
-type deed func(ctx context.Context)
+// deed is something that is done after a turn, with the values of that turn's context.
+type deed struct {
+	from context.Context
+	do   func(ctx context.Context)
+}
 
 // keepUp does what is queued, one after the other, until Close.
 func (b *Being) keepUp() {
-	for do := range b.queue {
+	for d := range b.queue {
 		if b.hear.Err() != nil {
 			b.counts.dropped.Add(1)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(b.hear, rememberFor)
-		do(ctx)
+		ctx, cancel := context.WithTimeout(d.from, rememberFor)
+		stop := context.AfterFunc(b.hear, cancel)
+		d.do(ctx)
+		stop()
 		cancel()
 	}
 }
 
 // later queues a deed. Where too many wait it is dropped and counted: no turn waits for memory to keep up.
-func (b *Being) later(do deed) {
+func (b *Being) later(d deed) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -49,7 +54,7 @@ func (b *Being) later(do deed) {
 		return
 	}
 	select {
-	case b.queue <- do:
+	case b.queue <- d:
 	default:
 		b.counts.dropped.Add(1)
 		b.Log.Warn("an exchange is not remembered: too many wait")
@@ -88,12 +93,12 @@ func (t *turn) keep(h heard, ended bool) {
 	}
 	shown := t.talk.backgrounds()
 	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.told.Conversation, t.being.now()
-	b.later(func(ctx context.Context) {
+	b.later(deed{t.from, func(ctx context.Context) {
 		if err := b.remember(ctx, agent, caller, session, lines, shown, now); err != nil {
 			b.counts.failed.Add(1)
 			b.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)
 		}
-	})
+	}})
 }
 
 // remember keeps those lines that matter, are new, and are not what was put before the model.

@@ -37,7 +37,7 @@ func (b *Being) chat(ctx context.Context, t Turn, token func(string)) (*Reply, e
 	if err != nil {
 		return nil, err
 	}
-	turn := &turn{being: b, Turn: t, agent: agent, spec: spec, body: said, visit: v, woken: woken, on: b.switched(agent, t.Switches), token: token}
+	turn := &turn{being: b, Turn: t, from: context.WithoutCancel(ctx), agent: agent, spec: spec, body: said, visit: v, woken: woken, on: b.switched(agent, t.Switches), token: token}
 	reply, err := turn.run(ctx)
 	if err != nil {
 		b.leave(v)
@@ -50,6 +50,7 @@ func (b *Being) chat(ctx context.Context, t Turn, token func(string)) (*Reply, e
 type turn struct {
 	Turn
 	being *Being
+	from  context.Context // its values, such as its trace, go on in what is done after it
 	agent dream.Agent
 	spec  inference.Spec
 	body  *body

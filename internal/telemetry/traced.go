@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -30,13 +31,53 @@ func providerOf(model string) string {
 
 // fail ends a span badly. What a provider said may quote what it was sent: its kind alone is told.
 func fail(span trace.Span, err error) {
-	kind := "other"
-	if f, ok := inference.AsFailure(err); ok {
-		kind = string(f.Kind)
-	}
+	kind := kindOf(err)
 	span.SetAttributes(attribute.String("error.type", kind))
 	span.SetStatus(codes.Error, kind)
 }
+
+// nameless is the kind of a failure that has no name (OpenTelemetry's error.type).
+const nameless = "_OTHER"
+
+// kindOf is what may be told of an error: a name that somebody gave to its like, and never its words.
+func kindOf(err error) string {
+	var named interface{ Type() string } // as Temporal's application errors are
+	switch f, failed := inference.AsFailure(err); {
+	case failed:
+		return string(f.Kind)
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.As(err, &named) && named.Type() != "":
+		return named.Type()
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		if name := fmt.Sprintf("%T", err); !strings.HasPrefix(name, "*fmt.") && !strings.HasPrefix(name, "*errors.") { // what only wraps, or has words alone
+			return name
+		}
+	}
+	return nameless
+}
+
+// Reticent begins a span that tells of an error its kind alone. Whoever makes spans of what others do, as Temporal's interceptor does,
+// would put an error's words into them.
+func Reticent(ctx context.Context, t trace.Tracer, name string, o ...trace.SpanStartOption) trace.Span {
+	_, span := t.Start(ctx, name, o...)
+	return reticent{span}
+}
+
+type reticent struct{ trace.Span }
+
+// RecordError notes what kind of error it was.
+func (r reticent) RecordError(err error, _ ...trace.EventOption) {
+	if err != nil {
+		r.SetAttributes(attribute.String("error.type", kindOf(err)))
+	}
+}
+
+// SetStatus leaves the words out.
+func (r reticent) SetStatus(code codes.Code, _ string) { r.Span.SetStatus(code, "") }
 
 // Relay makes a span of everything that is passed on, from the request to the answer's last byte.
 func (t *Tracing) Relay(via inference.Relay) inference.Relay {
@@ -130,7 +171,7 @@ func (m tracedModel) Generate(ctx context.Context, r inference.Request, token fu
 	defer span.End()
 	a, err := m.via.Generate(ctx, r, token)
 	span.SetAttributes(attribute.Int64("gen_ai.usage.input_tokens", a.Tokens.In), attribute.Int64("gen_ai.usage.output_tokens", a.Tokens.Out))
-	if a.Finish != "" {
+	if a.Finish != "" && a.Finish != inference.Cut { // that is ours, not the model's
 		span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(a.Finish)}))
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -83,6 +84,7 @@ func (t *Tracing) Arrived(ctx context.Context, method, route string, header map[
 	return ctx, func(status int, more ...attribute.KeyValue) {
 		span.SetAttributes(append(more, attribute.Int("http.response.status_code", status))...)
 		if status >= 500 {
+			span.SetAttributes(attribute.String("error.type", strconv.Itoa(status)))
 			span.SetStatus(codes.Error, "")
 		}
 		span.End()

@@ -3,7 +3,9 @@ package telemetry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
 	"testing"
@@ -98,6 +100,41 @@ func told(s sdktrace.ReadOnlySpan) string {
 		text += " " + e.Name
 	}
 	return text
+}
+
+// named is an error with the name of its kind, as Temporal's application errors are.
+type named struct{ error }
+
+func (named) Type() string { return "WorkerStopping" }
+
+func TestOfAnErrorItsKindAloneIsTold(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"unavailable":    fmt.Errorf("ask: %w", &inference.Failure{Kind: inference.Unavailable, Message: secret}),
+		"canceled":       fmt.Errorf("%s: %w", secret, context.Canceled),
+		"timeout":        fmt.Errorf("%s: %w", secret, context.DeadlineExceeded),
+		"WorkerStopping": fmt.Errorf("%s: %w", secret, named{errors.New(secret)}),
+		"*fs.PathError":  fmt.Errorf("%s: %w", secret, &fs.PathError{Op: "open", Path: secret, Err: errors.New(secret)}),
+		"_OTHER":         fmt.Errorf("%s: %w", secret, errors.New(secret)),
+	} {
+		spans := tracetest.NewSpanRecorder()
+		tracing, fault := telemetry.TracingTo(t.Context(), spans, "test")
+		require.NoError(t, fault)
+		span := telemetry.Reticent(t.Context(), tracing.Tracer, "RunActivity:Bed.Look")
+		span.RecordError(nil)
+		span.RecordError(err)
+		span.SetStatus(codes.Error, err.Error())
+		span.End()
+		_, fault = tracing.Model(&provider{fail: err}).Generate(t.Context(), inference.Request{Model: "night/script"}, nil)
+		require.ErrorIs(t, fault, err)
+		require.Len(t, spans.Ended(), 2)
+		for _, s := range spans.Ended() {
+			require.Contains(t, told(s), "error.type="+want)
+			require.NotContains(t, told(s), "plum")
+			require.Empty(t, s.Events())
+			require.Equal(t, codes.Error, s.Status().Code)
+		}
+	}
 }
 
 func TestNothingIsTracedWhereNobodyListens(t *testing.T) {
