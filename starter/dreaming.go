@@ -15,7 +15,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // ForDreams is the starter as the server's faces ask it for dreams. The starter must outlive it.
@@ -68,63 +67,11 @@ func (d dreaming) begin(ctx context.Context, agent dream.Agent, drafted draft) (
 	if err := d.asleep(ctx, agent); err != nil {
 		return "", err
 	}
-	if err := d.risen(ctx, agent); err != nil {
-		return "", err
-	}
 	begun, err := d.Starter.begin(ctx, drafted)
 	if err != nil {
 		return "", d.untold(ctx, agent, err)
 	}
 	return begun.Dream, nil
-}
-
-// A dream's books are closed a few steps of the server before its agent's life has heard that it is over. Whoever begins the next
-// one in between waits for that instead of being refused.
-const (
-	hearsWithin = 3 * time.Second
-	hearsEvery  = 20 * time.Millisecond
-)
-
-// risen waits until an agent whose newest dream is over by its record has risen from it: its slot is free, and its life has heard.
-func (d dreaming) risen(ctx context.Context, agent dream.Agent) error {
-	soon, cancel := context.WithTimeout(ctx, hearsWithin)
-	defer cancel()
-	tick := time.NewTicker(hearsEvery)
-	defer tick.Stop()
-	for {
-		lies, err := d.lies(soon, agent)
-		if err != nil && soon.Err() == nil {
-			return undrafted(ctx, err)
-		}
-		if lies == "" {
-			return nil
-		}
-		night, err := memory.One[*dream.Night](soon, d.Starter.Memory, agent.ID, lies)
-		if err != nil || !night.Status(d.Starter.Now()).Over() {
-			return ctx.Err() // whoever begins is told
-		}
-		select {
-		case <-tick.C:
-		case <-soon.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// lies is the dream that holds the agent, by its slot or by its life; empty when none does. An agent without a life is given one.
-func (d dreaming) lies(ctx context.Context, agent dream.Agent) (string, error) {
-	slots, err := d.Starter.Memory.Slots(ctx)
-	if held, ok := slots[agent.ID]; err != nil || ok {
-		return held.Dream, err
-	}
-	if d.Starter.Client == nil {
-		return "", nil
-	}
-	life, err := d.Starter.Life(ctx, agent.Handle)
-	if err != nil || life.State != workflows.Dreaming || life.Dream == nil {
-		return "", nil // a life that does not answer is asked again by whoever begins
-	}
-	return life.Dream.Dream, nil
 }
 
 // look finds what is wrong with a wish by itself.

@@ -85,8 +85,8 @@ var (
 // answerWithin bounds how long Begin waits for the agent's life to answer.
 const answerWithin = 20 * time.Second
 
-// Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already,
-// ErrUnreachable when nobody answers within 20 s.
+// Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already, and not only
+// rises from a dream that is over: that is waited for, up to 3 s. ErrUnreachable when nobody answers within 20 s after that.
 func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
@@ -96,6 +96,9 @@ func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
 }
 
 func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
+	if err := s.risen(ctx, d.agent); err != nil {
+		return workflows.Begun{}, err
+	}
 	if slots, err := s.Memory.Slots(ctx); err != nil {
 		return workflows.Begun{}, err
 	} else if held, ok := slots[d.agent.ID]; ok {
