@@ -57,7 +57,7 @@ agent: {client_timeout: 1h}`)
 	for _, clients := range []int{1, 8} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			var without, among []float64
-			each := 3000 / clients
+			each := 8000 / clients // long enough for headers to be cut and to come again
 			for b.Loop() {
 				turns(clients, 200/clients)
 				without = append(without, turns(clients, each/2)...)
