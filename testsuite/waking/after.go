@@ -22,6 +22,7 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 		if err := l.company.Starter.Cancel(ctx, id); err != nil {
 			return err
 		}
+		l.gave = append(l.gave, id)
 	case Abandoned:
 		if err := l.company.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
 			return err

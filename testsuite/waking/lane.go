@@ -35,7 +35,7 @@ type lane struct {
 	awake  []stretch
 	dreams int
 	left   string        // the interrupted dream that the next one lets go
-	gave   []string      // dreams that gave way to the next
+	gave   []string      // dreams that gave way to the next, or were cancelled: what is audited has ended
 	over   chan struct{} // closed when the workflow of the dream has ended
 }
 
