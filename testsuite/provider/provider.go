@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"sync"
 	"time"
 
@@ -42,6 +43,8 @@ type Options struct {
 	AtLeast    int           // tokens of an answer, as far as the caller allows so many: for streams that last
 	Plan       Plan          // which calls go wrong; nil for none
 	RetryAfter time.Duration // what a 429 with a delay asks for; 0 for 1 s
+
+	Nouns *regexp.Regexp `json:"-"` // of a prompt, the only ones of its answer; nil, or where it has none: the server's own, and any words of the prompt
 
 	Say func(Asked) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up
 }

@@ -47,7 +47,10 @@ func (s *Server) say(q question, m Model, room int) string {
 			h = mix(h, uint64(*q.Seed))
 		}
 	}
-	v := voice{dice: newDice([2]uint64{h, s.options.Seed}), echo: echoes(q), refs: refs(q)}
+	v := voice{dice: newDice([2]uint64{h, s.options.Seed}), echo: echoes(q), nouns: nouns, refs: refs(q)}
+	if found := s.nouns(q); len(found) > 0 {
+		v.echo, v.nouns = nil, found
+	}
 	if schema := q.schema(); schema != nil {
 		return v.fill(schema, room)
 	}
@@ -67,6 +70,18 @@ func (s *Server) say(q question, m Model, room int) string {
 	return b.String()
 }
 
+// nouns are those of the messages that a test wants used.
+func (s *Server) nouns(q question) []string {
+	if s.options.Nouns == nil {
+		return nil
+	}
+	var found []string
+	for _, m := range q.Messages {
+		found = append(found, s.options.Nouns.FindAllString(m.text(), -1)...)
+	}
+	return found
+}
+
 // scripted is what a test wants said; empty when it leaves it to us.
 func (s *Server) scripted(q question) string {
 	if s.options.Say == nil {
@@ -81,9 +96,10 @@ func (s *Server) scripted(q question) string {
 
 // voice speaks: with the words and the references of the prompt.
 type voice struct {
-	dice *rand.Rand
-	echo []string
-	refs []string
+	dice  *rand.Rand
+	echo  []string
+	nouns []string
+	refs  []string
 }
 
 var (
@@ -117,9 +133,9 @@ var (
 func (v voice) sentence() string {
 	a, b := v.word(), v.word()
 	if b == a {
-		b = pick(v.dice, nouns)
+		b = pick(v.dice, v.nouns)
 	}
-	text := strings.NewReplacer("%a", a, "%b", b, "%n", pick(v.dice, nouns), "%m", pick(v.dice, nouns), "%v", pick(v.dice, verbs)).
+	text := strings.NewReplacer("%a", a, "%b", b, "%n", pick(v.dice, v.nouns), "%m", pick(v.dice, v.nouns), "%v", pick(v.dice, verbs)).
 		Replace(pick(v.dice, shapes))
 	return article.ReplaceAllString(text, "${1}n $2")
 }
@@ -129,7 +145,7 @@ func (v voice) word() string {
 	if len(v.echo) > 0 && v.dice.IntN(4) > 0 {
 		return pick(v.dice, v.echo)
 	}
-	return pick(v.dice, nouns)
+	return pick(v.dice, v.nouns)
 }
 
 func newDice(seed [2]uint64) *rand.Rand { return rand.New(rand.NewPCG(seed[0], seed[1])) }

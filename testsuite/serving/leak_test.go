@@ -26,25 +26,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// mark begins every word of the memories of this test, and every noun of what is dreamt of them.
+// mark begins every word of the memories of this test. The scripted provider takes its nouns from these words of its prompts alone,
+// so that one is in every sentence that is dreamt, whichever insight is chosen.
 const mark = "quorv"
 
 var ofMark = regexp.MustCompile(mark + `[a-z]+`)
-
-// murmur is what the dreamer says freely: in the marked words of its prompt, so that no insight is without one, whichever is chosen.
-func murmur(asked provider.Asked) string {
-	words := ofMark.FindAllString(asked.Prompt, -1)
-	if asked.Schema != "" || len(words) == 0 {
-		return ""
-	}
-	dice := rand.New(rand.NewPCG(uint64(len(asked.Prompt)), uint64(len(words))))
-	word := func() string { return words[dice.IntN(len(words))] }
-	var text strings.Builder
-	for range 12 {
-		fmt.Fprintf(&text, "The %s is smaller from the inside, as %s opens where %s was kept apart. ", word(), word(), word())
-	}
-	return text.String()
-}
 
 // marked writes a diary of marked words alone.
 func marked(t *testing.T) string {
@@ -109,7 +95,7 @@ func (e *ears) hear(method, path, body string, header ...string) (status int, an
 // alone may hold a marked word.
 func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	t.Parallel()
-	asleep := provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Say: murmur}
+	asleep := provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark}
 	h := build(t, talker.Options{}, asleep, quick+"\nlog: {level: debug, format: json}\ndream: {partial_tokens: 100}\n")
 	collector, traces := collect(t)
 	h.env = append(h.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector, "OTEL_BSP_SCHEDULE_DELAY=200")
