@@ -61,6 +61,15 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 			return LieDownResult{}, tell(err)
 		}
 	}
+	if r.Sitting > 1 {
+		night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+		if err != nil {
+			return LieDownResult{}, tell(err)
+		}
+		if lain(night, r) {
+			return late(r), nil
+		}
+	}
 	held, err := b.takeSlot(ctx, s, r.Workflow)
 	if errors.Is(err, memory.ErrAwake) {
 		reason := o.Handle + " is awake: somebody woke it before the dream lay down"
@@ -83,6 +92,12 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	}
 	if night.Outcome != dream.Dreaming && night.Run != r.Run {
 		return b.over(ctx, night, r.Run)
+	}
+	if lain(night, r) {
+		if night.Outcome == dream.Dreaming {
+			return late(r), nil
+		}
+		return late(r), tell(b.Memory.FreeSlot(ctx, o.Agent, s.fence()))
 	}
 	if r.Sitting > 1 {
 		return b.goOn(ctx, s, r, night)
@@ -135,6 +150,17 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	}
 	left, err := b.remaining(ctx, o)
 	return LieDownResult{Remaining: left, Epoch: s.Epoch}, tell(err)
+}
+
+// lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another did this in its
+// place would begin it once more, and nobody would dream it.
+func lain(night *dream.Night, r LieDownRequest) bool {
+	n := max(1, r.Sitting)
+	return night.Run == r.Run && (night.Sittings > n || night.Sittings == n && night.Outcome == dream.Interrupted)
+}
+
+func late(r LieDownRequest) LieDownResult {
+	return LieDownResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Sitting), r.Order.Dream)}
 }
 
 // open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan

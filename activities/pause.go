@@ -51,6 +51,10 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	if err != nil {
 		return result, tell(err)
 	}
+	if night.Sittings > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
+		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
+		return result, nil
+	}
 	order, err := b.order(ctx, r.Sitting)
 	if err != nil {
 		return result, tell(err)

@@ -162,6 +162,54 @@ func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
 	require.Equal(t, 2, night.Sittings)
 }
 
+// A worker that stood still for longer than a workflow task may last does late what another has done in its place.
+func TestADeedOfASittingThatIsOverChangesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	s, request := r.woken(1, time.Hour)
+	o := r.order(1, tonight)
+	o.ResumeTTL = time.Hour
+	lie := func(sitting int) LieDownResult {
+		result, err := r.bed().LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Sitting: sitting, Now: time.Now(), Phase: dream.NREM})
+		require.NoError(t, err)
+		return result
+	}
+	stands := func(of int, outcome dream.Outcome, held bool) {
+		night, err := memory.One[*dream.Night](ctx, r.store, "a", o.Dream)
+		require.NoError(t, err)
+		require.Equal(t, outcome, night.Outcome)
+		require.Equal(t, of, night.Sittings)
+		slots, err := r.store.Slots(ctx)
+		require.NoError(t, err)
+		require.Equal(t, held, len(slots) == 1, slots)
+	}
+	_, err := r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	_, err = r.store.Dismiss(ctx, "a", time.Now())
+	require.NoError(t, err)
+	require.Contains(t, lie(1).Reason, "sitting 1 of "+o.Dream+" is over already")
+	stands(1, dream.Interrupted, false)
+
+	require.Empty(t, lie(2).Refused)
+	_, err = r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	require.Equal(t, dream.Interrupted, lie(1).Refused)
+	stands(2, dream.Dreaming, true)
+
+	request.Number, request.Epoch = 2, 1
+	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: time.Now(), For: time.Hour})
+	require.NoError(t, err)
+	_, err = r.bed().Pause(ctx, request)
+	require.NoError(t, err)
+	_, err = r.store.Dismiss(ctx, "a", time.Now())
+	require.NoError(t, err)
+	require.Equal(t, dream.Interrupted, lie(2).Refused)
+	stands(2, dream.Interrupted, false)
+	require.Empty(t, lie(3).Refused)
+	stands(3, dream.Dreaming, true)
+}
+
 func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
