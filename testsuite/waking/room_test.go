@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+	"github.com/seed-56a03226/oneiros/testsuite/waking"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -153,12 +154,7 @@ func (r *room) visit(agent dream.Agent, k starter.Knock) starter.Woken {
 	r.t.Helper()
 	k.Agent = agent.Handle
 	for range 10 {
-		ctx, cancel := context.WithTimeout(r.ctx, answered)
-		woken, err := r.company.Starter.Wake(ctx, k)
-		late := ctx.Err()
-		cancel()
-		require.NoError(r.t, err)
-		require.NoError(r.t, late, "the caller was not answered within %s", answered)
+		woken, _ := r.call(k)
 		if woken.Degraded == "" {
 			return woken
 		}
@@ -166,6 +162,17 @@ func (r *room) visit(agent dream.Agent, k starter.Knock) starter.Woken {
 	}
 	require.FailNow(r.t, "the store never answers")
 	return starter.Woken{}
+}
+
+// call knocks once; whoever knocks must be answered in time. It tells for how long this process was kept from running meanwhile.
+func (r *room) call(k starter.Knock) (woken starter.Woken, stalled time.Duration) {
+	r.t.Helper()
+	stalled, err := waking.Promptly(r.ctx, answered, func(ctx context.Context) (err error) {
+		woken, err = r.company.Starter.Wake(ctx, k)
+		return err
+	})
+	require.NoError(r.t, err)
+	return woken, stalled
 }
 
 // recorded waits until the agent's life knows.

@@ -72,14 +72,14 @@ func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id s
 }
 
 func knock(ctx context.Context, c *stage.Company, k starter.Knock) error {
-	ctx, cancel := context.WithTimeout(ctx, answered)
-	defer cancel()
-	woken, err := c.Starter.Wake(ctx, k)
+	var woken starter.Woken
+	_, err := Promptly(ctx, answered, func(ctx context.Context) (err error) {
+		woken, err = c.Starter.Wake(ctx, k)
+		return err
+	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("knock of %s: %w", k.Client, err)
-	case ctx.Err() != nil:
-		return fmt.Errorf("knock of %s was not answered within %s", k.Client, answered)
 	case woken.Degraded != "":
 		return errBlind
 	}

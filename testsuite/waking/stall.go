@@ -1,0 +1,48 @@
+package waking
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// stalled is for how long this process has been kept from running, so far: others had the cores.
+var stalled = sync.OnceValue(func() *atomic.Int64 {
+	total := new(atomic.Int64)
+	go func() {
+		const beat = 5 * time.Millisecond
+		last := time.Now()
+		for now := range time.Tick(beat) {
+			now = later(now, time.Now())
+			if gap := now.Sub(last) - 2*beat; gap > 0 {
+				total.Add(int64(gap))
+			}
+			last = now
+		}
+	}()
+	return total
+})
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// Promptly does something that must be over within a time of its own, W3's second for instance: what this process could not run at
+// all meanwhile, on a busy machine, counts for nobody. It tells that time, and the fault of whatever took longer.
+func Promptly(ctx context.Context, within time.Duration, do func(context.Context) error) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*within)
+	defer cancel()
+	before, began := stalled().Load(), time.Now()
+	err := do(ctx)
+	took := time.Since(began)
+	kept := time.Duration(stalled().Load() - before)
+	if own := took - kept; err == nil && own > within {
+		err = fmt.Errorf("it was not over within %s: it took %s, for %s of which this process was kept from running", within, took, kept)
+	}
+	return kept, err
+}
