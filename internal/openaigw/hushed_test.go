@@ -1,0 +1,31 @@
+package openaigw
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
+	for _, body := range []string{
+		"", "null", "[]", "{}", "go away", `{"error":null}`, `{"error":[]}`, `{"error":"no"}`, `{"error":{}}`, `{"error":{"message":7,"code":401}}`, `{"error":{"message":"No.","inner":{"a":1}},"id":12345678901234567890}`,
+		`{"error":{"message":"a","message":"b"},"error":{"message":"c"}}`, "{\"error\":{\"message\":\"\xff\"}}", `{"detail":"Not authenticated"`, `{"Error":{"Message":"x"}}`,
+	} {
+		f.Add(body)
+	}
+	g := &Gateway{name: "p"}
+	f.Fuzz(func(t *testing.T, body string) {
+		out := g.whose(http.StatusUnauthorized)([]byte(body))
+		var said struct {
+			Error struct {
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		require.NoError(t, json.Unmarshal(out, &said), "%q", out)
+		require.True(t, strings.HasPrefix(said.Error.Message, `provider "p" refused this server, and not the key that you sent`), said.Error.Message)
+		require.LessOrEqual(t, len([]rune(said.Error.Message)), messageLimit+200)
+	})
+}
