@@ -61,7 +61,14 @@ func apart(s config.Serve) map[string]psyche.Switches {
 
 // dreams are the dreams of the house as callers may see and direct them.
 func (h *house) dreams(s *starter.Starter) *psyche.Dreams {
-	return &psyche.Dreams{Memory: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now, Digest: h.told.Agent.Digest, Private: h.told.Agent.Private, Shared: h.told.Agent.Shared}
+	silent := map[string]bool{}
+	for handle, e := range h.told.Serve.Excepted() {
+		silent[handle] = e.Digest
+	}
+	return &psyche.Dreams{
+		Memory: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now,
+		Digest: h.told.Agent.Digest, Private: h.told.Agent.Private, Shared: h.told.Agent.Shared, Except: silent,
+	}
 }
 
 // keyDay is what a key may cost a day; nil where nobody set a bound.

@@ -35,7 +35,7 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	}
 	found := []Insight{}
 	operator := c.May(access.Operator, a.Handle)
-	if !operator && d.untold() {
+	if !operator && d.untold(a) {
 		return pageFrom(found, 0, Insight.name), nil
 	}
 	d.once.Do(func() { d.talkers = newTalkers(d.Memory, d.Now) })
@@ -72,8 +72,10 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	return pageFrom(found, len(found), Insight.name), nil
 }
 
-// untold says whether role client is told nothing of what dreams bring, not even how much there is (W8).
-func (d *Dreams) untold() bool { return d.Private || d.Digest == journal.DigestOff }
+// untold says whether role client is told nothing of what an agent's dreams bring, not even how much there is (W8).
+func (d *Dreams) untold(a dream.Agent) bool {
+	return d.Private || d.Digest == journal.DigestOff || d.Except[a.Handle]
+}
 
 func (i Insight) name() string { return i.ID }
 

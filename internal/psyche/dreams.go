@@ -29,6 +29,8 @@ type Dreams struct {
 	Private bool   // nothing of dreams is told to role client
 	Shared  bool   // they are told to every client, whoever else's talks they may quote
 
+	Except map[string]bool // by handle, agents of whose dreams role client is told nothing, whatever Digest says
+
 	once    sync.Once
 	talkers *talkers
 }

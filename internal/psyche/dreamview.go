@@ -75,7 +75,7 @@ func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Night) Dream {
 	} else if n.MayGoOn(now) {
 		v.Resumable = unixOf(n.Until)
 	}
-	if operator || !d.untold() {
+	if operator || !d.untold(a) {
 		v.Insights = len(n.Insights)
 	}
 	if operator {

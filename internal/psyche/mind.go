@@ -132,13 +132,13 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if err != nil {
 		return Status{}, stored("ask whose talks the agent remembers", err)
 	}
-	if standing.Last != nil && hears && b.o.Digest == journal.DigestMessage {
+	if standing.Last != nil && hears && b.switched(a, Switches{}).digest == journal.DigestMessage {
 		items, err := b.Memory.Get(ctx, a.ID, standing.Last.Digest...)
 		if err != nil {
 			return Status{}, stored("read the digest", err)
 		}
 		for _, j := range journal.Tellable(memory.As[*dream.Journal](items)) {
-			s.Digest = append(s.Digest, Memory{ID: j.ID, Kind: j.Kind, At: j.At, Content: j.Content, Taint: dream.FromDream, Score: j.Significance, Dreamt: true})
+			s.Digest = append(s.Digest, Memory{ID: j.ID, Kind: j.Kind, At: j.At, Content: j.Content, Taint: dream.FromDream, Score: j.Significance, Dreamt: true, Label: journal.Label})
 		}
 	}
 	return s, nil

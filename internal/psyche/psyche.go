@@ -75,6 +75,7 @@ type Memory struct {
 	Taint   dream.Taint `json:"taint"`
 	Score   float64     `json:"score"` // [0, 1]
 	Dreamt  bool        `json:"dreamt"`
+	Label   string      `json:"label,omitempty"` // "dream, unverified", of what was dreamt
 }
 
 // Emotion is how an agent feels, as callers see it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
@@ -193,8 +194,12 @@ func best(items []dream.Item, cosines map[string]float64, feels mood.PAD, now ti
 		age := max(0, now.Sub(h.At))
 		score := weighsNear*cosines[h.ID] + weighsRecent*math.Exp2(-float64(age)/float64(recentHalf)) +
 			weighsHeavy*max(item.Marks().Salience, item.Marks().Score) + weighsMood*(1+feels.Cosine(tone))/2
+		label := ""
+		if dreamt(h) {
+			label = journal.Label
+		}
 		out = append(out, Memory{
-			ID: h.ID, Kind: h.Kind, At: h.At, Content: item.Text(), Taint: h.Taint, Score: max(0, min(1, score)), Dreamt: dreamt(h),
+			ID: h.ID, Kind: h.Kind, At: h.At, Content: item.Text(), Taint: h.Taint, Score: max(0, min(1, score)), Dreamt: dreamt(h), Label: label,
 		})
 	}
 	slices.SortStableFunc(out, func(a, b Memory) int {
