@@ -29,15 +29,45 @@ func (i *interrupted) Unwrap() error { return i.cause }
 
 // send makes one request, once. A status other than 2xx becomes a *Failure unless raw is wanted.
 func (g *Gateway) send(ctx context.Context, r inference.RelayRequest, raw bool) (*http.Response, error) {
-	var reached atomic.Bool
+	reached := new(atomic.Bool)
+	req, err := g.request(ctx, &r, reached)
+	if err != nil {
+		return nil, err
+	}
+	// No http.Client: a redirect is told and not followed, since following it would be a second request.
+	res, err := g.transport.RoundTrip(req)
+	if err != nil {
+		return nil, g.lost(ctx, err, reached.Load())
+	}
+	if raw || res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	return nil, g.refused(ctx, res)
+}
+
+// refused reads an answer that is none.
+func (g *Gateway) refused(ctx context.Context, res *http.Response) error {
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, errorLimit))
+	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSilence) {
+		return &interrupted{context.Cause(ctx)}
+	}
+	return g.refusal(res.StatusCode, res.Header, body)
+}
+
+// request puts one together, with the provider's credentials; reached is set as soon as it has a connection.
+func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reached *atomic.Bool) (*http.Request, error) {
 	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
-	req, err := http.NewRequestWithContext(trace, r.Method, g.base+r.Path, bytes.NewReader(r.Body))
+	req, err := http.NewRequestWithContext(trace, r.Method, g.base+r.Path, nil)
 	if err != nil {
 		return nil, badRequest("%s %s cannot be asked for: %s", r.Method, r.Path, g.clean(err.Error()))
 	}
 	// net/http repeats a request whose body it can rewind when a reused connection breaks, and takes an Idempotency-Key
-	// for leave to do so. A paid call is made once.
-	req.GetBody = nil
+	// for leave to do so. A paid call is made once: there is no GetBody.
+	if len(r.Body) > 0 {
+		req.Body, req.ContentLength = newParcel(r.Body), int64(len(r.Body))
+	}
+	req.Header = make(http.Header, len(r.Header)+len(g.headers)+2)
 	for name, values := range r.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
@@ -50,19 +80,32 @@ func (g *Gateway) send(ctx context.Context, r inference.RelayRequest, raw bool) 
 	if r.Key != "" {
 		req.Header.Set("Idempotency-Key", headerSafe(r.Key))
 	}
-	res, err := g.client.Do(req)
-	if err != nil {
-		return nil, g.lost(ctx, err, reached.Load())
+	return req, nil
+}
+
+// parcel is a request's body. It lets go of its bytes when they are sent: net/http keeps a request for as long as its answer is
+// read, and a stream may last for long.
+type parcel struct{ rest atomic.Pointer[bytes.Reader] }
+
+func newParcel(b []byte) *parcel {
+	p := &parcel{}
+	p.rest.Store(bytes.NewReader(b))
+	return p
+}
+
+// Read gives what is left.
+func (p *parcel) Read(b []byte) (int, error) {
+	rest := p.rest.Load()
+	if rest == nil {
+		return 0, errClosed
 	}
-	if raw || res.StatusCode/100 == 2 {
-		return res, nil
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, errorLimit))
-	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSilence) {
-		return nil, &interrupted{context.Cause(ctx)}
-	}
-	return nil, g.refusal(res.StatusCode, res.Header, body)
+	return rest.Read(b)
+}
+
+// Close lets go.
+func (p *parcel) Close() error {
+	p.rest.Store(nil)
+	return nil
 }
 
 // lost tells an exchange that ended without an answer, or in the middle of one. Only what never had a connection was

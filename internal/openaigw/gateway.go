@@ -1,6 +1,6 @@
 // Package openaigw speaks the OpenAI wire to one provider, and says on it what go-openai cannot.
 //
-// Requests, usage, embeddings and errors are go-openai's types; the exchange is our own http.Client. The library's
+// Requests, usage, embeddings and errors are go-openai's types; the exchange is our own, on an http.RoundTripper. The library's
 // request is marshalled and the sampler fields are spliced into its JSON, because its struct loses a temperature of
 // exactly 0 and knows no min_p. Its client is left out: it refuses fields by prefixes of model names where the catalogue
 // must decide, drops the headers that name a delay, and gives io.EOF both for a finished and for a broken stream.
@@ -56,7 +56,7 @@ type Gateway struct {
 	secrets   []string
 	profile   Profile
 	catalog   inference.Catalog
-	client    *http.Client
+	transport http.RoundTripper
 	usageWait time.Duration
 	bodyLimit int64
 	now       func() time.Time
@@ -90,13 +90,9 @@ func New(o Options) (*Gateway, error) {
 	if g.now == nil {
 		g.now = time.Now
 	}
-	transport := o.Transport
-	if transport == nil {
-		transport = newTransport(o.Proxy)
+	if g.transport = o.Transport; g.transport == nil {
+		g.transport = newTransport(o.Proxy)
 	}
-	// A redirect is told, not followed: following it would be a second request.
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	g.client = &http.Client{Transport: transport, CheckRedirect: stay}
 	return g, nil
 }
 
@@ -115,7 +111,11 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 }
 
 // Close drops idle connections. Calls under way go on.
-func (g *Gateway) Close() { g.client.CloseIdleConnections() }
+func (g *Gateway) Close() {
+	if t, ok := g.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
 
 // String names the provider and nothing secret.
 func (g *Gateway) String() string { return "provider " + g.name + " at " + g.base }

@@ -2,6 +2,7 @@ package openaigw
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -22,21 +23,13 @@ var callerHeaders = []string{
 // Relay passes a body on. Caller's credentials stay behind and the provider's go out; a refusal that quotes these comes back without,
 // and says whose they are. What no API answered is a failure (Malformed, with its status).
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
-	if r.Model != "" {
-		if _, err := g.known(r.Model); err != nil {
-			return nil, err
-		}
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return nil, badRequest("method %q is not relayed; it must be GET or POST", r.Method)
-	}
-	if !strings.HasPrefix(r.Path, "/") || strings.Contains(r.Path, "..") || strings.ContainsAny(r.Path, "#\\") || !printable(r.Path) {
-		return nil, badRequest("path %q is not relayed; it must begin with / and lie below the provider's address", r.Path)
+	if err := g.relays(&r); err != nil {
+		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, &interrupted{context.Cause(ctx)}
 	}
-	r.Header = without(r.Header, connectionHeaders, callerHeaders)
+	r.Header = without(maps.Clone(r.Header), connectionHeaders, callerHeaders)
 	res, err := g.send(ctx, r, true)
 	if err != nil {
 		return nil, err
@@ -58,13 +51,29 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	}, nil
 }
 
-func without(h map[string][]string, names ...[]string) map[string][]string {
-	out := http.Header(h).Clone()
-	if out == nil {
-		out = http.Header{}
+// relays says why a request cannot be passed on.
+func (g *Gateway) relays(r *inference.RelayRequest) error {
+	if r.Model != "" {
+		if _, err := g.known(r.Model); err != nil {
+			return err
+		}
 	}
-	for _, named := range strings.Split(strings.Join(out.Values("Connection"), ","), ",") {
-		out.Del(strings.TrimSpace(named))
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		return badRequest("method %q is not relayed; it must be GET or POST", r.Method)
+	}
+	if !strings.HasPrefix(r.Path, "/") || strings.Contains(r.Path, "..") || strings.ContainsAny(r.Path, "#\\") || !printable(r.Path) {
+		return badRequest("path %q is not relayed; it must begin with / and lie below the provider's address", r.Path)
+	}
+	return nil
+}
+
+// without takes headers out of h, those too that its Connection header names.
+func without(h map[string][]string, names ...[]string) map[string][]string {
+	out := http.Header(h)
+	for _, value := range out.Values("Connection") {
+		for named := range strings.SplitSeq(value, ",") {
+			out.Del(strings.TrimSpace(named))
+		}
 	}
 	for _, list := range names {
 		for _, name := range list {

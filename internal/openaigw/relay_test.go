@@ -6,9 +6,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -280,4 +284,108 @@ func TestJSONThatIsCalledAPageGoesBy(t *testing.T) {
 			require.Equal(t, int64(2), res.Seen().Tokens.Out)
 		}
 	}
+}
+
+func TestARelayedBodyIsLetGoOfWhileItsAnswerLasts(t *testing.T) {
+	t.Parallel()
+	read := make(chan int, 1)
+	g := answering(t, spec(), func(w http.ResponseWriter, r *http.Request) {
+		got, _ := io.ReadAll(r.Body)
+		read <- len(got)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	sent, body := relayedWeakly(t, g)
+	defer body.Close()
+	require.Equal(t, len(talk)+1<<20, <-read)
+	require.Eventually(t, func() bool { runtime.GC(); return sent.Value() == nil }, 10*time.Second, time.Millisecond, "the request's bytes are held by its answer")
+}
+
+// relayedWeakly relays a body of a megabyte that nobody here holds when it returns.
+func relayedWeakly(t *testing.T, g *openaigw.Gateway) (weak.Pointer[byte], io.Closer) {
+	t.Helper()
+	r := relayed(talk + strings.Repeat(" ", 1<<20))
+	r.Model = "p/m"
+	sent := weak.Make(&r.Body[0])
+	res, err := g.Relay(t.Context(), r)
+	require.NoError(t, err)
+	return sent, res.Body
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"/elsewhere", "", "http://[::1"} {
+		var asked atomic.Int64
+		g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		})
+		r := relayed(talk)
+		r.Model = "p/m"
+		_, err := g.Relay(t.Context(), r)
+		f, ok := inference.AsFailure(err)
+		require.True(t, ok, "%q: %v", to, err)
+		require.Equal(t, inference.Malformed, f.Kind, to)
+		require.EqualValues(t, 1, asked.Load(), to)
+	}
+}
+
+func TestWhatARelayHasSeenIsKnownWhileItLasts(t *testing.T) {
+	t.Parallel()
+	more := make(chan string)
+	g := answering(t, spec(), func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		for piece := range more {
+			_, _ = io.WriteString(w, piece)
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+	r := relayed(talk)
+	r.Model = "p/m"
+	var once sync.Once
+	over := func() { once.Do(func() { close(more) }) }
+	defer over()
+	const piece = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+	go func() { more <- piece }()
+	res, err := g.Relay(t.Context(), r)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	got := make([]byte, len(piece))
+	_, err = io.ReadFull(res.Body, got)
+	require.NoError(t, err)
+	require.Equal(t, piece, string(got))
+	require.EqualValues(t, 1, res.Seen().Pieces, "what was read counts before the next is read")
+	over()
+	_, err = io.Copy(io.Discard, res.Body)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, res.Seen().Pieces)
+	require.True(t, res.Seen().Ended)
+}
+
+func TestTheUsageOfALongStreamIsHeard(t *testing.T) {
+	t.Parallel()
+	piece := "data: {\"choices\":[{\"delta\":{\"content\":\"" + strings.Repeat("a", 1000) + "\"}}]}\n\n"
+	const pieces = 3000 // more than an event may be long
+	g := answering(t, spec(), func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range pieces {
+			_, _ = io.WriteString(w, piece)
+		}
+		_, _ = io.WriteString(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":4000}}\n\ndata: [DONE]\n\n")
+	})
+	r := relayed(talk)
+	r.Model = "p/m"
+	res, err := g.Relay(t.Context(), r)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, res.Body)
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	seen := res.Seen()
+	require.Equal(t, inference.ByProvider, seen.UsageFrom)
+	require.EqualValues(t, 4000, seen.Tokens.Out)
+	require.EqualValues(t, pieces, seen.Pieces)
 }

@@ -16,7 +16,8 @@ import (
 // teeLimit bounds what is remembered of a plain answer in order to find its usage.
 const teeLimit = 4 << 20
 
-// tee hands a body on and overhears its usage. What it cannot read it passes on all the same.
+// tee hands a body on and overhears its usage. What it cannot read it passes on all the same. The events of a piece are read when
+// the next is waited for: by then the piece is with its reader.
 type tee struct {
 	g      *Gateway
 	ctx    context.Context
@@ -24,20 +25,25 @@ type tee struct {
 	status int
 	sent   int
 
-	mu     sync.Mutex
-	events events
-	plain  []byte
-	known  bool
-	isJSON bool
-	deaf   bool // what comes can no longer be read
-	usage  *openai.Usage
-	pieces int64
-	finish string
-	ended  bool
+	mu      sync.Mutex
+	events  events
+	chunk   chunk
+	choices []choice
+	plain   []byte
+	known   bool
+	isJSON  bool
+	deaf    bool // what comes can no longer be read
+	usage   *openai.Usage
+	pieces  int64
+	finish  string
+	ended   bool
 }
 
 // Read passes bytes on unaltered. A break becomes a failure of this room's kinds.
 func (t *tee) Read(p []byte) (int, error) {
+	t.mu.Lock()
+	t.drain()
+	t.mu.Unlock()
 	n, err := t.body.Read(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -72,20 +78,40 @@ func (t *tee) overhear(p []byte) {
 		t.plain = append(t.plain, p...)
 		return
 	}
-	if t.events.push(p) != nil {
-		t.deaf = true
-		return
-	}
-	t.drain()
+	t.deaf = t.events.push(p) != nil
 }
 
 func (t *tee) drain() {
+	if t.deaf {
+		return
+	}
 	for data, ok := t.events.pop(); ok; data, ok = t.events.pop() {
-		var h heard
-		if json.Unmarshal(data, &h) == nil {
-			t.take(h)
+		t.hear(data)
+	}
+}
+
+// chunk is an event as far as it is overheard.
+type chunk struct {
+	Choices []json.RawMessage `json:"choices"`
+	Usage   *openai.Usage     `json:"usage"`
+}
+
+// hear reads an event level by level: read in one go, it would take more stack than all else that a stream does, and no stream
+// gives back what it grew to.
+func (t *tee) hear(data []byte) {
+	t.chunk = chunk{Choices: t.chunk.Choices[:0]}
+	if json.Unmarshal(data, &t.chunk) != nil {
+		return
+	}
+	h := heard{Usage: t.chunk.Usage, Choices: t.choices[:0]}
+	for _, raw := range t.chunk.Choices {
+		h.Choices = append(h.Choices, choice{})
+		if json.Unmarshal(raw, &h.Choices[len(h.Choices)-1]) != nil {
+			return
 		}
 	}
+	t.choices = h.Choices
+	t.take(&h)
 }
 
 func (t *tee) end() {
@@ -96,7 +122,7 @@ func (t *tee) end() {
 	if t.isJSON && !t.deaf {
 		var h heard
 		if json.Unmarshal(t.plain, &h) == nil {
-			t.take(h)
+			t.take(&h)
 		}
 		t.plain = nil
 		return
@@ -107,11 +133,12 @@ func (t *tee) end() {
 	}
 }
 
-func (t *tee) take(h heard) {
+func (t *tee) take(h *heard) {
 	if h.Usage != nil {
 		t.usage = h.Usage
 	}
-	for _, c := range h.Choices {
+	for i := range h.Choices {
+		c := &h.Choices[i]
 		if c.Delta.Content != "" || c.Delta.hidden() {
 			t.pieces++
 		}
@@ -124,6 +151,7 @@ func (t *tee) take(h heard) {
 func (t *tee) seen() inference.RelayObserved {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.drain()
 	o := inference.RelayObserved{Pieces: t.pieces, Finish: t.finish, Ended: t.ended, UsageFrom: inference.ByCount}
 	o.Tokens = counted(t.sent, int(t.pieces))
 	if tokens, ok := reported(t.usage); ok && t.ended && t.status/100 == 2 {
