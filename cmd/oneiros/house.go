@@ -55,8 +55,9 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	if err != nil {
 		return nil, errors.Join(err, tracing.Close())
 	}
-	h := &house{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: c, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
-	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: c, Now: time.Now}
+	catalog := inference.Remembered(c)
+	h := &house{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
+	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
 	h.shown = &console.House{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
@@ -114,7 +115,7 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 		return nil, err
 	}
 	return openaigw.New(openaigw.Options{
-		Name: name, BaseURL: p.ProviderURL(), APIKey: key, Profile: profile, Catalog: c, Proxy: http.ProxyFromEnvironment,
+		Name: name, BaseURL: p.ProviderURL(), APIKey: key, Profile: profile, Catalog: inference.Remembered(c), Proxy: http.ProxyFromEnvironment,
 	})
 }
 

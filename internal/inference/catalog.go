@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -77,6 +78,26 @@ func (t Table) Lookup(model string) (Spec, error) {
 		return s, nil
 	}
 	return Spec{}, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q is not configured; add it under providers.<name>.models", model)}
+}
+
+// Remembered is a Catalog that looks each model up once, for whoever asks at every request. What it stands on must not change.
+func Remembered(c Catalog) Catalog { return &remembered{from: c} }
+
+type remembered struct {
+	from Catalog
+	all  sync.Map // of *Spec, by name
+}
+
+// Lookup finds a model. One that is not configured is looked for again.
+func (r *remembered) Lookup(model string) (Spec, error) {
+	if known, ok := r.all.Load(model); ok {
+		return *known.(*Spec), nil
+	}
+	spec, err := r.from.Lookup(model)
+	if err == nil {
+		r.all.Store(model, &spec)
+	}
+	return spec, err
 }
 
 // Switchboard is a Model that hands each call to the provider its model belongs to.

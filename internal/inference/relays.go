@@ -15,13 +15,21 @@ var _ Relay = Relays{}
 
 // Relay asks the provider of r.Model.
 func (s Relays) Relay(ctx context.Context, r RelayRequest) (*RelayResponse, error) {
-	spec, err := s.Catalog.Lookup(r.Model)
+	via, err := s.find(r.Model)
+	if err != nil {
+		return nil, err
+	}
+	return via.Relay(ctx, r)
+}
+
+func (s *Relays) find(model string) (Relay, error) {
+	spec, err := s.Catalog.Lookup(model)
 	if err != nil {
 		return nil, err
 	}
 	via, ok := s.Providers[spec.Provider]
 	if !ok {
-		return nil, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q belongs to provider %q, which passes no bodies on", r.Model, spec.Provider)}
+		return nil, &Failure{Kind: Unknown, Message: fmt.Sprintf("model %q belongs to provider %q, which passes no bodies on", model, spec.Provider)}
 	}
-	return via.Relay(ctx, r)
+	return via, nil
 }

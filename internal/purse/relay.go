@@ -22,35 +22,45 @@ type Worst struct {
 // nothing: a cap of money has nothing to say of them, and a turn of talk need not wait for the ledger. Errors are those of
 // Generate.
 func (p *Purse) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest, w Worst) (*inference.RelayResponse, error) {
-	spec, err := p.priced(r.Model)
+	m, err := p.meter(ctx, &c, r.Model, w)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return via.Relay(ctx, r)
+	}
+	r.Key = m.hold.Key()
+	res, err := via.Relay(ctx, r)
+	if err != nil {
+		return nil, m.failed(r.Model, err)
+	}
+	m.ReadCloser, m.seen, m.status = res.Body, res.Seen, res.Status
+	res.Body = m
+	return res, nil
+}
+
+// meter books the worst case; nil for a model that costs nothing.
+func (p *Purse) meter(ctx context.Context, c *Charge, model string, w Worst) (*metered, error) {
+	spec, err := p.priced(model)
 	if err != nil {
 		return nil, err
 	}
 	if *spec.Price == (budget.Price{}) {
-		return via.Relay(ctx, r)
+		return nil, nil
 	}
 	hold, err := p.Ledger.Reserve(ctx, Ask{
-		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: r.Model, Day: c.Day,
-		Amount: spec.Price.Worst(w.In, w.Out+Overrun), Accounts: c.Accounts, At: p.at(c),
+		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: model, Day: c.Day,
+		Amount: spec.Price.Worst(w.In, w.Out+Overrun), Accounts: c.Accounts, At: p.at(*c),
 	})
 	if err != nil {
 		return nil, err
 	}
-	r.Key = hold.Key()
-	res, err := via.Relay(ctx, r)
-	if err != nil {
-		return nil, errors.Join(err, p.settle(ctx, c, hold, bill(spec, inference.Request{}, hold, inference.Answer{}, err)))
-	}
-	inner, seen, status := res.Body, res.Seen, res.Status
-	res.Body = &metered{ReadCloser: inner, settle: func() error {
-		return p.settle(ctx, c, hold, relayed(spec, hold, status, seen(), w))
-	}}
-	return res, nil
+	return &metered{purse: p, ctx: ctx, charge: *c, price: spec.Price, hold: hold, worst: w}, nil
 }
 
 // relayed decides what a relayed call counts for, as bill does for a generation.
-func relayed(spec inference.Spec, hold Hold, status int, o inference.RelayObserved, w Worst) Bill {
-	reported := spec.Price.Cost(o.Tokens)
+func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserved, w Worst) Bill {
+	reported := price.Cost(o.Tokens)
 	b := Bill{State: Partial, Amount: max(hold.Amount, reported), Tokens: o.Tokens, Finish: o.Finish}
 	switch {
 	case status >= 400 && status < 500:
@@ -66,15 +76,30 @@ func relayed(spec inference.Spec, hold Hold, status int, o inference.RelayObserv
 // metered books the end of a call when its answer is closed.
 type metered struct {
 	io.ReadCloser
-	settle func() error
+	purse  *Purse
+	ctx    context.Context
+	charge Charge
+	price  *budget.Price
+	hold   Hold
+	worst  Worst
+	seen   func() inference.RelayObserved
+	status int
 	once   sync.Once
 	booked error
+}
+
+// failed books a call that has no answer, and says why.
+func (m *metered) failed(model string, why error) error {
+	b := bill(inference.Spec{Name: model, Price: m.price}, inference.Request{}, m.hold, inference.Answer{}, why)
+	return errors.Join(why, m.purse.settle(m.ctx, m.charge, m.hold, b))
 }
 
 // Close stops the provider, if it is not done, and settles.
 func (m *metered) Close() error {
 	err := m.ReadCloser.Close()
-	m.once.Do(func() { m.booked = m.settle() })
+	m.once.Do(func() {
+		m.booked = m.purse.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.hold, m.status, m.seen(), m.worst))
+	})
 	return errors.Join(err, m.booked)
 }
 
