@@ -24,7 +24,7 @@ const meetWithin = 300 * time.Millisecond
 // known keeps the records of agents for a moment, by every name they were asked for by.
 type known struct {
 	mu  sync.Mutex
-	all map[string]acquaintance
+	all map[string]*acquaintance
 }
 
 type acquaintance struct {
@@ -35,12 +35,12 @@ type acquaintance struct {
 
 const mostKnown = 4096
 
-// recall gives a record, and whether it is fresh.
-func (k *known) recall(name string, now time.Time) (a dream.Agent, fresh bool) {
+// recall gives a record, nil where there is none, and whether it is fresh.
+func (k *known) recall(name string, now time.Time) (a *acquaintance, fresh bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	found, ok := k.all[name]
-	return found.agent, ok && now.Before(found.until)
+	found := k.all[name]
+	return found, found != nil && now.Before(found.until)
 }
 
 // meet keeps a record, and says whether something of the agent was forgotten since it was last met.
@@ -48,11 +48,11 @@ func (k *known) meet(name string, a dream.Agent, forgot int64, now time.Time) bo
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.all == nil || len(k.all) >= mostKnown {
-		k.all = map[string]acquaintance{}
+		k.all = map[string]*acquaintance{}
 	}
-	before, met := k.all[name]
-	k.all[name] = acquaintance{a, forgot, now.Add(trusted)}
-	return !met || before.agent.ID != a.ID || before.forgot != forgot
+	before := k.all[name]
+	k.all[name] = &acquaintance{a, forgot, now.Add(trusted)}
+	return before == nil || before.agent.ID != a.ID || before.forgot != forgot
 }
 
 // reach finds an agent that the caller may deal with in a role.
@@ -78,8 +78,12 @@ func (b *Being) meet(ctx context.Context, name string) (dream.Agent, error) {
 	now := b.now()
 	before, fresh := b.agents.recall(name, now)
 	if fresh {
-		return before, nil
+		return before.agent, nil
 	}
+	return b.lookUp(ctx, name, before, now)
+}
+
+func (b *Being) lookUp(ctx context.Context, name string, before *acquaintance, now time.Time) (dream.Agent, error) {
 	soon, cancel := context.WithTimeout(ctx, meetWithin)
 	defer cancel()
 	a, err := b.Memory.Agent(soon, name)
@@ -91,9 +95,9 @@ func (b *Being) meet(ctx context.Context, name string) (dream.Agent, error) {
 		forgot, err = b.Memory.Forgettings(soon, a.ID)
 	}
 	switch {
-	case err != nil && before.ID != "" && ctx.Err() == nil:
-		b.Log.WarnContext(ctx, "an agent is known by its last record", "agent", before.Handle, "error", err)
-		return before, nil
+	case err != nil && before != nil && ctx.Err() == nil:
+		b.Log.WarnContext(ctx, "an agent is known by its last record", "agent", before.agent.Handle, "error", err)
+		return before.agent, nil
 	case err != nil:
 		return a, stored("look up the agent", err)
 	}
@@ -113,12 +117,12 @@ func (b *Being) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
 }
 
 // modelOf names the model that an agent uses in a role.
-func (b *Being) modelOf(a dream.Agent, role dream.Role) string {
+func (b *Being) modelOf(a *dream.Agent, role dream.Role) string {
 	return or(a.Models[role], b.o.Models[role])
 }
 
 // talker is the model that talks for an agent.
-func (b *Being) talker(ctx context.Context, a dream.Agent) (inference.Spec, error) {
+func (b *Being) talker(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	spec, err := b.Purse.Catalog.Lookup(or(b.o.Talker, b.modelOf(a, dream.Generator)))
 	if err != nil {
 		return spec, passed(ctx, err)
@@ -126,13 +130,25 @@ func (b *Being) talker(ctx context.Context, a dream.Agent) (inference.Spec, erro
 	return spec, nil
 }
 
-// accounts are the caps that everything an agent does awake must fit under: those of its day, as a dream's, and the key's.
-func (b *Being) accounts(a dream.Agent, c Caller, now time.Time) (day string, accounts []budget.Account) {
-	zone, err := time.LoadLocation(a.Zone)
-	if err != nil {
-		zone = time.UTC
+// zones keeps the time zones of agents: time.LoadLocation reads a file each time.
+type zones struct{ all sync.Map } // of *time.Location, by name
+
+// of is a zone; UTC where there is none of the name.
+func (z *zones) of(name string) *time.Location {
+	if known, ok := z.all.Load(name); ok {
+		return known.(*time.Location)
 	}
-	day = now.In(zone).Format(time.DateOnly)
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return time.UTC
+	}
+	z.all.Store(name, zone)
+	return zone
+}
+
+// accounts are the caps that everything an agent does awake must fit under: those of its day, as a dream's, and the key's.
+func (b *Being) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
+	day = now.In(b.zones.of(a.Zone)).Format(time.DateOnly)
 	accounts = []budget.Account{
 		{Scope: "day:" + a.ID + "/" + day, Limit: a.Caps.Day},
 		{Scope: "month:" + a.ID + "/" + day[:len("2006-01")], Limit: a.Caps.Month},

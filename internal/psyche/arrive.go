@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -94,9 +93,9 @@ func (v *visits) forget(agent, client string) {
 
 // arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, this process's copy is
 // enough, and the store is not asked. The visit must be left.
-func (b *Being) arrive(ctx context.Context, agent dream.Agent, client string) (*visit, Woken, error) {
-	v := b.visits.of(agent.ID, client)
-	w, err := b.enter(ctx, agent, v, b.o.Hold)
+func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
+	v := b.visits.of(agent, client)
+	w, err := b.enter(ctx, v, b.o.Hold)
 	if err != nil {
 		b.leave(v)
 		return nil, Woken{}, err
@@ -104,7 +103,7 @@ func (b *Being) arrive(ctx context.Context, agent dream.Agent, client string) (*
 	return v, w, nil
 }
 
-func (b *Being) enter(ctx context.Context, agent dream.Agent, v *visit, hold time.Duration) (Woken, error) {
+func (b *Being) enter(ctx context.Context, v *visit, hold time.Duration) (Woken, error) {
 	if w, ok := v.fresh(b.now(), hold); ok {
 		return w, nil
 	}
@@ -114,7 +113,7 @@ func (b *Being) enter(ctx context.Context, agent dream.Agent, v *visit, hold tim
 	if w, ok := v.fresh(now, hold); ok { // somebody knocked meanwhile
 		return w, nil
 	}
-	w, err := b.Nights.Wake(ctx, agent.ID, v.client, hold)
+	w, err := b.Nights.Wake(ctx, v.agent, v.client, hold)
 	if err != nil {
 		return Woken{}, stored("wake the agent", err)
 	}

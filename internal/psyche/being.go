@@ -94,6 +94,7 @@ type Being struct {
 	digests  digests
 	talkers  *talkers
 	counts   counts
+	zones    zones
 	searches atomic.Int64 // under way
 
 	queue   chan deed

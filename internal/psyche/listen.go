@@ -29,9 +29,8 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 
 // sifts changes what goes by: sieve and tail do.
 type sifts interface {
-	room() []byte // to be read into
-	push(b []byte, end bool)
-	empty() bool // nothing may go yet
+	push(b []byte, end bool) // which it does not keep
+	empty() bool             // nothing may go yet
 	take(p []byte) int
 }
 
@@ -59,10 +58,9 @@ func (l *listening) Read(p []byte) (int, error) {
 	}
 	for l.sifts.empty() && l.err == nil && len(p) > 0 {
 		var n int
-		chunk := l.sifts.room()
-		n, l.err = l.from.Read(chunk)
-		l.heard(chunk[:n], l.err)
-		l.sifts.push(chunk[:n], l.err != nil)
+		n, l.err = l.from.Read(p)
+		l.heard(p[:n], l.err)
+		l.sifts.push(p[:n], l.err != nil)
 	}
 	if n := l.sifts.take(p); n > 0 || len(p) == 0 {
 		return n, nil
@@ -140,7 +138,7 @@ func (c *closing) Close() error {
 const (
 	mostHeard = 1 << 20  // bytes of a plain answer, or of one event
 	mostSaid  = 64 << 10 // bytes of text
-	compactAt = 16 << 10 // bytes of a stream that wait to be read
+	compactAt = 4 << 10  // bytes of a stream that wait to be read: a dozen events
 )
 
 // ear understands an answer of chat completions while its bytes go by. Of several choices it hears the first.

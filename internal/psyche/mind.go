@@ -132,7 +132,7 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if err != nil {
 		return Status{}, stored("ask whose talks the agent remembers", err)
 	}
-	if standing.Last != nil && hears && b.switched(a, Switches{}).digest == journal.DigestMessage {
+	if standing.Last != nil && hears && b.switched(&a, Switches{}).digest == journal.DigestMessage {
 		items, err := b.Memory.Get(ctx, a.ID, standing.Last.Digest...)
 		if err != nil {
 			return Status{}, stored("read the digest", err)

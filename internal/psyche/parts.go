@@ -13,7 +13,7 @@ type parts struct {
 	digest                string
 }
 
-func (b *Being) switched(a dream.Agent, asked Switches) parts {
+func (b *Being) switched(a *dream.Agent, asked Switches) parts {
 	on := func(of func(Switches) *bool) bool {
 		for _, s := range []Switches{asked, b.o.Agents[a.Handle], b.o.Switches} {
 			if v := of(s); v != nil {
@@ -51,7 +51,7 @@ type counts struct {
 	off, budget, failure, nothing                                            atomic.Int64
 }
 
-func (c *counts) turn(t Told) {
+func (c *counts) turn(t *Told) {
 	c.turns.Add(1)
 	if t.Woke {
 		c.woke.Add(1)

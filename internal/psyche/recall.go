@@ -95,7 +95,7 @@ func (b *Being) search(ctx context.Context, a dream.Agent, c Caller, query strin
 	if err != nil || space == "" {
 		return nil, err
 	}
-	spec, err := b.Purse.Catalog.Lookup(b.modelOf(a, dream.Embedder))
+	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder))
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func best(items []dream.Item, cosines map[string]float64, feels mood.PAD, now ti
 
 // embed places texts. The built-in embedder is called straight, since it cannot cost anything.
 func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
-	model := b.modelOf(a, dream.Embedder)
+	model := b.modelOf(&a, dream.Embedder)
 	spec, err := b.Purse.Catalog.Lookup(model)
 	if err != nil {
 		return nil, "", err
@@ -225,7 +225,7 @@ func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []stri
 		v, err := b.Purse.Model.Embed(ctx, model, texts, "")
 		return v.V, v.Space, err
 	}
-	v, err := b.Purse.Place(ctx, b.charge(a, c), model, texts)
+	v, err := b.Purse.Place(ctx, b.charge(&a, &c), model, texts)
 	if err == nil && len(v.V) != len(texts) {
 		err = errors.New("the embedder gave another number of vectors than texts")
 	}

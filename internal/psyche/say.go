@@ -32,7 +32,7 @@ func (b *Being) Say(ctx context.Context, c Caller, agent, conversation, message 
 	lines = append(append(lines, held.heard()...), spoken{"user", message})
 	t := Turn{Caller: c, Agent: a.ID, Conversation: conversation, Path: "/chat/completions", Header: http.Header{"Content-Type": {"application/json"}}}
 	t.Body = written(a.Handle, lines, token != nil)
-	reply, err := b.chat(ctx, t, token)
+	reply, err := b.chat(ctx, &turn{being: b, Turn: t, token: token})
 	if err != nil {
 		return "", Told{}, err
 	}

@@ -9,7 +9,6 @@ import (
 // client did not ask, or puts one in, where the client asked and the provider tells none. Everything else goes by unaltered, as
 // soon as its event is whole.
 type sieve struct {
-	buf   [8 << 10]byte
 	wait  []byte         // an event that is not whole
 	out   []byte         // what may go
 	open  bool           // an event was too long to wait for: nothing is held back any more
@@ -32,8 +31,6 @@ type counted struct {
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
 }
-
-func (s *sieve) room() []byte { return s.buf[:] }
 
 func (s *sieve) empty() bool { return len(s.out) == 0 }
 

@@ -12,15 +12,12 @@ const longestTail = 64 << 10
 // tail sees to the usage of an answer in one piece: where the provider tells none, it is counted, and written before the brace
 // that closes the answer. Every other byte goes by unaltered.
 type tail struct {
-	buf   [8 << 10]byte
 	held  []byte
 	out   []byte
 	all   []byte // of the answer, as long as it is short enough to be looked at
 	open  bool   // nothing is held back any more
 	count func() counted
 }
-
-func (t *tail) room() []byte { return t.buf[:] }
 
 func (t *tail) empty() bool { return len(t.out) == 0 }
 

@@ -14,33 +14,17 @@ import (
 )
 
 // Chat is one turn: wake, recall, pass on; what was said is remembered after the answer has gone by.
-func (b *Being) Chat(ctx context.Context, t Turn) (*Reply, error) { return b.chat(ctx, t, nil) }
+func (b *Being) Chat(ctx context.Context, t Turn) (*Reply, error) {
+	return b.chat(ctx, &turn{being: b, Turn: t})
+}
 
-// chat tells token the pieces of the reply, where it is not nil.
-func (b *Being) chat(ctx context.Context, t Turn, token func(string)) (*Reply, error) {
-	agent, err := b.reach(ctx, t.Caller, t.Agent, access.Client)
-	if err != nil {
+func (b *Being) chat(ctx context.Context, t *turn) (*Reply, error) {
+	if err := t.begin(ctx); err != nil {
 		return nil, err
 	}
-	said, err := readBody(t.Body)
+	reply, err := t.run(ctx)
 	if err != nil {
-		return nil, wrong("invalid_json", "", "The body cannot be read: %v.", err)
-	}
-	if !said.chat {
-		return nil, wrong("invalid_type", "messages", "The body has no array of messages.")
-	}
-	spec, err := b.talker(ctx, agent)
-	if err != nil {
-		return nil, err
-	}
-	v, woken, err := b.arrive(ctx, agent, t.client())
-	if err != nil {
-		return nil, err
-	}
-	turn := &turn{being: b, Turn: t, from: context.WithoutCancel(ctx), agent: agent, spec: spec, body: said, visit: v, woken: woken, on: b.switched(agent, t.Switches), token: token}
-	reply, err := turn.run(ctx)
-	if err != nil {
-		b.leave(v)
+		b.leave(t.visit)
 		return nil, err
 	}
 	return reply, nil
@@ -60,14 +44,51 @@ type turn struct {
 	told  Told
 	talk  *talk
 
-	added  int    // bytes of background
-	lines  []line // that may be remembered
-	sent   int    // bytes that the provider is asked with
-	token  func(string)
-	hidden bool // the client did not ask for the usage that the provider is asked for
+	added  int          // bytes of background
+	lines  []line       // that may be remembered
+	sent   int          // bytes that the provider is asked with
+	token  func(string) // told the pieces of the reply; nil: nobody is
+	hidden bool         // the client did not ask for the usage that the provider is asked for
+}
+
+// begin finds out who talks to whom about what, and lets the caller in.
+func (t *turn) begin(ctx context.Context) error {
+	b := t.being
+	var err error
+	if t.agent, err = b.reach(ctx, t.Caller, t.Agent, access.Client); err != nil {
+		return err
+	}
+	if t.body, err = readBody(t.Body); err != nil {
+		return wrong("invalid_json", "", "The body cannot be read: %v.", err)
+	}
+	if !t.body.chat {
+		return wrong("invalid_type", "messages", "The body has no array of messages.")
+	}
+	if t.spec, err = b.talker(ctx, &t.agent); err != nil {
+		return err
+	}
+	if t.visit, t.woken, err = b.arrive(ctx, t.agent.ID, t.client()); err != nil {
+		return err
+	}
+	t.on, t.from = b.switched(&t.agent, t.Switches), context.WithoutCancel(ctx)
+	return nil
 }
 
 func (t *turn) run(ctx context.Context) (*Reply, error) {
+	worst, r := t.request(ctx)
+	var charge purse.Charge
+	if !t.free() {
+		charge = t.being.charge(&t.agent, &t.Caller)
+	}
+	res, err := t.being.Purse.Relay(ctx, charge, t.being.Relay, r, worst)
+	if err != nil {
+		return nil, passed(ctx, err)
+	}
+	return t.reply(res), nil
+}
+
+// request is what the provider is asked, and what that comes to at worst.
+func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest) {
 	conversation := t.conversation()
 	t.told = Told{
 		Agent: t.agent.Handle, Conversation: conversation, Epoch: t.woken.Epoch, Woke: t.woken.Raised, Degraded: t.woken.Degraded, Model: t.spec.Name,
@@ -79,19 +100,20 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, append(changes, more...)), Model: t.spec.Name,
 	}
 	t.sent = len(r.Body)
-	res, err := t.being.Purse.Relay(ctx, t.being.charge(t.agent, t.Caller), t.being.Relay, r, worst)
-	if err != nil {
-		return nil, passed(ctx, err)
-	}
-	t.being.counts.turn(t.told)
+	return worst, r
+}
+
+// reply is the provider's answer, listened to.
+func (t *turn) reply(res *inference.RelayResponse) *Reply {
+	t.being.counts.turn(&t.told)
 	t.lines = t.spoken()
 	answer := t.listen(res)
 	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it
-	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Told: t.told}, nil
+	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Told: t.told}
 }
 
 // charge says who pays: the agent and the key, under a step that no other request has.
-func (b *Being) charge(a dream.Agent, c Caller) purse.Charge {
+func (b *Being) charge(a *dream.Agent, c *Caller) purse.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
 	return purse.Charge{
@@ -109,11 +131,11 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, wrong("invalid_json", "", "The body cannot be read: %v.", err)
 	}
-	spec, err := b.Purse.Catalog.Lookup(b.modelOf(agent, dream.Embedder))
+	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&agent, dream.Embedder))
 	if err != nil {
 		return nil, passed(ctx, err)
 	}
-	res, err := b.Purse.Relay(ctx, b.charge(agent, t.Caller), b.Relay, inference.RelayRequest{
+	res, err := b.Purse.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
 		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, asked.model(spec.Wire)), Model: spec.Name,
 	}, purse.Worst{In: int64(len(t.Body)), Text: 0})
 	if err != nil {
@@ -126,17 +148,19 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 // onward is what of a request's header a provider sees: nothing that is meant for this server. The body was read as JSON, whatever
 // its client called it (curl -d says that it is a form), and providers refuse it under another name.
 func onward(h http.Header) http.Header {
-	out := h.Clone()
-	for name := range out {
-		if low := strings.ToLower(name); strings.HasPrefix(low, "x-oneiros-") || strings.HasPrefix(low, "mcp-") || strings.HasPrefix(low, "sec-") {
-			delete(out, name)
+	out := make(http.Header, len(h)+1)
+	for name, values := range h {
+		if !begins(name, "x-oneiros-") && !begins(name, "mcp-") && !begins(name, "sec-") {
+			out[name] = values
 		}
-	}
-	if out == nil {
-		out = http.Header{}
 	}
 	out.Set("Content-Type", "application/json")
 	return out
+}
+
+// begins says whether a name begins so, in whatever case.
+func begins(name, prefix string) bool {
+	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 // homeward is what of an answer's header a client sees: nothing of the account that this server has with the provider.

@@ -2,6 +2,7 @@ package psyche
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -94,6 +95,13 @@ func TestWorkingMemoryIsBounded(t *testing.T) {
 		require.LessOrEqual(t, len(all.all), mostTalks)
 	}
 	held := all.of("owner", "agent", "c", now)
+	for i := range 2 * mostTalks {
+		all.of("owner", "another", fmt.Sprint(i), now)
+		if i%(mostTalks/2) == 0 {
+			require.Same(t, held, all.of("owner", "agent", "c", now), "whoever talks is not the one who was silent for longest")
+		}
+	}
+	require.Equal(t, mostTalks, all.lately.Len())
 	for i := range 100 {
 		held.anchored(anchor{at: i, mark: uint64(i), text: strings.Repeat("m", 3000)})
 		size := 0

@@ -1,6 +1,7 @@
 package psyche
 
 import (
+	"container/list"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ const (
 // talk is what a being has in mind of one conversation with one caller: what it put before the model and where, so that the
 // same is there again in the next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
 type talk struct {
+	key string
+
 	mu      sync.Mutex
 	last    time.Time
 	anchors []anchor
@@ -42,7 +45,8 @@ func mark(b []byte) uint64 { return maphash.Bytes(marks, b) }
 
 type talks struct {
 	mu     sync.Mutex
-	all    map[string]*talk
+	all    map[string]*list.Element
+	lately list.List        // of *talk: whoever was silent for longest is last
 	forgot map[string]int64 // by agent, as of when its talks hold nothing that was forgotten
 }
 
@@ -57,8 +61,9 @@ func (t *talks) forget(agent string, times int64) {
 		return
 	}
 	t.forgot[agent] = times
-	for key := range t.all {
+	for key, each := range t.all {
 		if strings.HasPrefix(key, agent+"\x00") {
+			t.lately.Remove(each)
 			delete(t.all, key)
 		}
 	}
@@ -69,12 +74,15 @@ func (t *talks) of(owner, agent, conversation string, now time.Time) *talk {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := agent + "\x00" + conversation + "\x00" + owner
-	found := t.all[key]
-	if found == nil {
-		t.sweep(now)
-		found = &talk{}
-		t.all[key] = found
+	at := t.all[key]
+	if at == nil {
+		t.makeRoom()
+		at = t.lately.PushFront(&talk{key: key})
+		t.all[key] = at
+	} else {
+		t.lately.MoveToFront(at)
 	}
+	found := at.Value.(*talk)
 	found.mu.Lock()
 	defer found.mu.Unlock()
 	if now.Sub(found.last) > talkLasts {
@@ -84,31 +92,16 @@ func (t *talks) of(owner, agent, conversation string, now time.Time) *talk {
 	return found
 }
 
-// sweep makes room for one more: what is over goes, and if that is nothing, the talks that were silent for longest.
-func (t *talks) sweep(now time.Time) {
+// makeRoom lets go of the talk that was silent for longest, where there are as many as may be.
+func (t *talks) makeRoom() {
 	if t.all == nil {
-		t.all = map[string]*talk{}
+		t.all = map[string]*list.Element{}
 	}
 	if len(t.all) < mostTalks {
 		return
 	}
-	type silent struct {
-		key  string
-		last time.Time
-	}
-	var all []silent
-	for key, each := range t.all {
-		each.mu.Lock()
-		all = append(all, silent{key, each.last})
-		each.mu.Unlock()
-	}
-	slices.SortFunc(all, func(a, b silent) int { return a.last.Compare(b.last) })
-	for i, each := range all {
-		if i >= mostTalks/8 && now.Sub(each.last) <= talkLasts {
-			break
-		}
-		delete(t.all, each.key)
-	}
+	silent := t.lately.Back()
+	delete(t.all, t.lately.Remove(silent).(*talk).key)
 }
 
 // standing gives the anchors whose message is where it was. The others are kept: under one name a client may hold several talks

@@ -19,7 +19,7 @@ const (
 // worst is what the turn can come to, with the changes of the body without which that would have no bound: a maximum where the
 // client names none, and the provider's usage in streams. Calls that cost nothing need neither.
 func (t *turn) worst() (purse.Worst, []splice) {
-	if t.spec.Price == nil || *t.spec.Price == (budget.Price{}) {
+	if t.free() {
 		return purse.Worst{}, nil
 	}
 	b, o := t.body, t.being.o
@@ -50,6 +50,9 @@ func (t *turn) worst() (purse.Worst, []splice) {
 	}
 	return w, changes
 }
+
+// free says whether the turn costs nothing, whatever it comes to. A model without a price is refused by the purse.
+func (t *turn) free() bool { return t.spec.Price == nil || *t.spec.Price == (budget.Price{}) }
 
 // counted asks a stream for its usage, where the client did not.
 func (b *body) counted() *splice {

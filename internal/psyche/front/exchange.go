@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 type under struct{}
@@ -16,6 +18,7 @@ type exchange struct {
 	server  *Server
 	id      string
 	key     string
+	caller  *psyche.Caller // nil until it is known
 	route   *Route
 	two     bool // HTTP/2: a deadline of it ends a stream even when nobody writes
 	began   time.Time

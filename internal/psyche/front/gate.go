@@ -10,10 +10,10 @@ import (
 )
 
 // admit finds out who asks. As soon as one key was ever made, revoked ones too, nobody passes without one that opens.
-func (s *Server) admit(r *http.Request) (psyche.Caller, error) {
+func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	ring, err := s.keys.held(r.Context())
 	if err != nil {
-		return psyche.Caller{}, &psyche.Fault{
+		return nil, &psyche.Fault{
 			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "keys_unavailable", Message: "the keys cannot be read now; ask again", Retry: soon, Err: err,
 		}
 	}
@@ -22,22 +22,22 @@ func (s *Server) admit(r *http.Request) (psyche.Caller, error) {
 	}
 	secret, err := secretOf(r)
 	if err != nil {
-		return psyche.Caller{}, err
+		return nil, err
 	}
 	key, ok := ring.find(secret)
 	if !ok {
 		if key, ok = s.keys.lookAgain(r.Context(), secret); !ok {
-			return psyche.Caller{}, wrongKey("no key has this secret")
+			return nil, wrongKey("no key has this secret")
 		}
 	}
 	now := s.o.Now()
 	switch {
 	case !key.Revoked.IsZero():
-		return psyche.Caller{}, wrongKey("the key " + key.ID + " was revoked")
+		return nil, wrongKey("the key " + key.ID + " was revoked")
 	case !key.Live(now):
-		return psyche.Caller{}, wrongKey("the key " + key.ID + " has expired")
+		return nil, wrongKey("the key " + key.ID + " has expired")
 	}
-	return psyche.Caller{Key: s.completed(key)}, nil
+	return &psyche.Caller{Key: s.completed(key)}, nil
 }
 
 // completed gives a key the deployment's limits where it names none of its own.
@@ -51,23 +51,23 @@ func (s *Server) completed(k access.Key) access.Key {
 	return k
 }
 
-func (s *Server) admitKeyless(r *http.Request) (psyche.Caller, error) {
+func (s *Server) admitKeyless(r *http.Request) (*psyche.Caller, error) {
 	if !s.o.Keyless {
-		return psyche.Caller{}, wrongKey("this server has no keys yet, and only loopback needs none; make one with: oneiros keys add NAME")
+		return nil, wrongKey("this server has no keys yet, and only loopback needs none; make one with: oneiros keys add NAME")
 	}
 	for _, h := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip"} {
 		if r.Header.Get(h) != "" {
-			return psyche.Caller{}, notAllowed("forwarded", "the request came through a proxy, and without keys only this machine is served; make a key with: oneiros keys add NAME")
+			return nil, notAllowed("forwarded", "the request came through a proxy, and without keys only this machine is served; make a key with: oneiros keys add NAME")
 		}
 	}
 	host := nameOf(r.Host)
 	if !loopback(host) && !s.hosts[host] {
-		return psyche.Caller{}, notAllowed("host_not_allowed", "without keys the Host must be localhost or a loopback address, or be named in serve.hosts")
+		return nil, notAllowed("host_not_allowed", "without keys the Host must be localhost or a loopback address, or be named in serve.hosts")
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Origin") == "" {
-		return psyche.Caller{}, notAllowed("origin_not_allowed", "a page of another site may not call this server")
+		return nil, notAllowed("origin_not_allowed", "a page of another site may not call this server")
 	}
-	return psyche.Caller{Key: s.completed(access.Key{Role: access.Owner})}, nil
+	return &psyche.Caller{Key: s.completed(access.Key{Role: access.Owner})}, nil
 }
 
 func wrongKey(why string) *psyche.Fault {

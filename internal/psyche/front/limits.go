@@ -32,7 +32,7 @@ type limiter struct {
 }
 
 // take lets a request of a key pass, or says when to come again. A key that was silent may ask a minute's worth at once.
-func (t *rates) take(k access.Key) error {
+func (t *rates) take(k *access.Key) error {
 	if k.Rate <= 0 {
 		return nil
 	}

@@ -24,7 +24,7 @@ const mostKept = 4 << 20
 // once serves a request that has an Idempotency-Key: it is done by whoever comes first, to its end even when its client goes,
 // and its twins are told what was said. What the server failed at (5xx), and what was refused for a reason that passes, may be
 // tried again.
-func (s *Server) once(x *exchange, r *http.Request, caller psyche.Caller) error {
+func (s *Server) once(x *exchange, r *http.Request, caller *psyche.Caller) error {
 	c, err := s.claimOf(r, caller)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *Server) once(x *exchange, r *http.Request, caller psyche.Caller) error 
 }
 
 // claimOf reads the body, and puts it back for whoever serves it.
-func (s *Server) claimOf(r *http.Request, caller psyche.Caller) (access.Claim, error) {
+func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, error) {
 	name := r.Header.Get("Idempotency-Key")
 	if name == "" || len(name) > 255 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return access.Claim{}, &psyche.Fault{Status: http.StatusBadRequest, Type: invalid, Code: "idempotency_key_invalid", Message: "an Idempotency-Key has 1 to 255 printable ASCII characters"}

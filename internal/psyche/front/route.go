@@ -25,11 +25,16 @@ type caller struct{}
 
 // CallerOf is who asks. Inside a route it is always known.
 func CallerOf(ctx context.Context) psyche.Caller {
-	c, _ := ctx.Value(caller{}).(psyche.Caller)
-	return c
+	if c, ok := ctx.Value(caller{}).(psyche.Caller); ok {
+		return c
+	}
+	if x := exchangeOf(ctx); x != nil && x.caller != nil {
+		return *x.caller
+	}
+	return psyche.Caller{}
 }
 
-// WithCaller is for the server and for tests of faces.
+// WithCaller is for faces that take over a caller, and for their tests.
 func WithCaller(ctx context.Context, c psyche.Caller) context.Context {
 	return context.WithValue(ctx, caller{}, c)
 }

@@ -48,16 +48,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, at methods) {
 	}
 	caller, err := s.admit(r)
 	if err == nil {
-		x.key = caller.Key.ID
-		err = s.pass(x, r, at, caller)
+		x.key, x.caller = caller.Key.ID, caller
+		err = s.pass(x, r, at)
 	}
 	if err != nil {
 		Refuse(w, r, err)
 	}
 }
 
-func (s *Server) pass(x *exchange, r *http.Request, at methods, caller psyche.Caller) error {
-	if err := s.rates.take(caller.Key); err != nil {
+func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
+	caller := x.caller
+	if err := s.rates.take(&caller.Key); err != nil {
 		return err
 	}
 	if x.route == nil {
@@ -77,7 +78,6 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods, caller psyche.Ca
 		}
 		defer leave()
 	}
-	r = r.WithContext(WithCaller(r.Context(), caller))
 	if x.route.Once && len(r.Header.Values("Idempotency-Key")) > 0 {
 		return s.once(x, r, caller)
 	}
@@ -118,7 +118,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	caller, err := s.admit(r)
 	if err == nil {
 		exchangeOf(r.Context()).key = caller.Key.ID
-		err = s.rates.take(caller.Key)
+		err = s.rates.take(&caller.Key)
 	}
 	if err == nil {
 		err = &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: "this server has nothing under this path"}

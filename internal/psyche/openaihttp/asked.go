@@ -17,8 +17,8 @@ const longestName = 256
 const prefix = "agent/"
 
 // turn reads a request: whom it is for, whose it is, and the body as it came.
-func turn(r *http.Request, path string) (psyche.Turn, error) {
-	t := psyche.Turn{Caller: front.CallerOf(r.Context()), Path: path}
+func turn(r *http.Request, path string) (*psyche.Turn, error) {
+	t := &psyche.Turn{Caller: front.CallerOf(r.Context()), Path: path}
 	body, err := front.Body(r)
 	if err != nil {
 		return t, err
@@ -123,10 +123,10 @@ var kept = []string{"Openai-Organization", "Openai-Project", "Last-Event-Id", "E
 
 // passing is what the provider may see of the caller's headers.
 func passing(h http.Header) http.Header {
-	out := h.Clone()
-	for name := range out {
-		if strings.HasPrefix(name, "X-Oneiros-") || strings.HasPrefix(name, "Sec-") {
-			delete(out, name)
+	out := make(http.Header, len(h))
+	for name, values := range h {
+		if !strings.HasPrefix(name, "X-Oneiros-") && !strings.HasPrefix(name, "Sec-") {
+			out[name] = values
 		}
 	}
 	for _, name := range kept {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -375,4 +377,94 @@ func TestAWholeAnswerThatBreaksOffIsNeverTakenForOne(t *testing.T) {
 	defer func() { _ = res.Body.Close() }()
 	_, err = io.ReadAll(res.Body)
 	require.Error(t, err, "the connection is cut")
+}
+
+// lumpy gives a text in pieces of these sizes, over and over.
+type lumpy struct {
+	text  string
+	sizes []int
+	i     int
+}
+
+func (l *lumpy) Read(p []byte) (int, error) {
+	if l.text == "" {
+		return 0, io.EOF
+	}
+	n := min(l.sizes[l.i%len(l.sizes)], len(p), len(l.text))
+	l.i++
+	copy(p, l.text[:n])
+	l.text = l.text[n:]
+	return n, nil
+}
+
+func TestAStreamPassesUnalteredHoweverMuchOfItComesAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	var said strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&said, "data: %d\n\n", i)
+	}
+	for _, sizes := range [][]int{{1 << 20}, {1023}, {1024}, {1025}, {1, 1024, 8192, 8192, 1023, 1, 9000, 1024}} {
+		h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+			return sse(io.NopCloser(&lumpy{text: said.String(), sizes: sizes})), nil
+		}
+		_, answer := h.send(http.MethodPost, talk, `{"model":"iris","stream":true}`)
+		require.True(t, answer == said.String(), "in pieces of %v", sizes)
+		<-h.passed
+	}
+}
+
+// desk notes what is written before each flush.
+type desk struct {
+	header http.Header
+	wrote  strings.Builder
+	sent   []string
+}
+
+func (d *desk) Header() http.Header { return d.header }
+func (d *desk) WriteHeader(int)     {}
+func (d *desk) Write(p []byte) (int, error) {
+	return d.wrote.Write(p)
+}
+
+func (d *desk) Flush() {
+	d.sent = append(d.sent, d.wrote.String())
+	d.wrote.Reset()
+}
+
+func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	serve := func(d *desk, body io.Reader) {
+		face := &openaihttp.Face{Now: time.Now, Talk: &being{turns: make(chan psyche.Turn, 1), answer: func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+			return sse(io.NopCloser(body)), nil
+		}}}
+		r := httptest.NewRequest(http.MethodPost, talk, strings.NewReader(`{"model":"iris","stream":true}`))
+		for _, route := range face.Routes() {
+			if route.Path == talk {
+				route.Serve(d, r)
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		together := &desk{header: http.Header{}}
+		serve(together, strings.NewReader("data: 1\n\n"))
+		require.Equal(t, []string{"data: 1\n\n"}, together.sent)
+
+		out, in := io.Pipe()
+		silent, over := &desk{header: http.Header{}}, make(chan struct{})
+		go func() {
+			serve(silent, out)
+			close(over)
+		}()
+		synctest.Wait()
+		require.Empty(t, silent.sent, "the first piece may be on its way")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, []string{""}, silent.sent, "the headers")
+		_, err := io.WriteString(in, "data: 1\n\n")
+		require.NoError(t, err)
+		require.NoError(t, in.Close())
+		<-over
+		require.Equal(t, []string{"", "data: 1\n\n"}, silent.sent)
+	})
 }

@@ -52,7 +52,7 @@ func (f *Face) model(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		err = f.unknown(r.Context(), c, name, memory.ErrNotFound)
+		err = f.unknown(r.Context(), &c, name, memory.ErrNotFound)
 	}
 	front.Refuse(w, r, err)
 }
@@ -67,12 +67,12 @@ func (f *Face) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, err
 const most = 20
 
 // unknown says which agents there are, where one was asked for that is none. Other failures are as they were.
-func (f *Face) unknown(ctx context.Context, c psyche.Caller, name string, err error) error {
+func (f *Face) unknown(ctx context.Context, c *psyche.Caller, name string, err error) error {
 	var known *psyche.Fault
 	if isFault := errors.As(err, &known); isFault && known.Status != http.StatusNotFound || !isFault && !errors.Is(err, memory.ErrNotFound) {
 		return err
 	}
-	agents, fault := f.reached(ctx, c)
+	agents, fault := f.reached(ctx, *c)
 	if fault != nil {
 		return fault
 	}

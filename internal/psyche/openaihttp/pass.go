@@ -9,48 +9,36 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
 func (f *Face) chat(w http.ResponseWriter, r *http.Request) {
-	f.serve(w, r, "/chat/completions", f.Talk.Chat)
+	f.serve(w, r, "/chat/completions", func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Chat(ctx, *t) })
 }
 
 func (f *Face) embeddings(w http.ResponseWriter, r *http.Request) {
-	f.serve(w, r, "/embeddings", f.Talk.Embeddings)
+	f.serve(w, r, "/embeddings", func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Embeddings(ctx, *t) })
 }
 
-// serve passes a turn on and its answer back.
-func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, psyche.Turn) (*psyche.Reply, error)) {
+// serve passes a turn on and its answer back. What it calls with large values it calls at one remove: its own frame lies under every
+// stream for as long as that lasts.
+func (f *Face) serve(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, *psyche.Turn) (*psyche.Reply, error)) {
 	t, err := turn(r, path)
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	began, over := f.Now(), f.note(path)
-	p := Passed{Path: path}
-	defer func() {
-		p.Took, p.Dropped = f.Now().Sub(began), r.Context().Err() != nil
-		over(p)
-	}()
+	p := &passage{w: w, control: http.NewResponseController(w), now: f.Now, began: f.Now(), over: f.note(path), passed: Passed{Path: path}}
+	defer p.end(r)
 	reply, err := ask(r.Context(), t)
 	if err != nil {
-		front.Refuse(w, r, f.unknown(r.Context(), t.Caller, t.Agent, err))
+		front.Refuse(w, r, f.unknown(r.Context(), &t.Caller, t.Agent, err))
 		return
 	}
-	defer func() { _ = reply.Body.Close() }()
-	p.Told, p.Status = reply.Told, reply.Status
-	tell(w.Header(), reply)
-	p.Stream = streams(reply.Header)
-	answer := passage{w: w, control: http.NewResponseController(w), first: func() { p.First = f.Now().Sub(began) }}
-	if p.Stream {
-		answer.stream(reply)
-	} else {
-		answer.whole(r, reply)
-	}
-	p.Broken = answer.broken
+	p.answer(r, reply)
 }
 
 // own are headers of the provider's answer that stay here: they speak of the provider's door, not of ours.
@@ -110,27 +98,68 @@ func streams(h http.Header) bool {
 type passage struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	first   func() // called once, at the first byte
-	broken  bool   // by the provider
+	now     func() time.Time
+	began   time.Time
+	over    func(Passed)
+	passed  Passed
+
+	head   sync.Mutex // held by whoever sends the headers of a stream
+	headed bool       // they are sent, or go with the first piece
 }
 
-// pieces are the buffers of streams under way. A provider's piece is a few hundred bytes; a larger one takes several rounds.
-var pieces = sync.Pool{New: func() any { return new([4 << 10]byte) }}
+// answer gives a reply to the client, and is done with it.
+func (p *passage) answer(r *http.Request, reply *psyche.Reply) {
+	defer func() { _ = reply.Body.Close() }()
+	p.passed.Told, p.passed.Status, p.passed.Stream = reply.Told, reply.Status, streams(reply.Header)
+	tell(p.w.Header(), reply)
+	if p.passed.Stream {
+		p.stream(reply)
+	} else {
+		p.whole(r, reply)
+	}
+}
+
+func (p *passage) end(r *http.Request) {
+	p.passed.Took, p.passed.Dropped = p.now().Sub(p.began), r.Context().Err() != nil
+	p.over(p.passed)
+}
+
+// The buffers of answers under way. A provider's piece is a few hundred bytes, and a stream that waits for one holds no more than it
+// needs for that; while more comes at once, it has a large one.
+const (
+	ordinary = 1 << 10
+	large    = 8 << 10
+)
+
+var (
+	pieces = sync.Pool{New: func() any { return new([ordinary]byte) }}
+	lumps  = sync.Pool{New: func() any { return new([large]byte) }}
+)
+
+// headWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most providers send them
+// together. A client that waits for its model's first word does not notice.
+const headWithin = 5 * time.Millisecond
 
 // stream passes events on as they come. One that breaks off ends with an event that says so, as OpenAI's clients expect it.
 func (p *passage) stream(reply *psyche.Reply) {
 	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the pieces back
 	p.w.WriteHeader(reply.Status)
-	if p.control.Flush() != nil {
-		return
-	}
-	buffer := pieces.Get().(*[4 << 10]byte)
-	defer pieces.Put(buffer)
+	alone := time.AfterFunc(headWithin, p.sendHead)
+	defer p.holdHead(alone)
+	piece := pieces.Get().(*[ordinary]byte)
+	defer pieces.Put(piece)
+	var lump *[large]byte
+	buffer := piece[:]
 	var last [2]byte
+	begun := false
 	for {
-		n, err := reply.Body.Read(buffer[:])
+		n, err := reply.Body.Read(buffer)
 		if n > 0 {
-			p.begin()
+			if !begun {
+				begun = true
+				p.holdHead(alone)
+				p.first()
+			}
 			if _, fault := p.w.Write(buffer[:n]); fault != nil || p.control.Flush() != nil {
 				return
 			}
@@ -139,15 +168,41 @@ func (p *passage) stream(reply *psyche.Reply) {
 			}
 			last[1] = buffer[n-1]
 		}
-		if err == nil {
-			continue
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				p.passed.Broken = true
+				p.holdHead(alone)
+				p.lament(last, err)
+			}
+			return
 		}
-		if !errors.Is(err, io.EOF) {
-			p.broken = true
-			p.lament(last, err)
+		switch {
+		case n == len(buffer) && lump == nil:
+			lump = lumps.Get().(*[large]byte)
+			buffer = lump[:]
+		case n < ordinary && lump != nil:
+			lumps.Put(lump)
+			lump, buffer = nil, piece[:]
 		}
-		return
 	}
+}
+
+// sendHead sends the headers of a stream whose first piece is not there yet.
+func (p *passage) sendHead() {
+	p.head.Lock()
+	defer p.head.Unlock()
+	if !p.headed {
+		p.headed = true
+		_ = p.control.Flush() // a client that has gone ends the request
+	}
+}
+
+// holdHead keeps the headers for what is written next; afterwards nobody else writes.
+func (p *passage) holdHead(alone *time.Timer) {
+	alone.Stop()
+	p.head.Lock()
+	defer p.head.Unlock()
+	p.headed = true
 }
 
 // lament ends a stream that broke off. What was said of an event that never ended stays as it is; the next one tells why.
@@ -168,19 +223,19 @@ func (p *passage) lament(last [2]byte, err error) {
 // whole passes an answer of one piece on. One that breaks off before its first byte is told as what it is; later the connection
 // is cut, so that nobody takes a part for the whole.
 func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
-	buffer := pieces.Get().(*[4 << 10]byte)
-	defer pieces.Put(buffer)
+	buffer := lumps.Get().(*[large]byte)
+	defer lumps.Put(buffer)
 	n, err := reply.Body.Read(buffer[:])
 	for n == 0 && err == nil {
 		n, err = reply.Body.Read(buffer[:])
 	}
 	if n == 0 && !errors.Is(err, io.EOF) {
-		p.broken = true
+		p.passed.Broken = true
 		p.w.Header().Del("Content-Type")
 		front.Refuse(p.w, r, faultOf(err))
 		return
 	}
-	p.begin()
+	p.first()
 	p.w.WriteHeader(reply.Status)
 	for {
 		if _, fault := p.w.Write(buffer[:n]); fault != nil {
@@ -190,7 +245,7 @@ func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 			return
 		}
 		if err != nil {
-			p.broken = true
+			p.passed.Broken = true
 			front.Refuse(p.w, r, faultOf(err))
 			return
 		}
@@ -198,12 +253,8 @@ func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 	}
 }
 
-func (p *passage) begin() {
-	if p.first != nil {
-		p.first()
-		p.first = nil
-	}
-}
+// first notes when the first byte came.
+func (p *passage) first() { p.passed.First = p.now().Sub(p.began) }
 
 // faultOf is what a client is told of an answer that broke off. The cause is for the log.
 func faultOf(err error) *psyche.Fault {

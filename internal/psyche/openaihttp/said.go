@@ -16,14 +16,24 @@ type said struct{ Model, User string }
 // twice is refused: what we read must be what the provider reads.
 func told(body []byte) (said, error) {
 	var s said
-	seen := map[string]bool{}
+	seen := make(map[string]bool, 8)
 	err := members(body, func(name string, value []byte) error {
 		if seen[name] {
 			return wrong(name, "%s stands in the body twice.", name)
 		}
 		seen[name] = true
-		to := map[string]*string{"model": &s.Model, "user": &s.User}[name]
+		var to *string
+		switch name {
+		case "model":
+			to = &s.Model
+		case "user":
+			to = &s.User
+		}
 		if to == nil || string(value) == "null" {
+			return nil
+		}
+		if clear, ok := literal(value); ok {
+			*to = clear
 			return nil
 		}
 		if json.Unmarshal(value, to) != nil {
@@ -53,8 +63,8 @@ func members(body []byte, each func(name string, value []byte) error) error {
 		if at = ending(body, at); at < 0 || body[key] != '"' {
 			return broken(key)
 		}
-		var name string
-		if json.Unmarshal(body[key:at], &name) != nil {
+		name, ok := literal(body[key:at])
+		if !ok && json.Unmarshal(body[key:at], &name) != nil {
 			return broken(key)
 		}
 		if at = blank(body, at); at == len(body) || body[at] != ':' {
@@ -76,6 +86,20 @@ func members(body []byte, each func(name string, value []byte) error) error {
 		return broken(rest)
 	}
 	return nil
+}
+
+// literal is what a string says that is written in ASCII without escapes; false of any other value.
+func literal(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	value = value[1 : len(value)-1]
+	for _, c := range value {
+		if c < ' ' || c > '~' || c == '\\' || c == '"' {
+			return "", false
+		}
+	}
+	return string(value), true
 }
 
 func blank(b []byte, at int) int {
