@@ -8,9 +8,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/serving/described"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -106,8 +109,20 @@ func (h *house) do(role access.Role, method, path, body string, header ...string
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(h.t, err)
+	d, err := published()
+	require.NoError(h.t, err)
+	require.NoError(h.t, d.Holds(described.Answer{Method: method, Path: req.URL.EscapedPath(), Status: resp.StatusCode, Header: resp.Header, Body: text}))
 	return resp, text
 }
+
+// published is the description that each answer is held to.
+var published = sync.OnceValues(func() (*described.Document, error) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "openapi.json"))
+	if err != nil {
+		return nil, err
+	}
+	return described.Read(text)
+})
 
 // dream asks for something that a dream is the answer to.
 func (h *house) dream(status int, method, path, body string, header ...string) psyche.Dream {
