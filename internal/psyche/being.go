@@ -40,7 +40,7 @@ type Options struct {
 	Answer   int                   // most tokens of an answer to a client that names no maximum, where tokens cost money; 0: 8192
 	Thinking int                   // most tokens that a model which thinks first is given beside; 0: 24576
 	Joined   bool                  // background goes into the user's message and not before it: for templates that want the roles to take turns
-	Queue    int                   // most exchanges that wait to be remembered; 0: 256
+	Queue    int                   // most exchanges that wait to be remembered by one of the keepers; 0: 1024
 
 	Switches Switches            // what every agent does
 	Agents   map[string]Switches // and what single ones do, by handle
@@ -57,7 +57,7 @@ const (
 	defaultItems    = 6
 	defaultAnswer   = 8192 // what nearly every hosted model takes
 	defaultThinking = 24_576
-	defaultQueue    = 256
+	defaultQueue    = 1024 // about 12 KiB each at most
 )
 
 func (o Options) filled() Options {
@@ -97,7 +97,7 @@ type Being struct {
 	zones    zones
 	searches atomic.Int64 // under way
 
-	queue   chan deed
+	queues  [keepers]chan deed
 	hear    context.Context // of what goes on beside the turns
 	silence context.CancelFunc
 	gate    sync.RWMutex // writes: closed
@@ -120,10 +120,12 @@ func New(p Ports, o Options) *Being {
 		p.Render = func(known []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(known) }
 	}
 	b := &Being{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Purse.Now)}
-	b.queue = make(chan deed, b.o.Queue)
 	b.hear, b.silence = context.WithCancel(context.Background())
 	b.keeping.Go(b.keepLeases)
-	b.keeping.Go(b.keepUp)
+	for i := range b.queues {
+		b.queues[i] = make(chan deed, b.o.Queue)
+		b.keeping.Go(func() { b.keepUp(b.queues[i]) })
+	}
 	return b
 }
 
@@ -140,7 +142,9 @@ func (b *Being) Close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, b.silence)
 	defer stop()
 	b.beside.Wait()
-	close(b.queue)
+	for _, queue := range b.queues {
+		close(queue)
+	}
 	b.tend(ctx)
 	b.visits.stop()
 	b.keeping.Wait()

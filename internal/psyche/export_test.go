@@ -2,15 +2,19 @@ package psyche
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // Drained waits until what is queued now is done.
 func Drained(b *Being) {
-	done := make(chan struct{})
 	b.beside.Wait()
-	b.queue <- deed{context.Background(), func(context.Context) { close(done) }}
-	<-done
+	var all sync.WaitGroup
+	for _, queue := range b.queues {
+		all.Add(1)
+		queue <- deed{context.Background(), func(context.Context) { all.Done() }}
+	}
+	all.Wait()
 }
 
 // Tend renews leases as the clock would have it.

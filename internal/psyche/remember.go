@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"hash/maphash"
 	"strings"
 	"time"
 
@@ -30,9 +31,13 @@ type deed struct {
 	do   func(ctx context.Context)
 }
 
+// keepers remember side by side, each what is said to agents of its own: an embedder far away holds only these up, and what is
+// said to one agent is remembered in its order.
+const keepers = 8
+
 // keepUp does what is queued, one after the other, until Close.
-func (b *Being) keepUp() {
-	for d := range b.queue {
+func (b *Being) keepUp(queue <-chan deed) {
+	for d := range queue {
 		if b.hear.Err() != nil {
 			b.counts.dropped.Add(1)
 			continue
@@ -45,8 +50,8 @@ func (b *Being) keepUp() {
 	}
 }
 
-// later queues a deed. Where too many wait it is dropped and counted: no turn waits for memory to keep up.
-func (b *Being) later(d deed) {
+// later queues a deed for an agent. Where too many wait it is dropped and counted: no turn waits for memory to keep up.
+func (b *Being) later(agent string, d deed) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -54,12 +59,15 @@ func (b *Being) later(d deed) {
 		return
 	}
 	select {
-	case b.queue <- d:
+	case b.queues[maphash.String(lots, agent)%keepers] <- d:
 	default:
 		b.counts.dropped.Add(1)
-		b.Log.Warn("an exchange is not remembered: too many wait")
+		b.Log.Warn("an exchange is not remembered: too many wait", "agent", agent)
 	}
 }
+
+// lots says which keeper remembers for an agent.
+var lots = maphash.MakeSeed()
 
 // line is something that was said in a turn, by whom.
 type line struct {
@@ -93,7 +101,7 @@ func (t *turn) keep(h heard, ended bool) {
 	}
 	shown := t.talk.backgrounds()
 	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.told.Conversation, t.being.now()
-	b.later(deed{t.from, func(ctx context.Context) {
+	b.later(agent.ID, deed{t.from, func(ctx context.Context) {
 		if err := b.remember(ctx, agent, caller, session, lines, shown, now); err != nil {
 			b.counts.failed.Add(1)
 			b.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)

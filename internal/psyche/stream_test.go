@@ -356,11 +356,15 @@ func TestALeaseThatAnOperatorEndedStaysEndedUntilTheClientAsks(t *testing.T) {
 // held is a store whose searches wait to be let go.
 type held struct {
 	memory.Store
-	gate chan struct{}
-	err  error
+	gate  chan struct{}
+	err   error
+	agent string // whose searches; empty: everybody's
 }
 
 func (h *held) Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]memory.Hit, error) {
+	if h.agent != "" && agent != h.agent {
+		return h.Store.Near(ctx, agent, space, v, k, kinds...)
+	}
 	select {
 	case <-h.gate:
 	case <-ctx.Done():
@@ -428,6 +432,30 @@ func TestAQueueThatIsFullHoldsNoTurnUp(t *testing.T) {
 	close(h.gate)
 	r.settle()
 	require.NotEmpty(t, r.episodes())
+}
+
+// One queue for all was full within seconds of a slow embedder, and everybody's exchanges were dropped.
+func TestWhoeverIsHardToRememberHoldsFewOthersUp(t *testing.T) {
+	t.Parallel()
+	h := &held{gate: make(chan struct{}), agent: "ag_echo"}
+	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		h.Store, p.Memory = p.Memory, h
+		o.Switches.Recall = no()
+	})
+	r.talk(turn(ann, chat("Remember that my number is 7 and my street is Harbour Lane.")))
+	const others = 64
+	for i := range others {
+		agent := dream.Agent{ID: fmt.Sprintf("ag_%d", i), Handle: fmt.Sprintf("other-%d", i), Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}
+		require.NoError(t, r.store.PutAgent(t.Context(), agent))
+		said := turn(ann, chat("Remember that my number is 7 and my street is Harbour Lane."))
+		said.Agent = agent.Handle
+		r.talk(said)
+	}
+	require.Eventually(t, func() bool { return r.Counts().Stored >= others/2 }, time.Minute, time.Millisecond, "most of them are remembered")
+	require.Empty(t, r.episodes(), "and echo's is not, as yet")
+	close(h.gate)
+	r.settle()
+	require.Len(t, r.episodes(), 1)
 }
 
 func TestManyTurnsAtOnceShareALease(t *testing.T) {
