@@ -103,6 +103,11 @@ func keyOf(a dream.Agent) string {
 	return "handle " + a.Handle
 }
 
+// keysOf are all the keys of an agent: where the store could not tell its id, it is called as whoever knocked calls it.
+func keysOf(a dream.Agent) []string {
+	return []string{keyOf(a), keyOf(dream.Agent{Handle: a.Handle}), keyOf(dream.Agent{Handle: a.ID})}
+}
+
 // tell tries until the agent's life has recorded the newest wake, or the recorder is closed.
 func (r *recorder) tell(s *Starter, agent dream.Agent) {
 	pause := tellAgain
@@ -193,7 +198,7 @@ func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoke
 func (r *recorder) left(a dream.Agent, client string, depart func(context.Context, string) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, key := range []string{keyOf(a), keyOf(dream.Agent{Handle: a.Handle})} {
+	for _, key := range keysOf(a) {
 		waiting, ok := r.agents[key]
 		if !ok {
 			continue
@@ -202,6 +207,17 @@ func (r *recorder) left(a dream.Agent, client string, depart func(context.Contex
 			if client == "" || client == name {
 				waiting.blind[name] = func(ctx context.Context) error { return depart(ctx, name) }
 			}
+		}
+	}
+}
+
+// stays takes back what a visitor owed that left, and has come again: the store has let it in, and its lease is its own.
+func (r *recorder) stays(a dream.Agent, client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range keysOf(a) {
+		if waiting, ok := r.agents[key]; ok && waiting.blind[client] != nil {
+			waiting.blind[client] = nil
 		}
 	}
 }

@@ -2,6 +2,8 @@ package starter
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -106,6 +108,28 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 		"everybody is sent away":   func(s *Starter) error { return s.Sleep(ctx, "echo") },
 		"another leaves":           func(s *Starter) error { return s.Leave(ctx, "echo", "ivo") },
 		"it leaves and comes back": nil,
+		"it leaves and comes back to a store that answers": func(s *Starter) error {
+			if err := s.Leave(ctx, "echo", "mara"); err != nil {
+				return err
+			}
+			_, err := s.Wake(ctx, Knock{Agent: "echo", Client: "mara", Cause: presence.Knock})
+			return err
+		},
+		"it leaves while the store is away": func(s *Starter) error {
+			if _, err := s.Wake(ctx, Knock{Agent: "echo", Client: "ivo", Cause: presence.Knock}); err != nil {
+				return err
+			}
+			if err := s.Leave(ctx, "echo", "ivo"); err != nil {
+				return err
+			}
+			store := s.Memory
+			s.Memory = &away{Store: store}
+			defer func() { s.Memory = store }()
+			if err := s.Leave(ctx, "echo", "mara"); err == nil {
+				return errors.New("the store was away, and nobody was told so")
+			}
+			return nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +140,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			knock := workflows.Wake{Client: "mara", Cause: presence.Knock, At: tonight}
 			s.recording.add(t.Context(), s, agent, knock)
 			<-h.came
-			stays := name == "another leaves" || leave == nil
+			stays := name == "another leaves" || strings.Contains(name, "comes back")
 			if leave == nil {
 				require.NoError(t, s.Leave(ctx, "echo", "mara"))
 				s.recording.add(t.Context(), s, agent, knock)
@@ -132,6 +156,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 					return err == nil && len(standing.Leases) == 0 && h.life.heard() > 1
 				}, time.Minute, time.Millisecond, "its lease is ended, and the life told so")
 			}
+			s.recording.gone.Wait() // and not Close, which would cut a departure that nobody owes
 			s.Close()
 			standing, err := s.Presence.Standing(ctx, agent.ID, tonight)
 			require.NoError(t, err)

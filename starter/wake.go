@@ -62,6 +62,7 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 	if err != nil {
 		return s.blind(ctx, agent, k, began, err)
 	}
+	s.recording.stays(agent, k.Client)
 	w := Woken{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
 	if arrival.Raised && !arrival.Rung {
 		ring := presence.Ring{Agent: agent.ID, Epoch: arrival.Epoch, Cause: k.Cause, At: began, Raised: raised}
@@ -203,12 +204,27 @@ func (s *Starter) tellDream(ctx context.Context, w workflows.Wake) {
 // longest: the life waits for as long as it had heard of.
 func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	a, err := s.Memory.Agent(ctx, agent)
-	if err != nil {
+	if err != nil { // a wake that is not told yet is left all the same, when the store is back
+		s.recording.left(s.met(agent), name, func(ctx context.Context, name string) error {
+			a, err := s.Memory.Agent(ctx, agent)
+			if err != nil {
+				return err
+			}
+			return s.depart(ctx, a, name)
+		})
 		return fmt.Errorf("leave %s: %w", agent, err)
 	}
 	depart := func(ctx context.Context, name string) error { return s.depart(ctx, a, name) }
 	s.recording.left(a, name, depart)
 	return depart(ctx, name)
+}
+
+// met is an agent as far as this process knows it without the store.
+func (s *Starter) met(agent string) dream.Agent {
+	if known, ok := s.known.Load(agent); ok {
+		return known.(dream.Agent)
+	}
+	return dream.Agent{Handle: agent}
 }
 
 func (s *Starter) depart(ctx context.Context, a dream.Agent, name string) error {
