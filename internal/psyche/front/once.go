@@ -103,19 +103,19 @@ func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	defer cancel()
 	defer context.AfterFunc(s.net.life(), cancel)()
 	record := &record{x: x, header: x.Header(), aloud: x.route.Stream}
+	enough := s.living(c)
 	kept := false
-	defer s.living(c)()
 	defer func() {
 		if !kept { // it panicked
-			s.keep(c, nil)
+			s.settle(c, nil, enough)
 		}
 	}()
 	x.route.Serve(record, r.WithContext(ctx))
 	if record.status == 0 {
 		record.WriteHeader(http.StatusOK)
 	}
-	s.keep(c, record.answered())
 	kept = true
+	s.settle(c, record.answered(), enough)
 	if !record.aloud {
 		x.WriteHeader(record.status)
 		_, _ = x.Write(record.body.Bytes())
@@ -146,13 +146,35 @@ func (s *Server) living(c access.Claim) (enough func()) {
 	}
 }
 
-// keep keeps an answer, or gives the claim up.
-func (s *Server) keep(c access.Claim, a *access.Answered) {
-	ctx, cancel := context.WithTimeout(context.Background(), keepWithin)
-	defer cancel()
-	if err := s.o.Keys.Answer(ctx, c, a); err != nil {
-		s.o.Report(fmt.Errorf("keep the answer to a request with an idempotency key: %w", err))
+// settle keeps an answer, or gives the claim up, and calls enough. While the store is away it goes on in the background, and the claim
+// lives, for as long as a request may take: once its lease is over, nobody would ever know what this process knows.
+func (s *Server) settle(c access.Claim, a *access.Answered, enough func()) {
+	err := s.keep(context.Background(), c, a)
+	if err == nil {
+		enough()
+		return
 	}
+	s.o.Report(fmt.Errorf("keep the answer to a request with an idempotency key, which is tried again: %w", err))
+	go func() {
+		defer enough()
+		life, cancel := context.WithTimeout(s.net.life(), s.o.Limits.Hold)
+		defer cancel()
+		again := time.NewTicker(max(time.Millisecond, s.o.Limits.Lease/3))
+		defer again.Stop()
+		for s.keep(life, c, a) != nil {
+			select {
+			case <-again.C:
+			case <-life.Done():
+				return
+			}
+		}
+	}()
+}
+
+func (s *Server) keep(ctx context.Context, c access.Claim, a *access.Answered) error {
+	ctx, cancel := context.WithTimeout(ctx, keepWithin)
+	defer cancel()
+	return s.o.Keys.Answer(ctx, c, a)
 }
 
 func repeat(w http.ResponseWriter, a *access.Answered) {

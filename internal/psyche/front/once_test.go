@@ -141,6 +141,37 @@ func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) 
 	require.Equal(t, "2", h.ask("POST", "/do", "", once("b")...).Body.String())
 }
 
+// What became of a request is known here, though the store could not be told: its twin is not told for a day that nobody knows.
+func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		serve func(http.ResponseWriter, *http.Request)
+		again string
+	}{
+		"done":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") }, "done"},
+		"failed":   {func(w http.ResponseWriter, r *http.Request) { front.Refuse(w, r, errors.New("the store is away")) }, "again"},
+		"panicked": {func(http.ResponseWriter, *http.Request) { panic("the store is away") }, "again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, nil)
+			var times atomic.Int64
+			away := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+				if times.Add(1) > 1 {
+					fmt.Fprint(w, "again")
+					return
+				}
+				h.book.Fail(errors.New("away"))
+				test.serve(w, r)
+			}}}, func(o *front.Options) { o.Keys, o.Now, o.Limits.Lease = h.book, h.clock.Now, 3*time.Millisecond })
+			away.ask("POST", "/do", "", once("a")...)
+			h.clock.pass(time.Minute)
+			h.book.Fail(nil)
+			require.Eventually(t, func() bool { return away.ask("POST", "/do", "", once("a")...).Body.String() == test.again }, 10*time.Second, time.Millisecond)
+		})
+	}
+}
+
 func TestARequestThatLastsIsSaidToLive(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}), make(chan struct{})
