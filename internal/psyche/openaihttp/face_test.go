@@ -11,7 +11,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -417,18 +419,29 @@ func TestAStreamPassesUnalteredHoweverMuchOfItComesAtOnce(t *testing.T) {
 // desk notes what is written before each flush.
 type desk struct {
 	header http.Header
+	mu     sync.Mutex // the headers may be flushed by a timer
 	wrote  strings.Builder
-	sent   []string
+	all    []string
+}
+
+func (d *desk) sent() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.all)
 }
 
 func (d *desk) Header() http.Header { return d.header }
 func (d *desk) WriteHeader(int)     {}
 func (d *desk) Write(p []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return d.wrote.Write(p)
 }
 
 func (d *desk) Flush() {
-	d.sent = append(d.sent, d.wrote.String())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, d.wrote.String())
 	d.wrote.Reset()
 }
 
@@ -448,7 +461,7 @@ func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *tes
 	synctest.Test(t, func(t *testing.T) {
 		together := &desk{header: http.Header{}}
 		serve(together, strings.NewReader("data: 1\n\n"))
-		require.Equal(t, []string{"data: 1\n\n"}, together.sent)
+		require.Equal(t, []string{"data: 1\n\n"}, together.sent())
 
 		out, in := io.Pipe()
 		silent, over := &desk{header: http.Header{}}, make(chan struct{})
@@ -457,14 +470,14 @@ func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *tes
 			close(over)
 		}()
 		synctest.Wait()
-		require.Empty(t, silent.sent, "the first piece may be on its way")
+		require.Empty(t, silent.sent(), "the first piece may be on its way")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		require.Equal(t, []string{""}, silent.sent, "the headers")
+		require.Equal(t, []string{""}, silent.sent(), "the headers")
 		_, err := io.WriteString(in, "data: 1\n\n")
 		require.NoError(t, err)
 		require.NoError(t, in.Close())
 		<-over
-		require.Equal(t, []string{"", "data: 1\n\n"}, silent.sent)
+		require.Equal(t, []string{"", "data: 1\n\n"}, silent.sent())
 	})
 }
