@@ -14,8 +14,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// mostQuoted characters of a value are told to whoever sent it.
-const mostQuoted = 60
+// mostQuoted characters of a value are told to whoever sent it, and of mostFaults arguments what is wrong.
+const (
+	mostQuoted = 60
+	mostFaults = 8
+)
 
 // misfit says what is wrong with the arguments of a tool, in sentences that name each field, its value and what would be right;
 // empty when they fit. The library would say it in words of its schemas.
@@ -44,6 +47,9 @@ func misfit(tool string, s *jsonschema.Schema, arguments json.RawMessage) string
 			}
 			faults = append(faults, fmt.Sprintf("%s is %s; it must be %s", name, told(given[name]), must))
 		}
+	}
+	if n := len(faults) - mostFaults; n > 0 {
+		faults = append(faults[:mostFaults], fmt.Sprintf("%d more do not fit", n))
 	}
 	return strings.Join(faults, ". ")
 }

@@ -64,6 +64,18 @@ func TestArgumentsThatDoNotFitAreNamedWithTheirValueAndWhatIsRight(t *testing.T)
 	}
 }
 
+// A refusal is read by a model, and is not many times as long as what it refuses.
+func TestOfVeryManyArgumentsThatDoNotFitTheFirstAreTold(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for i := range 5000 {
+		all = append(all, fmt.Sprintf(`"a%04d":1`, i))
+	}
+	said := misfit("recall_memory", offered(t)["recall_memory"], json.RawMessage("{"+strings.Join(all, ",")+"}"))
+	require.True(t, strings.HasPrefix(said, `query is missing; it must be text that is not empty. "a0000" is no argument of recall_memory`), said[:200])
+	require.True(t, strings.HasSuffix(said, `"a0006" is no argument of recall_memory, which takes agent, n and query. 4993 more do not fit`), said[max(0, len(said)-200):])
+}
+
 // What fits here is taken by the library: its own words are never told.
 func FuzzArgumentsThatFitAreTakenByTheLibrary(f *testing.F) {
 	for _, seed := range []string{
