@@ -24,6 +24,7 @@ const (
 	idleConn      = 30 * time.Second // below the idle timeouts of common servers: a stale connection fails a call we never repeat
 	idlePerHost   = 64
 	headerLimit   = 64 << 10
+	connBuffer    = 2 << 10  // each of a connection's two: it holds them while a stream waits, and larger reads and writes pass by them
 	errorLimit    = 64 << 10 // read of a refusal's body
 	messageLimit  = 300      // characters of it that are told
 	eventLimit    = 1 << 20  // one event of a stream
@@ -106,6 +107,8 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleConn,
 		MaxResponseHeaderBytes: headerLimit,
+		ReadBufferSize:         connBuffer,
+		WriteBufferSize:        connBuffer,
 		DisableCompression:     true, // a compressed stream is a delayed stream, and relayed bytes stay as they are
 	}
 }
