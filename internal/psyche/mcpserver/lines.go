@@ -55,6 +55,9 @@ type batch struct {
 	said []json.RawMessage
 }
 
+// mostBatch messages come in one line: what answers one is many times as long as the shortest.
+const mostBatch = 1000
+
 var errLong = errors.New("the line is too long")
 
 func newLines(in io.Reader, out io.Writer, most int, drain time.Duration, leave <-chan struct{}) *lines {
@@ -194,6 +197,9 @@ func (s *lines) take(line []byte) error {
 	}
 	if len(each) == 0 {
 		return s.refuse(nil, jsonrpc.CodeInvalidRequest, "a batch holds at least one message, and this one holds none")
+	}
+	if len(each) > mostBatch {
+		return s.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a batch holds at most %d messages, and this one holds %d", mostBatch, len(each)))
 	}
 	b := &batch{}
 	for _, one := range each {

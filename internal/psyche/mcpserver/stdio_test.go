@@ -294,3 +294,19 @@ func FuzzNoLineEndsAStreamAndEachOfItsCallsIsAnswered(f *testing.F) {
 		require.Contains(t, out.String(), "You said: hello")
 	})
 }
+
+// Each message that is none is answered by a sentence, a hundred times as long as it.
+func TestOverStreamsABatchOfVeryManyMessagesIsRefusedAsOne(t *testing.T) {
+	t.Parallel()
+	for many, answers := range map[int]int{1000: 1000, 1001: 1} {
+		all := over(t, mcpserver.Options{}, strings.NewReader("["+strings.Repeat("1,", many-1)+"1]\n"+begun+says("1", "one")))
+		require.Len(t, all, 3)
+		require.Len(t, all[0], answers)
+		require.Nil(t, all[0][0].ID)
+		require.Equal(t, -32600, all[0][0].Error.Code)
+		if many > 1000 {
+			require.Equal(t, "a batch holds at most 1000 messages, and this one holds 1001", all[0][0].Error.Message)
+		}
+		require.Equal(t, "You said: one", of(t, all, 1.0).text())
+	}
+}
