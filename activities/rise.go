@@ -45,14 +45,15 @@ func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
 	if err != nil {
 		return RiseResult{}, tell(err)
 	}
+	held := memory.Fence{Dream: r.Dream, Run: r.Run} // of any sitting: it may have begun one whose lying down was never answered
 	if night.Run != "" && night.Run != r.Run {
-		return RiseResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, r.fence()))
+		return RiseResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
 	}
 	result, err := b.close(ctx, r.Sitting, night, r.Ending)
 	if err != nil {
 		return result, tell(err)
 	}
-	if err := b.Memory.FreeSlot(ctx, r.Agent, r.fence()); err != nil {
+	if err := b.Memory.FreeSlot(ctx, r.Agent, held); err != nil {
 		return result, tell(err)
 	}
 	b.letGo(ctx, r.Dream)

@@ -174,7 +174,8 @@ type Store interface {
 	// is returned names the agent's epoch when it was taken, whatever was asked. ErrAwake when somebody holds the agent awake at
 	// s.Since and the slot is not confirmed.
 	TakeSlot(ctx context.Context, agent string, s Slot, steal Fence) (Slot, error)
-	// FreeSlot frees the slot if this fence holds it; otherwise it does nothing.
+	// FreeSlot frees the slot if this fence holds it; otherwise it does nothing. A fence with an epoch leaves the slot of a later
+	// sitting of its dream, which was taken at a higher one.
 	FreeSlot(ctx context.Context, agent string, f Fence) error
 	// Slots lists every taken slot by agent.
 	Slots(ctx context.Context) (map[string]Slot, error)

@@ -73,7 +73,8 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 		Agent string `json:"agent"`
 		Dream string `json:"dream"`
 		Run   string `json:"run"`
-	}{agent, f.Dream, f.Run}
+		Epoch int64  `json:"epoch"`
+	}{agent, f.Dream, f.Run, f.Epoch}
 	said, err := s.of(ctx, freeSlotScript, agent, plan)
 	if err == nil {
 		err = refusal(said)

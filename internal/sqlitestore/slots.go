@@ -64,7 +64,7 @@ func (d deal) lieDown(agent string, want memory.Slot) (int64, error) {
 // FreeSlot frees the slot if the fence holds it.
 func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
 	err := s.write(ctx, func(d deal) error {
-		_, err := d.exec("DELETE FROM slots WHERE agent = ? AND dream = ? AND run = ?", agent, f.Dream, f.Run)
+		_, err := d.exec("DELETE FROM slots WHERE agent = ? AND dream = ? AND run = ? AND (? = 0 OR epoch <= ?)", agent, f.Dream, f.Run, f.Epoch, f.Epoch)
 		return err
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ var slots = []clause{
 	{"NoDreamBeginsWhileSomebodyIsThere", noDreamWhileAwake},
 	{"ASlotTellsTheEpochItWasTakenAt", slotTellsEpoch},
 	{"OneDreamAndRunAreOneHolderWhateverTheirEpoch", oneHolder},
+	{"NobodyFreesTheSlotOfALaterSitting", laterSitting},
 }
 
 func noDreamWhileAwake(t *testing.T, s Store) {
@@ -59,6 +60,28 @@ func slotTellsEpoch(t *testing.T, s Store) {
 	held, err := s.Slots(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]memory.Slot{echo: got}, held)
+}
+
+func laterSitting(t *testing.T, s Store) {
+	raise(t, s, visit("web", 0))
+	first := sleep(t, s, "echo/0001", 2*hold)
+	require.NoError(t, s.FreeSlot(t.Context(), echo, first))
+	raise(t, s, visit("web", 3*hold))
+	second := sleep(t, s, "echo/0001", 6*hold)
+	require.Greater(t, second.Epoch, first.Epoch)
+	holds := func(want bool) {
+		held, err := s.Slots(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, len(held) == 1, held)
+	}
+	require.NoError(t, s.FreeSlot(t.Context(), echo, first))
+	holds(true)
+	require.NoError(t, s.FreeSlot(t.Context(), echo, second))
+	holds(false)
+	require.Equal(t, second, sleep(t, s, "echo/0001", 6*hold))
+	second.Epoch = 0
+	require.NoError(t, s.FreeSlot(t.Context(), echo, second), "whoever names no epoch ends any sitting")
+	holds(false)
 }
 
 func oneHolder(t *testing.T, s Store) {

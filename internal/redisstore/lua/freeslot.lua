@@ -1,7 +1,7 @@
--- Frees the dreaming slot if the plan's holder has it.
+-- Frees the dreaming slot if the plan's holder has it, and not for a later sitting: one of a higher epoch. Epoch 0 frees any.
 local plan = cjson.decode(ARGV[3])
-local held = call('HMGET', slot, 'dream', 'run')
-if held[1] == plan.dream and held[2] == plan.run then
+local held = call('HMGET', slot, 'dream', 'run', 'epoch')
+if held[1] == plan.dream and held[2] == plan.run and (plan.epoch == 0 or tonumber(held[3] or '0') <= plan.epoch) then
   call('DEL', slot)
   call('HDEL', prefix .. 'slots', plan.agent)
 end
