@@ -3,12 +3,14 @@ package openaigw
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
@@ -48,6 +50,26 @@ func (h *hushed) Read(p []byte) (int, error) {
 		err = h.err
 	}
 	return n, err
+}
+
+// unpack takes the packing off a refusal: nobody asked for it, and a secret inside could not be found.
+func unpack(res *http.Response) {
+	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
+		return
+	}
+	packed := bufio.NewReader(res.Body)
+	from := io.Reader(packed)
+	if head, _ := packed.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) { // RFC 1952
+		if plain, err := gzip.NewReader(packed); err == nil {
+			from = plain
+		}
+	}
+	res.Header.Del("Content-Encoding")
+	res.Header.Del("Content-Length")
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{from, res.Body}
 }
 
 // whose says of a refused key whose it is: a client that reads 401 or 403 takes it for its own. The shape of the error stays,

@@ -34,6 +34,9 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	if err != nil {
 		return nil, err
 	}
+	if res.StatusCode/100 != 2 {
+		unpack(res)
+	}
 	if f := g.noAPI(res); f != nil {
 		_ = res.Body.Close()
 		return nil, f

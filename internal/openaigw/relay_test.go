@@ -2,6 +2,7 @@ package openaigw_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -389,3 +390,37 @@ func TestTheUsageOfALongStreamIsHeard(t *testing.T) {
 	require.EqualValues(t, 4000, seen.Tokens.Out)
 	require.EqualValues(t, pieces, seen.Pieces)
 }
+
+// Nobody asks for it packed, but without a word about it a server may.
+func TestAPackedRefusalComesBackPlainAndWithoutOurKey(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 429} {
+		for name, pack := range map[string]func(io.Writer) io.WriteCloser{
+			"packed":        func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+			"said to be so": func(w io.Writer) io.WriteCloser { return unpacked{w} },
+		} {
+			g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Content-Encoding", "gzip")
+				w.WriteHeader(status)
+				z := pack(w)
+				_, _ = io.WriteString(z, `{"error":{"message":"Too often with `+secret+`."}}`)
+				_ = z.Close()
+			})
+			r := relayed(talk)
+			r.Model = "p/m"
+			res, err := g.Relay(t.Context(), r)
+			require.NoError(t, err, name)
+			require.Equal(t, status, res.Status, name)
+			require.Empty(t, http.Header(res.Header).Get("Content-Encoding"), name)
+			body, err := io.ReadAll(res.Body)
+			require.NoError(t, err, name)
+			require.NoError(t, res.Body.Close())
+			require.Contains(t, string(body), "Too often with [secret].", name)
+		}
+	}
+}
+
+type unpacked struct{ io.Writer }
+
+func (unpacked) Close() error { return nil }
