@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -96,12 +98,20 @@ func run(client *http.Client, url, model, header string, pieces int, each time.D
 	return l, lines.Err()
 }
 
-// laps runs streams side by side, each so many times over, and gives what they measured: directly first, then through the server.
-// They begin one after the other within apart, so that each begins while others flow.
-func laps(b *testing.B, streams, times int, apart time.Duration, do func(way int) (lap, error)) (firsts, pieces [2][]float64) {
+// The ways to the provider.
+const (
+	direct  = iota
+	served  // through the server
+	carried // through a process that does nothing but copy: what any server in between adds on this machine
+	ways
+)
+
+// laps runs streams side by side, each so many times over, and gives what they measured: directly first, then through the server,
+// then through the bare proxy. They begin one after the other within apart, so that each begins while others flow.
+func laps(b *testing.B, streams, times int, apart time.Duration, do func(way int) (lap, error)) (firsts, pieces [ways][]float64) {
 	b.Helper()
 	var mu sync.Mutex
-	for way := range 2 {
+	for way := range ways {
 		var all sync.WaitGroup
 		for i := range streams {
 			all.Go(func() {
@@ -135,16 +145,17 @@ func quantile(of []float64, q float64) float64 {
 	return of[int(q*float64(len(of)-1)+.5)]
 }
 
-// added reports by how much a figure of the way through the server is above that of the way to the provider.
-func added(b *testing.B, what string, of [2][]float64) {
+// added reports by how much a figure of the way through the server, or the bare proxy, is above that of the way to the provider.
+func added(b *testing.B, what string, of [ways][]float64) {
 	b.Helper()
 	for _, q := range []struct {
 		name string
 		at   float64
 	}{{"p50", .5}, {"p99", .99}} {
-		direct, through := quantile(of[0], q.at), quantile(of[1], q.at)
-		b.ReportMetric(through-direct, what+"-added-"+q.name+"-ms")
-		b.ReportMetric(direct, what+"-direct-"+q.name+"-ms")
+		alone := quantile(of[direct], q.at)
+		b.ReportMetric(quantile(of[served], q.at)-alone, what+"-added-"+q.name+"-ms")
+		b.ReportMetric(quantile(of[carried], q.at)-alone, what+"-bare-"+q.name+"-ms")
+		b.ReportMetric(alone, what+"-direct-"+q.name+"-ms")
 	}
 }
 
@@ -197,29 +208,35 @@ agent: {client_timeout: 1h}`)
 	h.begin("up")
 	var number atomic.Int64 // no two talks are the same, so that each is recalled for anew
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
+	copying := copier(b, upstream.URL)
 	ask := func(agent, recall string, pieces int, each time.Duration) func(int) (lap, error) {
 		return func(way int) (lap, error) {
 			url, model := upstream.URL, "talker"
-			if way == 1 {
+			switch way {
+			case served:
 				url, model = h.base, agent
+			case carried:
+				url = copying
 			}
 			return run(client, url, model, recall, pieces, each, fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number.Add(1)))
 		}
 	}
 	for agent := range lives { // each is awake before anything is measured, and what is read once has been read
 		for range 3 {
-			_, err := ask(agent, "on", 1, 0)(1)
+			_, err := ask(agent, "on", 1, 0)(served)
 			require.NoError(b, err)
 		}
 	}
 	for _, agent := range []string{"none", "thousand", "many"} {
 		for _, recall := range []string{"off", "on"} {
 			b.Run(fmt.Sprintf("first/memories=%d/recall=%s", lives[agent], recall), func(b *testing.B) {
-				var firsts [2][]float64
+				var firsts [ways][]float64
 				for b.Loop() {
 					for range 100 {
 						f, _ := laps(b, 1, 1, 0, ask(agent, recall, 1, 0))
-						firsts[0], firsts[1] = append(firsts[0], f[0]...), append(firsts[1], f[1]...)
+						for way := range ways {
+							firsts[way] = append(firsts[way], f[way]...)
+						}
 					}
 				}
 				added(b, "first", firsts)
@@ -228,10 +245,10 @@ agent: {client_timeout: 1h}`)
 	}
 	for _, streams := range []int{1, 16, 256} {
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
-			var firsts, pieces [2][]float64
+			var firsts, pieces [ways][]float64
 			for b.Loop() {
 				f, p := laps(b, streams, 4, time.Second, ask("none", "off", 50, 20*time.Millisecond))
-				for way := range 2 {
+				for way := range ways {
 					firsts[way], pieces[way] = append(firsts[way], f[way]...), append(pieces[way], p[way]...)
 				}
 			}
@@ -242,6 +259,62 @@ agent: {client_timeout: 1h}`)
 	b.Run("idle/streams=500", func(b *testing.B) { idle(b, client, upstream.URL) })
 	b.Run("knock", func(b *testing.B) { h.knocked(b, client) })
 	h.end()
+}
+
+// barely is the environment variable by which this program is a bare proxy to the address that it names.
+const barely = "ONEIROS_BARE_PROXY"
+
+// copier starts a bare proxy, a process of its own as the server is one, and gives its address.
+func copier(b *testing.B, upstream string) string {
+	b.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), barely+"="+upstream)
+	cmd.Stderr = os.Stderr
+	says, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(says).ReadString('\n')
+	require.NoError(b, err)
+	return strings.TrimSpace(line)
+}
+
+// copies is the bare proxy: it passes each request on and copies what comes, piece by piece.
+func copies(upstream string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + l.Addr().String())
+	away := &http.Transport{MaxIdleConnsPerHost: 1000}
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		on, err := http.NewRequestWithContext(r.Context(), r.Method, upstream+r.URL.Path, r.Body)
+		if err != nil {
+			return
+		}
+		on.ContentLength, on.Header = r.ContentLength, r.Header
+		res, err := away.RoundTrip(on)
+		if err != nil {
+			return
+		}
+		defer func() { _ = res.Body.Close() }()
+		w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+		control, piece := http.NewResponseController(w), make([]byte, 4<<10)
+		for {
+			n, err := res.Body.Read(piece)
+			if n > 0 {
+				if _, err := w.Write(piece[:n]); err != nil || control.Flush() != nil {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}))
 }
 
 // idle measures what a stream that waits for its model holds of the memory of a server whose agent remembers nothing: a larger heap
