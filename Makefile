@@ -154,13 +154,14 @@ prove: bin/temporald redis ## The proofs in full, about an hour; written to docs
 	@exit $$(cat bin/prove.status)
 
 .PHONY: bench
-bench: bin/temporald redis ## Every benchmark; written to docs/measurements/bench-*.txt, one file a package
+bench: bin/temporald redis ## Every benchmark, or BENCH=those; written to docs/measurements/bench-*.txt, one file a package
 	@mkdir -p docs/measurements
 	@git ls-files --cached --others --exclude-standard '*_test.go' | xargs grep -l '^func Benchmark' /dev/null | \
 	sed 's/\/[^/]*$$//' | sort -u | while read -r dir; do \
 	out=docs/measurements/bench-$$(echo "$$dir" | tr / -).txt; echo "$$dir -> $$out"; \
-	{ $(MEASURED); $(GO) test -run '^$$' -bench '$(BENCH)' -skip '^BenchmarkWake$$' -benchtime $(BENCHTIME) -benchmem -timeout 60m "./$$dir" </dev/null 2>&1 || exit 1; } >"$$out" || \
-	{ cat "$$out"; exit 1; }; done
+	{ $(MEASURED); $(GO) test -run '^$$' -bench '$(BENCH)' -skip '^BenchmarkWake$$' -benchtime $(BENCHTIME) -benchmem -timeout 60m "./$$dir" </dev/null 2>&1 || exit 1; } >"$$out.new" || \
+	{ cat "$$out.new"; rm "$$out.new"; exit 1; }; \
+	if grep -q '^Benchmark' "$$out.new"; then mv "$$out.new" "$$out"; else rm "$$out.new"; fi; done
 	@[ '$(BENCH)' != . ] || $(MAKE) --no-print-directory bench-wake
 
 # Each row ends within its limit and tells what it has by then; WAKE picks rows, such as WAKE=redis/.
