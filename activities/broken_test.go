@@ -149,13 +149,14 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 			_, err := bed.Rise(ctx, request)
 			require.Error(t, err)
 		}
-		_, err := bed.Rise(ctx, request)
+		risen, err := bed.Rise(ctx, request)
 		require.NoError(t, err)
 		want := "nothing was worth keeping"
 		if n == dream.DefaultEmptyAlarm {
 			want += ", 3 nights in a row now"
 		}
 		require.Equal(t, want, r.nightOf(s).Reason)
+		require.Equal(t, want, risen.Reason, "the workflow says what the record says, done once or again")
 	}
 }
 

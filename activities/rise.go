@@ -36,6 +36,7 @@ type RiseResult struct {
 	Spent   budget.Micros `json:"spent"`
 	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
 	Tallies []dream.Tally `json:"tallies,omitempty"`
+	Reason  string        `json:"reason,omitempty"` // as the record has it, which knows the nights before; empty: it ended otherwise
 }
 
 // Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
@@ -187,7 +188,11 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
 		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
 	}
-	return RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}, nil
+	result := RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}
+	if night.Outcome == e.Outcome {
+		result.Reason = night.Reason
+	}
+	return result, nil
 }
 
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.

@@ -191,6 +191,20 @@ func TestAStoreThatIsAwayIsWaitedFor(t *testing.T) {
 	require.Zero(t, b.closed[0].Failed)
 }
 
+// The record knows the nights before, and the workflow does not: both say the same (Z7).
+func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
+	t.Parallel()
+	for recorded, want := range map[string]string{"nothing, 3 nights in a row now": "nothing, 3 nights in a row now", "": ""} {
+		b := newBedside(t)
+		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.RiseResult{Reason: recorded}, nil)
+		o := anOrder("dream/echo/0001")
+		b.env.ExecuteWorkflow(Dream, o)
+		var result Result
+		require.NoError(t, b.env.GetWorkflowResult(&result))
+		require.Equal(t, want, result.Reason)
+	}
+}
+
 func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)

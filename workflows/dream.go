@@ -217,6 +217,9 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	if len(risen.Tallies) > 0 {
 		n.state.Tallies = risen.Tallies
 	}
+	if risen.Reason != "" {
+		n.state.Reason = risen.Reason
+	}
 	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
 	n.show(free)
 	n.tell(free, Ended{Dream: n.order.Dream, Outcome: outcome, Epoch: n.state.Epoch})
