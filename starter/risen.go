@@ -42,7 +42,7 @@ func (s *Starter) risen(ctx context.Context, agent dream.Agent) error {
 	}
 }
 
-// lies is the dream that holds the agent, by its slot or by its life; empty when none does. An agent without a life is given one.
+// lies is the dream that holds the agent, by its slot or by its life; empty when none does.
 func (s *Starter) lies(ctx context.Context, agent dream.Agent) (string, error) {
 	slots, err := s.Memory.Slots(ctx)
 	if held, ok := slots[agent.ID]; err != nil || ok {

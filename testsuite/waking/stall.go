@@ -14,8 +14,8 @@ var stalled = sync.OnceValue(func() *atomic.Int64 {
 	go func() {
 		const beat = 5 * time.Millisecond
 		last := time.Now()
-		for now := range time.Tick(beat) {
-			now = later(now, time.Now())
+		for range time.Tick(beat) {
+			now := time.Now()
 			if gap := now.Sub(last) - 2*beat; gap > 0 {
 				total.Add(int64(gap))
 			}
@@ -24,13 +24,6 @@ var stalled = sync.OnceValue(func() *atomic.Int64 {
 	}()
 	return total
 })
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
 
 // Promptly does something that must be over within a time of its own, W3's second for instance: what this process could not run at
 // all meanwhile, on a busy machine, counts for nobody. It tells that time, and the fault of whatever took longer.
