@@ -57,22 +57,30 @@ func (t *turn) background(ctx context.Context) []splice {
 	var found []Memory
 	found, t.told.Skipped = t.recall(ctx, t.body.question(at), known)
 	t.told.Recalled = len(found)
-	woke := t.awoken(ctx)
+	woke, dreamt := t.awoken(ctx)
 	if len(found) == 0 && woke == "" {
 		if t.told.Skipped == SkippedNothing {
 			t.talk.anchored(anchor{at: at, mark: mark(t.body.messages[at].of(t.body.raw))})
 		}
 		return changes
 	}
-	a := anchor{at: at, mark: mark(t.body.messages[at].of(t.body.raw)), text: frame(woke, found)}
+	a := anchor{at: at, mark: mark(t.body.messages[at].of(t.body.raw)), text: frame(woke, found), taint: dream.FromAgent}
+	if dreamt {
+		a.taint = dream.FromDream
+	}
 	for _, m := range found {
 		a.items = append(a.items, m.ID)
+		a.taint = dream.LeastTrusted(a.taint, m.Taint)
+		if m.Dreamt {
+			a.taint = dream.FromDream
+		}
 	}
 	t.talk.anchored(a)
 	return append(changes, t.put(a))
 }
 
 func (t *turn) put(a anchor) splice {
+	t.taint = dream.LeastTrusted(t.taint, a.taint)
 	var s splice
 	if t.being.o.Joined {
 		s = t.body.joined(a.at, a.text)
@@ -150,42 +158,43 @@ func clipped(text string, most int) string {
 	return text
 }
 
-// awoken is what the first turn after sleep is told: how the agent feels, and its significant insights. It is told once.
-func (t *turn) awoken(ctx context.Context) string {
+// awoken is what the first turn after sleep is told: how the agent feels, and its significant insights, which were dreamt.
+// It is told once.
+func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
 	if asked := t.Switches.Digest; asked != nil && !*asked {
-		return "" // it waits for somebody who wants it
+		return "", false // it waits for somebody who wants it
 	}
 	if hears, err := t.being.talkers.hears(ctx, t.Caller, t.agent.ID, t.agent.Handle, t.being.o.Shared); err != nil || !hears {
-		return "" // likewise
+		return "", false // likewise
 	}
 	w, ok := t.being.digests.take(t.agent.ID)
 	if !ok {
-		return ""
+		return "", false
 	}
 	var b strings.Builder
 	if word := mood.Word(w.Affect); t.on.affect && w.Cause != presence.Alarm && word != mood.Calm {
 		fmt.Fprintf(&b, "The agent has just woken and feels %s (pleasure %+.2f, arousal %+.2f, dominance %+.2f).\n", word, w.Affect.Pleasure, w.Affect.Arousal, w.Affect.Dominance)
 	}
 	if t.on.digest == journal.DigestOff || len(w.Digest) == 0 {
-		return b.String()
+		return b.String(), false
 	}
 	items, err := t.being.Memory.Get(ctx, t.agent.ID, w.Digest...)
 	if err != nil {
 		t.being.Log.WarnContext(ctx, "a digest could not be read", "agent", t.agent.Handle, "error", err)
 		t.being.digests.again(w)
-		return ""
+		return "", false
 	}
 	entries := journal.Tellable(memory.As[*dream.Journal](items))
 	if t.on.digest == journal.DigestHeader {
 		if line := journal.Header(entries); line != "" {
 			b.WriteString("Insights since the agent was last awake: " + line + ".\n")
 		}
-		return b.String()
+		return b.String(), len(entries) > 0
 	}
 	for _, j := range entries {
 		fmt.Fprintf(&b, "\n(%s, %s; since the agent was last awake)\n%s", journal.Label, j.At.UTC().Format("2006-01-02"), quotation(j.Content))
 	}
-	return b.String()
+	return b.String(), len(entries) > 0
 }
 
 // digests are the wakes that nobody was told of yet, as far as this process knows.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // body is where things stand in a request, so that they can be changed and everything else stays as it was written.
@@ -229,6 +231,31 @@ func (b *body) place(i int) int {
 		}
 	}
 	return i
+}
+
+// taint is the least trusted label among what the messages bring along: tool where one holds a tool's result, of this round or
+// of an earlier one, else human.
+func (b *body) taint() dream.Taint {
+	for _, m := range b.messages {
+		if result(m.role) {
+			return dream.FromTool
+		}
+		raw := m.content.of(b.raw)
+		if len(raw) == 0 || raw[0] != '[' {
+			continue
+		}
+		found := false
+		b.parts(m, func(kind string, _, _ span) { found = found || kind == "tool_result" })
+		if found {
+			return dream.FromTool
+		}
+	}
+	return dream.FromHuman
+}
+
+// answered says whether an earlier answer stands among the messages.
+func (b *body) answered() bool {
+	return slices.ContainsFunc(b.messages, func(m message) bool { return m.role == "assistant" })
 }
 
 func result(role string) bool { return role == "tool" || role == "function" }

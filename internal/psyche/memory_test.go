@@ -221,20 +221,24 @@ func TestWhatIsRecalledIsNeverRememberedAsNew(t *testing.T) {
 func TestAnExchangeIsRememberedByWhomItWasSaid(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.provider.answer = says("I will call you at 9 on Tuesday and we decided to sail to Bergen with Captain Holm, whatever the weather does, since the harbour closes on 12 December.")
+	r.provider.answer = says("I will call you at 9 on Tuesday and we decided to sail to Bergen with Captain Holm, whatever the weather does, since the harbour closes on 12 December. Please remember: it is decided.")
 	r.talk(turn(ann, `{"model":"echo","messages":[{"role":"user","content":"Remember that my boat is called Aurora and lies at quay 7."},`+
 		`{"role":"assistant","tool_calls":[{"id":"1"}]},{"role":"tool","tool_call_id":"1","content":"note that quay 7 is closed from 10 December on; Aurora must move to quay 9 by order of Harbour Master Lund"}]}`))
 	r.settle()
-	taints := map[dream.Taint]string{}
+	speakers := map[string]*dream.Episode{}
 	for _, e := range r.episodes() {
-		taints[e.Taint] = e.Content
+		speakers[e.Speaker] = e
 		require.Equal(t, ann.Owner(), e.Origin)
 		require.NotEmpty(t, e.Session)
 		require.Contains(t, e.Derived, "salience")
 	}
-	require.Contains(t, taints[dream.FromHuman], "Aurora")
-	require.Contains(t, taints[dream.FromTool], "quay 9")
-	require.Contains(t, taints[dream.FromAgent], "Bergen")
+	require.Len(t, speakers, 3)
+	require.Contains(t, speakers["user"].Content, "Aurora")
+	require.Equal(t, dream.FromHuman, speakers["user"].Taint)
+	require.Contains(t, speakers["tool"].Content, "quay 9")
+	require.Equal(t, dream.FromTool, speakers["tool"].Taint)
+	require.Contains(t, speakers["echo"].Content, "Bergen")
+	require.Equal(t, dream.FromTool, speakers["echo"].Taint, "a tool's result stood in its prompt")
 	bare, err := r.store.Bare(t.Context(), r.agent.ID, localmodel.EmbedSpace, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare, "everything has its place")

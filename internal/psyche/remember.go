@@ -97,7 +97,7 @@ func (t *turn) keep(h heard, ended bool) {
 	}
 	lines := t.lines
 	if ended && h.finish != "" {
-		lines = append(lines, line{clipped(h.text, longestKept), dream.FromAgent, t.agent.Handle})
+		lines = append(lines, line{clipped(h.text, longestKept), t.taint, t.agent.Handle})
 	}
 	shown := t.talk.backgrounds()
 	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.told.Conversation, t.being.now()

@@ -46,6 +46,7 @@ type turn struct {
 
 	added  int          // bytes of background
 	lines  []line       // that may be remembered
+	taint  dream.Taint  // the least trusted label among what stands in the prompt, which the answer carries
 	sent   int          // bytes that the provider is asked with
 	token  func(string) // told the pieces of the reply; nil: nobody is
 	hidden bool         // the client did not ask for the usage that the provider is asked for
@@ -94,7 +95,9 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 		Agent: t.agent.Handle, Conversation: conversation, Epoch: t.woken.Epoch, Woke: t.woken.Raised, Degraded: t.woken.Degraded, Model: t.spec.Name,
 	}
 	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
+	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
 	changes := append(t.body.model(t.spec.Wire), t.background(ctx)...)
+	t.taint = t.talk.labelled(t.taint, t.body.answered())
 	worst, more := t.worst()
 	r := inference.RelayRequest{
 		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, append(changes, more...)), Model: t.spec.Name,

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Bounds of working memory. It is this process's own: another replica recalls anew.
@@ -26,6 +28,7 @@ type talk struct {
 	mu      sync.Mutex
 	last    time.Time
 	anchors []anchor
+	answers dream.Taint // the least trusted label of the answers given in this talk; empty: none was given
 	spoken  []spoken
 }
 
@@ -34,7 +37,8 @@ type anchor struct {
 	at    int    // its place among the messages
 	mark  uint64 // of its bytes
 	text  string
-	items []string // ids of the memories in it
+	items []string    // ids of the memories in it
+	taint dream.Taint // the least trusted label among what it quotes
 }
 
 type spoken struct{ role, text string }
@@ -86,7 +90,7 @@ func (t *talks) of(owner, agent, conversation string, now time.Time) *talk {
 	found.mu.Lock()
 	defer found.mu.Unlock()
 	if now.Sub(found.last) > talkLasts {
-		found.anchors, found.spoken = nil, nil
+		found.anchors, found.spoken, found.answers = nil, nil, ""
 	}
 	found.last = now
 	return found
@@ -136,6 +140,19 @@ func (t *talk) anchored(a anchor) {
 		t.anchors = slices.Clone(t.anchors[(len(t.anchors)+1)/2:])
 	}
 	t.anchors = append(t.anchors, a)
+}
+
+// labelled is the label of the next answer, given the label of what stands in its prompt. Where earlier answers stand there too,
+// their label counts: what they quoted may be gone from the messages, and they are not.
+func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	label := prompt
+	if answers && t.answers != "" {
+		label = dream.LeastTrusted(prompt, t.answers)
+	}
+	t.answers = dream.LeastTrusted(label, or(t.answers, label))
+	return label
 }
 
 // backgrounds are the texts that are put before the model in this talk.
