@@ -30,6 +30,7 @@ var Floors = []Floor{
 	// Leftward, because purse is a port around another: it wraps inference.Model.
 	{Name: "ports", Leftward: true, Rooms: []string{
 		"internal/memory", "internal/inference", "internal/purse", "internal/fabric", "internal/presence", "internal/access",
+		"internal/hostname",
 	}},
 	{Name: "rim", Rooms: []string{
 		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama", "internal/governor",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/internal/hostname"
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
@@ -106,12 +107,13 @@ temporal workflow show --output json printed, opens every sealed payload in it a
 
 func (app *App) codecServe() *cobra.Command {
 	var listen, token string
-	var origins []string
+	var origins, hosts []string
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Open sealed payloads for Temporal's UI and command line",
 		Long: `Serve runs a remote codec server, until Ctrl-C. In the UI its address is set under the data encoder's icon; the command
 line takes it as --codec-endpoint. Whoever can reach it can read what is sealed: it listens on loopback unless told
-otherwise, and elsewhere only with a token.`,
+otherwise, and elsewhere only with a token. A request must name it by a loopback name, by the address of --listen or by
+a --host: a web page that makes a name of its own point here is refused.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			keys, place, err := app.keys()
 			if err != nil {
@@ -129,11 +131,16 @@ otherwise, and elsewhere only with a token.`,
 			if err := guarded(listen, s.Token); err != nil {
 				return err
 			}
+			s.Hosts, err = codecHosts(listen, hosts)
+			if err != nil {
+				return err
+			}
 			return app.serveCodec(cmd.Context(), s, listen, place)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", usualCodec, "`address` to listen on; port 0 takes a free one")
 	cmd.Flags().StringSliceVar(&origins, "origin", []string{"http://127.0.0.1:8233", "http://localhost:8233"}, "`origin` of the UI whose pages may ask; may be repeated")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil, "`name` under which other machines ask, without a port; may be repeated")
 	cmd.Flags().StringVar(&token, "token-env", "", "`variable` that holds the bearer token to ask for")
 	return cmd
 }
@@ -154,10 +161,32 @@ func guarded(listen, token string) error {
 	if err != nil {
 		return exit(Usage, "--listen %q should be host:port, such as %s", listen, usualCodec)
 	}
-	if ip := net.ParseIP(host); token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if token == "" && !hostname.Loopback(host) {
 		return exit(Usage, "--listen %s can be reached by other machines, and whoever reaches it reads what is sealed: add --token-env, or listen on 127.0.0.1", listen)
 	}
 	return nil
+}
+
+// codecHosts are the names under which the codec may be asked beside those of loopback. An address that stands for every
+// address of this machine has no name that could be known here, so that --host must name one.
+func codecHosts(listen string, named []string) ([]string, error) {
+	for _, name := range named {
+		if name == "" || strings.ContainsAny(name, "/@ ") || strings.Contains(name, ":") && net.ParseIP(name) == nil {
+			return nil, exit(Usage, "--host %q should be a name or an address without scheme and port, such as codec.internal", name)
+		}
+	}
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, exit(Usage, "--listen %q should be host:port, such as %s", listen, usualCodec)
+	}
+	if ip := net.ParseIP(host); host != "" && !ip.IsUnspecified() {
+		return append(named, host), nil
+	}
+	if len(named) == 0 {
+		return nil, exit(Usage, "--listen %s takes requests under every address of this machine: add --host with the name under which they come, "+
+			"such as --host codec.internal", listen)
+	}
+	return named, nil
 }
 
 // codecStopsWithin is how long the requests under way may take when the server is told to stop.

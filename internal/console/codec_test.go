@@ -90,6 +90,10 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 		{"no keys to open with", "", []string{"decode"}, "no sealing keys are configured"},
 		{"the whole network", oneKey, []string{"serve", "--listen", "0.0.0.0:0"}, "can be reached by other machines"},
 		{"every name of this machine", oneKey, []string{"serve", "--listen", ":0"}, "can be reached by other machines"},
+		{"every address, under no name", oneKey, []string{"serve", "--listen", "0.0.0.0:0", "--token-env", "TOKEN"}, "add --host"},
+		{"every address of IPv6, under no name", oneKey, []string{"serve", "--listen", "[::]:0", "--token-env", "TOKEN"}, "add --host"},
+		{"a host with a port", oneKey, []string{"serve", "--host", "codec.internal:8081"}, "without scheme and port"},
+		{"a host with a scheme", oneKey, []string{"serve", "--host", "https://codec.internal"}, "without scheme and port"},
 		{"no address", oneKey, []string{"serve", "--listen", "8081"}, "should be host:port"},
 		{"any page", oneKey, []string{"serve", "--origin", "*"}, `--origin "*" should be a scheme and a host`},
 		{"a page, not an origin", oneKey, []string{"serve", "--origin", "http://127.0.0.1:8233/"}, "should be a scheme and a host"},
@@ -115,7 +119,7 @@ func TestTheCodecServesUntilItIsToldToStop(t *testing.T) {
 	app.Out = write
 	code := make(chan int, 1)
 	go func() {
-		code <- Run(ctx, app, []string{"codec", "serve", "--listen", "127.0.0.1:0", "--token-env", "TOKEN"})
+		code <- Run(ctx, app, []string{"codec", "serve", "--listen", "127.0.0.1:0", "--token-env", "TOKEN", "--host", "codec.internal"})
 	}()
 	first := make([]byte, 512)
 	n, err := read.Read(first)
@@ -123,17 +127,21 @@ func TestTheCodecServesUntilItIsToldToStop(t *testing.T) {
 	address := strings.Fields(string(first[:n]))[1]
 	go func() { _, _ = io.Copy(io.Discard, read) }()
 
-	ask := func(token string) int {
+	ask := func(token, host string) int {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/decode", strings.NewReader(`{"payloads":[]}`))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
+		r.Host = host
 		answer, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		return answer.StatusCode
 	}
-	require.Equal(t, http.StatusOK, ask("sesame"))
-	require.Equal(t, http.StatusUnauthorized, ask("sesam"))
+	require.Equal(t, http.StatusOK, ask("sesame", ""))
+	require.Equal(t, http.StatusOK, ask("sesame", "localhost:8081"))
+	require.Equal(t, http.StatusOK, ask("sesame", "codec.internal"))
+	require.Equal(t, http.StatusForbidden, ask("sesame", "evil.example:8081"), "a page that made its own name point here")
+	require.Equal(t, http.StatusUnauthorized, ask("sesam", ""))
 	stop()
 	require.Equal(t, OK, <-code)
 }

@@ -3,11 +3,14 @@ package payload
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/converter"
+
+	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
 // bodyLimit bounds one request to the codec server, in bytes: the largest page of a history that a Temporal server answers
@@ -19,15 +22,22 @@ const bodyLimit = 8 << 20
 type Server struct {
 	Keys    Keys
 	Origins []string // of the pages that may ask, such as http://127.0.0.1:8233; any other page is refused
+	Hosts   []string // names, without ports, under which it may be asked beside those of loopback
 	Token   string   // what a caller shows as "Authorization: Bearer ..."; empty asks for none
 }
 
 // Handler serves it.
 func (s Server) Handler() http.Handler {
 	codec := converter.NewPayloadCodecHTTPHandler(Codec(s.Keys))
+	hosts := hostname.Allow(s.Hosts...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if !hosts.Has(r.Host) {
+			message := fmt.Sprintf("this codec server does not answer to the host %q; name it with --host if it should", r.Host)
+			http.Error(w, message, http.StatusForbidden)
+			return
+		}
 		if !s.admits(w, r) {
 			return
 		}

@@ -18,6 +18,7 @@ const page = "http://127.0.0.1:8233"
 func ask(t *testing.T, s payload.Server, edit func(*http.Request)) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/decode", strings.NewReader(`{"payloads":[{"data":"eA=="}]}`))
+	r.Host = "127.0.0.1:8081"
 	edit(r)
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)
@@ -66,6 +67,24 @@ func TestOnlyThePagesThatWereNamedMayAsk(t *testing.T) {
 		require.NotContains(t, w.Body.String(), "payloads")
 	}
 	require.Equal(t, http.StatusOK, ask(t, s, func(*http.Request) {}).Code, "a program names no origin")
+}
+
+func TestOnlyTheNamesOfTheServerMayBeAsked(t *testing.T) {
+	t.Parallel()
+	s := payload.Server{Keys: keys(t, "one"), Hosts: []string{"codec.internal"}, Origins: []string{page}}
+	for host, want := range map[string]int{
+		"127.0.0.1:8081": 200, "localhost": 200, "[::1]:8081": 200, "codec.internal:443": 200,
+		"evil.example": 403, "127.0.0.1.evil.example:8081": 403, "": 403, "10.0.0.5:8081": 403,
+	} {
+		w := ask(t, s, func(r *http.Request) { r.Host = host })
+		require.Equal(t, want, w.Code, host)
+		w = ask(t, s, func(r *http.Request) {
+			r.Host = host
+			r.Method = http.MethodOptions
+			r.Header.Set("Origin", page)
+		})
+		require.Equal(t, want == 200, w.Code == http.StatusNoContent, "a preflight to %q", host)
+	}
 }
 
 func TestABrowserMayAskBeforehandWithoutTheToken(t *testing.T) {

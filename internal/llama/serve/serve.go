@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/hostname"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/llama"
 )
@@ -81,7 +82,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: it must be an address with a port, such as 127.0.0.1:8089: %w", address, err)
 	}
-	s.local = loopback(host)
+	s.local = hostname.Loopback(host)
 	if !s.local && s.options.Key == "" {
 		return nil, fmt.Errorf("listen on %q: others can reach it, so a key is needed; name one, or listen on 127.0.0.1", address)
 	}
@@ -90,14 +91,6 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	return l, nil
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // Serve answers until the context ends; then it takes no more, lets answers under way come to their end for as long as the
@@ -153,11 +146,7 @@ func (s *Server) admit(r *http.Request) (fault, bool) {
 			return fault{http.StatusUnauthorized, "authentication_error", "", "invalid_api_key", "the key is missing or is not this server's"}, false
 		}
 	}
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if s.local && (!loopback(strings.Trim(host, "[]")) || r.Header.Get("Origin") != "") {
+	if s.local && (!hostname.Loopback(hostname.Of(r.Host)) || r.Header.Get("Origin") != "") {
 		return fault{http.StatusForbidden, "invalid_request_error", "", "forbidden", "this server answers programs of its own machine, and no pages"}, false
 	}
 	return fault{}, true

@@ -55,13 +55,11 @@ func (s *Server) admitKeyless(r *http.Request) (*psyche.Caller, error) {
 	if !s.o.Keyless {
 		return nil, wrongKey("this server has no keys yet, and only loopback needs none; make one with: oneiros keys add NAME")
 	}
-	for _, h := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Real-Ip"} {
-		if r.Header.Get(h) != "" {
-			return nil, notAllowed("forwarded", "the request came through a proxy, and without keys only this machine is served; make a key with: oneiros keys add NAME")
-		}
+	if name := proxied(r.Header); name != "" {
+		return nil, notAllowed("forwarded", "the header "+name+" says that the request came through a proxy, and without keys only programs of "+
+			"this machine are served; make a key with: oneiros keys add NAME")
 	}
-	host := nameOf(r.Host)
-	if !loopback(host) && !s.hosts[host] {
+	if !s.hosts.Has(r.Host) {
 		return nil, notAllowed("host_not_allowed", "without keys the Host must be localhost or a loopback address, or be named in serve.hosts")
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && r.Header.Get("Origin") == "" {
@@ -145,21 +143,4 @@ func withPort(host, scheme string) string {
 		port = "443"
 	}
 	return net.JoinHostPort(strings.Trim(host, "[]"), port)
-}
-
-// nameOf is a Host header without its port, in small letters.
-func nameOf(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	return strings.ToLower(strings.Trim(host, "[]"))
-}
-
-// loopback says whether a name can only be this machine.
-func loopback(name string) bool {
-	if strings.TrimSuffix(name, ".") == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(name)
-	return ip != nil && ip.IsLoopback()
 }

@@ -113,8 +113,16 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 		refused(t, h.ask("GET", "/v1/models", "", "Host", host), 403, "host_not_allowed")
 		refused(t, h.ask("GET", "/nowhere", "", "Host", host), 403, "host_not_allowed")
 	}
-	refused(t, h.ask("GET", "/v1/models", "", "X-Forwarded-For", "203.0.113.9"), 403, "forwarded")
-	refused(t, h.ask("GET", "/v1/models", "", "Forwarded", "for=203.0.113.9"), 403, "forwarded")
+	for _, name := range []string{
+		"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Anything", "Forwarded", "Via", "X-Real-IP", "X-Client-IP",
+		"X-Cluster-Client-IP", "True-Client-IP", "CF-Connecting-IP", "CF-Ray", "Fly-Client-IP", "Fastly-Client-IP", "Tailscale-User-Login",
+	} {
+		w := h.ask("GET", "/v1/models", "", name, "203.0.113.9")
+		refused(t, w, 403, "forwarded")
+		require.Contains(t, w.Body.String(), http.CanonicalHeaderKey(name), "the answer names the header")
+		refused(t, h.ask("GET", "/v1/models", "", name, ""), 403, "forwarded")
+	}
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Traceparent", "00-1-2-01", "X-Request-Id", "a", "X-Oneiros-Recall", "off").Code)
 	refused(t, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "cross-site"), 403, "origin_not_allowed")
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "none").Code)
 
@@ -125,6 +133,27 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	secret := locked.key(access.Client)
 	locked.clock.pass(5 * time.Second)
 	require.Equal(t, 200, locked.ask("GET", "/v1/models", "", append(bearer(secret), "Host", "dreams.example", "X-Forwarded-For", "203.0.113.9")...).Code)
+}
+
+func TestNoWellKnownPathAsksForALogin(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, rooms())
+	ask := func(headers ...string) {
+		t.Helper()
+		for _, path := range []string{"oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server", "openid-configuration"} {
+			refused(t, h.ask("GET", "/.well-known/"+path, "", headers...), 404, "unknown_path")
+		}
+		refused(t, h.ask("GET", "/.well-known/", "", headers...), 404, "unknown_path")
+	}
+	ask()
+	secret := h.key(access.Client)
+	h.clock.pass(5 * time.Second)
+	ask()
+	ask(bearer("wrong")...)
+	ask(bearer(secret)...)
+	refused(t, h.ask("GET", "/nowhere", ""), 401, "invalid_api_key")
+	refused(t, h.ask("GET", "/nowhere/.well-known/x", ""), 401, "invalid_api_key")
+	refused(t, h.ask("POST", "/register", ""), 401, "invalid_api_key")
 }
 
 func TestPagesOfOtherSitesAreKeptOutEverywhere(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
 // What a connection may take before anybody is asked (perf.md of the design, OWASP LLM10).
@@ -44,7 +46,7 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q, which has not the form host:port: %w", address, err)
 	}
-	if s.o.Keyless && !loopback(host) {
+	if s.o.Keyless && !hostname.Loopback(host) {
 		return nil, fmt.Errorf("listen on %s without keys: only a loopback address may be served to whoever comes", address)
 	}
 	var shell *tls.Config

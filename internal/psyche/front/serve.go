@@ -113,15 +113,27 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 	return r.WithContext(ctx), cancel
 }
 
-// unknown answers a path that no route names: only whoever has a key is told so.
+// wellKnown begins the paths under which a server describes itself (RFC 8615). Clients of MCP ask there how to log in, and take any
+// answer but 404 for the beginning of OAuth, which this server does not speak.
+const wellKnown = "/.well-known/"
+
+func unknownPath() *psyche.Fault {
+	return &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: "this server has nothing under this path"}
+}
+
+// unknown answers a path that no route names. A request without a valid key is not told so, except under wellKnown.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, wellKnown) {
+		Refuse(w, r, unknownPath())
+		return
+	}
 	caller, err := s.admit(r)
 	if err == nil {
 		exchangeOf(r.Context()).key = caller.Key.ID
 		err = s.rates.take(&caller.Key)
 	}
 	if err == nil {
-		err = &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: "this server has nothing under this path"}
+		err = unknownPath()
 	}
 	Refuse(w, r, err)
 }

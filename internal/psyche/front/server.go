@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
 // Options say what a server serves, to whom, and how much of it. What is zero has the default that is named.
@@ -81,7 +82,7 @@ type Entry struct {
 type Server struct {
 	o       Options
 	mux     *http.ServeMux
-	hosts   map[string]bool
+	hosts   hostname.Allowed
 	origins map[string]bool
 	keys    *keyring
 	rates   rates
@@ -101,12 +102,9 @@ func New(o Options) (*Server, error) {
 		o.Report = func(error) {}
 	}
 	s := &Server{
-		o: o, mux: http.NewServeMux(), hosts: map[string]bool{}, origins: map[string]bool{}, leaving: make(chan struct{}),
+		o: o, mux: http.NewServeMux(), hosts: hostname.Allow(o.Hosts...), origins: map[string]bool{}, leaving: make(chan struct{}),
 		keys: &keyring{store: o.Keys, now: o.Now, report: o.Report}, rates: rates{now: o.Now, byKey: map[string]*limiter{}},
 		streams: streams{byKey: map[string]int{}, each: o.Limits.Streams, all: o.Limits.All},
-	}
-	for _, h := range o.Hosts {
-		s.hosts[strings.ToLower(h)] = true
 	}
 	for _, origin := range o.Origins {
 		u, err := url.Parse(origin)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/hostname"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -56,6 +57,7 @@ type Face struct {
 	being   Being
 	dreams  Dreams
 	options Options
+	hosts   hostname.Allowed
 	shapes  *mcp.SchemaCache
 
 	mu      sync.Mutex
@@ -92,7 +94,7 @@ func New(being Being, dreams Dreams, o Options) *Face {
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
-	return &Face{being: being, dreams: dreams, options: o, shapes: mcp.NewSchemaCache(), servers: map[whose]*mcp.Server{}}
+	return &Face{being: being, dreams: dreams, options: o, hosts: hostname.Allow(o.Hosts...), shapes: mcp.NewSchemaCache(), servers: map[whose]*mcp.Server{}}
 }
 
 // Close ends every session. Messages that come after it find no server.

@@ -1,9 +1,7 @@
 package mcpserver
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,10 +30,7 @@ func (f *Face) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
 }
 
 // named says whether a Host header, with or without its port, names this server.
-func (f *Face) named(host string) bool {
-	name := nameOf(host)
-	return loopback(name) || slices.ContainsFunc(f.options.Hosts, func(h string) bool { return h != "" && strings.EqualFold(h, name) })
-}
+func (f *Face) named(host string) bool { return f.hosts.Has(host) }
 
 // welcome says whether pages of an origin may call.
 func (f *Face) welcome(origin, host string) bool {
@@ -47,20 +42,4 @@ func (f *Face) welcome(origin, host string) bool {
 		return false // "null" among them: a page that hides where it is from
 	}
 	return strings.EqualFold(page.Host, host)
-}
-
-// nameOf is a Host header without its port and the brackets of an address.
-func nameOf(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		return name
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-func loopback(name string) bool {
-	if strings.EqualFold(name, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(name)
-	return err == nil && addr.IsLoopback()
 }
