@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,17 +37,82 @@ func (r Role) Includes(need Role) bool {
 
 // Key opens the doors. Its secret is shown once and kept nowhere: Hash is what is known of it.
 type Key struct {
-	ID      string    `json:"id"`   // "key_" and 12 letters; it names the key in logs, leases and accounts
-	Name    string    `json:"name"` // for people
-	Role    Role      `json:"role"`
-	Agents  []string  `json:"agents,omitempty"` // handles; empty: every agent
-	Hash    string    `json:"hash"`             // SHA-256 of the secret, in hex
+	ID     string   `json:"id"`   // "key_" and 12 letters; it names the key in logs, leases and accounts
+	Name   string   `json:"name"` // for people
+	Role   Role     `json:"role"`
+	Agents []string `json:"agents,omitempty"` // handles; empty: every agent
+	Hash   string   `json:"hash"`             // SHA-256 of the secret, in hex
+
+	// Principal names who speaks with the key, lastingly: several keys may speak as one. Empty: the key is a principal of
+	// its own, named by its ID. Local: whoever came without a key speaks as the same.
+	Principal string `json:"principal,omitempty"`
+
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 	Revoked time.Time `json:"revoked,omitzero"` // zero: it is not
 
 	Rate int            `json:"rate,omitempty"` // requests a minute; 0: the deployment's
 	Day  *budget.Micros `json:"day,omitempty"`  // what it may cost a day; nil: the deployment's
+}
+
+// Local is the principal of requests without a key, which only a server without keys and programs of this machine may send.
+const Local = "local"
+
+// scopeOfLocal is where answers to requests of Local are kept; no other principal may be called so.
+const scopeOfLocal = "loopback"
+
+var principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
+
+// ValidPrincipal says what is wrong with the name of a principal. It must not hold a slash, which ends it in the owner of a talk.
+func ValidPrincipal(name string) error {
+	if !principalName.MatchString(name) || name == scopeOfLocal {
+		return fmt.Errorf("principal %q must be 1 to 64 of A-Z, a-z, 0-9 and _ . @ + -, begin with a letter or a digit, and not be %q",
+			name, scopeOfLocal)
+	}
+	return nil
+}
+
+// SpeaksAs is the principal's part in the owner of a talk. It is empty for Local and for a request without a key.
+func (k Key) SpeaksAs() string {
+	switch k.Principal {
+	case "":
+		return k.ID
+	case Local:
+		return ""
+	}
+	return k.Principal
+}
+
+// PrincipalName is the principal as people write it: "local" for Local and for a request without a key.
+func (k Key) PrincipalName() string {
+	if name := k.SpeaksAs(); name != "" {
+		return name
+	}
+	return Local
+}
+
+// ClaimScope is whose names the idempotency keys of its requests are: those of the principal, so that a request that is
+// repeated with a rotated key is still the same.
+func (k Key) ClaimScope() string {
+	if name := k.SpeaksAs(); name != "" {
+		return name
+	}
+	return scopeOfLocal
+}
+
+// Rotated is a new key, and its secret, that speaks as the same principal with the same role, agents and limits. A key that
+// expires is followed by one that lives as long as it was to live.
+func (k Key) Rotated(now time.Time) (Key, string) {
+	next, secret := New(k.Name, k.Role, slices.Clone(k.Agents), now)
+	next.Principal, next.Rate = k.PrincipalName(), k.Rate
+	if k.Day != nil {
+		day := *k.Day
+		next.Day = &day
+	}
+	if !k.Expires.IsZero() {
+		next.Expires = now.Add(k.Expires.Sub(k.Created))
+	}
+	return next, secret
 }
 
 // SecretPrefix begins every secret, so that scanners find one that was published.
@@ -74,9 +140,10 @@ func (k Key) Reaches(handle string) bool {
 	return len(k.Agents) == 0 || slices.Contains(k.Agents, handle)
 }
 
-// Account is the scope under which a ledger counts what the key costs on a day of UTC.
+// Account is the scope under which a ledger counts what the key costs on a day of UTC. All keys of a principal share one, so
+// that a rotated or a second key gives nobody a second cap. The scope of a key without a named principal is that of its ID.
 func (k Key) Account(now time.Time) string {
-	return "key:" + k.ID + "/" + now.UTC().Format(time.DateOnly)
+	return "key:" + k.PrincipalName() + "/" + now.UTC().Format(time.DateOnly)
 }
 
 // Validate names every field that is wrong and what would be right.
@@ -94,6 +161,11 @@ func (k Key) Validate() error {
 	}
 	if len(k.Hash) != 2*sha256.Size {
 		fault("hash is no SHA-256 in hex")
+	}
+	if k.Principal != "" {
+		if err := ValidPrincipal(k.Principal); err != nil {
+			faults = append(faults, err)
+		}
 	}
 	if k.Rate < 0 {
 		fault("rate is %d requests a minute; it must not be negative", k.Rate)

@@ -18,11 +18,14 @@ func (app *App) doorKeys() *cobra.Command {
 and money. While there is none, a server on this machine's own address serves whoever comes from this machine, as owner.
 As soon as one was made, every request needs one.
 
+A key names a principal: who speaks. What is said belongs to its principal, and so do the money and the requests that are
+counted. Without --principal a key is a principal of its own; rotate gives a new secret to the same one.
+
   client    talks, remembers and recalls; sees status, insights and the digest
   operator  sees journal, fragments and scenarios too, and starts, cancels and archives dreams
   owner     forgets, and changes agents, too`,
 	}
-	cmd.AddCommand(app.keysAdd(), app.keysList(), app.keysRevoke())
+	cmd.AddCommand(app.keysAdd(), app.keysList(), app.keysRotate(), app.keysRevoke())
 	return cmd
 }
 
@@ -32,13 +35,14 @@ type publicKey struct {
 	Name    string         `json:"name"`
 	Role    access.Role    `json:"role"`
 	Agents  []string       `json:"agents"` // empty: every agent
-	State   string         `json:"state"`  // live, expired or revoked
+	Speaks  string         `json:"principal"`
+	State   string         `json:"state"` // live, expired or revoked
 	Created time.Time      `json:"created"`
 	Expires time.Time      `json:"expires,omitzero"`
 	Revoked time.Time      `json:"revoked,omitzero"`
 	Rate    int            `json:"rate,omitempty"`         // requests a minute
 	Day     *budget.Micros `json:"day_micros,omitempty"`   // what it may cost a day
-	Today   *budget.Micros `json:"today_micros,omitempty"` // in lists: what it cost on this day of UTC, with what is still reserved
+	Today   *budget.Micros `json:"today_micros,omitempty"` // in lists: what it cost on this day of UTC, of its principal, with what is still reserved
 	Secret  string         `json:"secret,omitempty"`       // once, when it is made
 }
 
@@ -51,7 +55,7 @@ func (app *App) publicKey(k access.Key) publicKey {
 		state = "expired"
 	}
 	return publicKey{
-		ID: k.ID, Name: k.Name, Role: k.Role, Agents: orEmpty(k.Agents), State: state, Created: k.Created, Expires: k.Expires, Revoked: k.Revoked,
+		ID: k.ID, Name: k.Name, Role: k.Role, Agents: orEmpty(k.Agents), Speaks: k.PrincipalName(), State: state, Created: k.Created, Expires: k.Expires, Revoked: k.Revoked,
 		Rate: k.Rate, Day: k.Day,
 	}
 }
@@ -79,12 +83,13 @@ func (k publicKey) day() string {
 
 func (app *App) keysAdd() *cobra.Command {
 	role, agents, rate, day, expires := string(access.Client), []string{}, 0, "", time.Duration(0)
+	principal := ""
 	cmd := &cobra.Command{
 		Use: "add NAME", Short: "Make a key; its secret is shown once", Args: cobra.ExactArgs(1),
-		Example: "  oneiros keys add laptop --agent echo\n  oneiros keys add nightly --role operator --expires 90d --rate 60 --day '$2'",
+		Example: "  oneiros keys add laptop --agent echo\n  oneiros keys add nightly --role operator --expires 90d --rate 60 --day '$2'\n  oneiros keys add phone --principal anna",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, secret := access.New(args[0], access.Role(role), nil, app.Now().UTC())
-			k.Rate = rate
+			k.Rate, k.Principal = rate, principal
 			if cmd.Flags().Changed("day") {
 				amount, err := budget.ParseMicros(day)
 				if err != nil {
@@ -112,20 +117,31 @@ func (app *App) keysAdd() *cobra.Command {
 				}
 				k.Agents = append(k.Agents, a.Handle)
 			}
+			others, err := speakingAs(cmd.Context(), h, principal)
+			if err != nil {
+				return err
+			}
 			if err := h.Keys.PutKey(cmd.Context(), k); err != nil {
 				return err
 			}
-			return app.tellNewKey(k, secret)
+			if err := app.tellNewKey(k, secret); err != nil {
+				return err
+			}
+			app.noteShared(k, others)
+			return nil
 		},
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&role, "role", role, "what it may do: client, operator or owner (`role`)")
 	fs.StringArrayVar(&agents, "agent", nil, "an agent's `handle` that it is for; repeat for more; every agent without")
+	fs.StringVar(&principal, "principal", "", "who speaks with it, as `name`: a principal of its own without; one that has keys already shares its talk,\n"+
+		"limits and day with them; local is whoever comes without a key")
 	app.spanVar(fs, &expires, "expires", "after how long it ends, as in 12h or 90d; never without (`duration`)")
 	fs.IntVar(&rate, "rate", 0, "requests a minute; the server's limit without (`number`)")
 	fs.StringVar(&day, "day", "", "what it may cost a day, as in '$2' or 0.50; the server's limit without (`dollars`)")
 	app.completes(cmd, "role", fixed([]access.Role{access.Client, access.Operator, access.Owner}))
 	app.completes(cmd, "agent", app.handles)
+	app.completes(cmd, "principal", app.principals)
 	for _, flag := range []string{"expires", "rate", "day"} {
 		app.completes(cmd, flag, nothing)
 	}
@@ -142,13 +158,13 @@ func (app *App) tellNewKey(k access.Key, secret string) error {
 	if !p.Expires.IsZero() {
 		expires = when(p.Expires, app.Zone)
 	}
-	app.fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
+	app.fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "principal", p.Speaks, "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
 	app.note("The secret is shown only now, and kept nowhere. Clients send it as their API key: Authorization: Bearer %s…", access.SecretPrefix)
 	return nil
 }
 
 func (app *App) keysList() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List every key, revoked and expired ones too", Long: `List shows every key, revoked and expired ones too, and what each cost today, in UTC, beside what it may cost a day.`, RunE: func(cmd *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "list", Short: "List every key, revoked and expired ones too", Long: `List shows every key, revoked and expired ones too, and what its principal cost today, in UTC, beside what the key may cost a day.`, RunE: func(cmd *cobra.Command, _ []string) error {
 		h, err := app.within(cmd.Context())
 		if err != nil {
 			return err
@@ -163,6 +179,7 @@ func (app *App) keysList() *cobra.Command {
 			{title: "NAME", flex: true, least: 10},
 			{title: "ROLE"},
 			{title: "STATE"},
+			{title: "PRINCIPAL", flex: true, least: 12, drop: 2},
 			{title: "AGENTS", flex: true, least: 12},
 			{title: "EXPIRES", drop: 2},
 			{title: "RATE", right: true, drop: 3},
@@ -179,7 +196,7 @@ func (app *App) keysList() *cobra.Command {
 			today := b.Spent + b.Reserved
 			p.Today = &today
 			list = append(list, p)
-			t.add(p.ID, p.Name, string(p.Role), p.State, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), day(p.Created, app.Zone))
+			t.add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), day(p.Created, app.Zone))
 		}
 		return app.rows(list, t, "No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s", h.option())
 	}}

@@ -90,7 +90,7 @@ func TestTheScreensOfKeys(t *testing.T) {
 		}
 	}
 	require.Equal(t, console.OK, d.run(80, "keys", "add", "desk", "--day", "0"))
-	for _, said := range []string{"secret  " + access.SecretPrefix, "agents  all", "a day   $0.00"} {
+	for _, said := range []string{"secret     " + access.SecretPrefix, "agents     all", "a day      $0.00"} {
 		require.Contains(t, d.out.String(), said)
 	}
 	require.Contains(t, d.err.String(), "shown only now")
@@ -98,6 +98,65 @@ func TestTheScreensOfKeys(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "__complete", "keys", "revoke", ""))
 	require.Contains(t, d.out.String(), "key_abcdefghijk0\tlaptop")
 	require.NotContains(t, d.out.String(), "lost")
+}
+
+// addedKey is what keys add and keys rotate answer as JSON.
+type addedKey struct {
+	ID, Secret, Principal, State string
+	Role                         access.Role
+}
+
+func (d *desk) keyFrom(args ...string) addedKey {
+	d.Helper()
+	require.Equal(d, console.OK, d.run(0, append(args, "--json")...), d.err.String())
+	var k addedKey
+	require.NoError(d, json.Unmarshal(d.out.Bytes(), &k))
+	return k
+}
+
+func TestARotatedKeySpeaksAsTheSamePrincipal(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	old := d.keyFrom("keys", "add", "laptop", "--agent", "echo", "--role", "operator", "--rate", "60", "--day", "$2", "--expires", "90d")
+	require.Equal(t, old.ID, old.Principal, "without --principal a key is a principal of its own")
+	next := d.keyFrom("keys", "rotate", "laptop", "--grace", "24h")
+	require.NotEqual(t, old.Secret, next.Secret)
+	require.Equal(t, old.ID, next.Principal)
+	keys, err := d.store.Keys(t.Context())
+	require.NoError(t, err)
+	require.Len(t, keys, 2)
+	byID := map[string]access.Key{keys[0].ID: keys[0], keys[1].ID: keys[1]}
+	require.Equal(t, now.Add(24*time.Hour), byID[old.ID].Expires)
+	rotated := byID[next.ID]
+	require.Equal(t, []string{"echo"}, rotated.Agents)
+	require.Equal(t, access.Operator, rotated.Role)
+	require.Equal(t, 60, rotated.Rate)
+	require.Equal(t, 2*budget.Dollar, *rotated.Day)
+	require.Equal(t, byID[old.ID].Account(now), rotated.Account(now), "rotating doubles no cap")
+
+	require.Equal(t, console.Usage, d.run(0, "keys", "rotate", "laptop"), "two live keys have the name")
+	require.Contains(t, d.err.String(), next.ID)
+	require.Equal(t, console.OK, d.run(0, "keys", "rotate", old.ID))
+	require.Contains(t, d.err.String(), old.ID+" has expired")
+	require.Equal(t, console.Usage, d.run(0, "keys", "rotate", old.ID))
+	require.Contains(t, d.err.String(), "oneiros keys add \"laptop\" --principal "+old.ID)
+	require.Equal(t, console.NotFound, d.run(0, "keys", "rotate", "nobody"))
+	require.Equal(t, console.Usage, d.run(0, "keys", "rotate", next.ID, "--grace", "-1h"))
+}
+
+func TestSeveralKeysSpeakAsOnePrincipal(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	laptop := d.keyFrom("keys", "add", "laptop", "--principal", "anna")
+	require.Equal(t, "anna", laptop.Principal)
+	require.Equal(t, console.OK, d.run(80, "keys", "add", "phone", "--principal", "anna"))
+	require.Contains(t, d.err.String(), "speaks as anna, as do "+laptop.ID)
+	require.Equal(t, console.OK, d.run(80, "keys", "add", "desk", "--principal", "local"))
+	require.Contains(t, d.err.String(), "said without a key")
+	require.Equal(t, console.Usage, d.run(0, "keys", "add", "other", "--principal", "anna/bob"))
+	require.Contains(t, d.err.String(), `principal "anna/bob"`)
+	require.Equal(t, console.OK, d.run(0, "__complete", "keys", "add", "x", "--principal", ""))
+	require.Contains(t, d.out.String(), "anna\nlocal\n")
 }
 
 func TestAKeyThatIsWrongIsNotMade(t *testing.T) {

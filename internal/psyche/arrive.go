@@ -216,7 +216,7 @@ func (t Turn) client() string {
 	if t.Client != "" {
 		return t.Client
 	}
-	return "talk/" + t.Caller.Key.ID + "/" + short(t.Caller.User)
+	return ofTalks + t.Caller.Key.SpeaksAs() + "/" + short(t.Caller.User)
 }
 
 // short stands for a text: 48 bits of its digest. Empty for an empty one.

@@ -15,7 +15,7 @@ import (
 )
 
 // Caller is who asks. One caller's context never reaches another: memory is the agent's, but what is remembered of a talk is
-// recalled only for the same key and user, unless it was made the agent's own.
+// recalled only for the same principal and user, unless it was made the agent's own.
 type Caller struct {
 	Key  access.Key // the zero key's ID is empty: a loopback without keys, which is owner
 	User string     // the end user that the client names; empty when it names none
@@ -26,8 +26,8 @@ func (c Caller) May(need access.Role, handle string) bool {
 	return c.Key.Role.Includes(need) && c.Key.Reaches(handle)
 }
 
-// Owner names whose talk it is: the key and the user. Items remembered of a talk carry it, recall asks for it.
-func (c Caller) Owner() string { return "talk/" + c.Key.ID + "/" + c.User }
+// Owner names whose talk it is: the principal and the user, "talk/<principal>/<user>". Items remembered of a talk carry it, recall asks for it.
+func (c Caller) Owner() string { return ofTalks + c.Key.SpeaksAs() + "/" + c.User }
 
 // Switches turn parts of a being off, or on, for one request; nil: as the agent's settings say.
 type Switches struct {

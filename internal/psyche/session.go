@@ -18,7 +18,7 @@ const (
 
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
-func (c Caller) session(id string) string { return "session/" + c.Key.ID + "/" + id }
+func (c Caller) session(id string) string { return "session/" + c.Key.SpeaksAs() + "/" + id }
 
 // Open begins a session, or renews it.
 func (b *Being) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {

@@ -60,7 +60,7 @@ func keyComesBack(t *testing.T, s access.Store) {
 	first, second, third := aKey(1), aKey(2), aKey(3)
 	second.Role, second.Agents, second.Rate, second.Day = access.Operator, []string{"echo", "né"}, 60, &some
 	second.Expires, second.Revoked = noon.Add(time.Hour), noon.Add(time.Minute)
-	third.Role, third.Day = access.Owner, &nothing
+	third.Role, third.Day, third.Principal = access.Owner, &nothing, "anna@desk"
 	local := second
 	zone := time.FixedZone("", 3600)
 	local.Created, local.Expires, local.Revoked = second.Created.In(zone), second.Expires.In(zone), second.Revoked.In(zone)
@@ -112,6 +112,7 @@ func wrongKeys(t *testing.T, s access.Store) {
 	for _, alter := range []func(*access.Key){
 		func(k *access.Key) { k.ID = "" }, func(k *access.Key) { k.Name = "a\nb" }, func(k *access.Key) { k.Role = "god" },
 		func(k *access.Key) { k.Hash = "short" }, func(k *access.Key) { k.Rate = -1 },
+		func(k *access.Key) { k.Principal = "two/parts" }, func(k *access.Key) { k.Principal = "loopback" },
 	} {
 		k := aKey(1)
 		alter(&k)

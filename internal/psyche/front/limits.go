@@ -15,23 +15,25 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// mostRates bounds the table of rates. Only keys that opened have a place in it.
+// mostRates bounds the table of rates. Only principals of keys that opened have a place in it.
 const mostRates = 10000
 
-// rates counts the requests of each key.
+// rates counts the requests of each principal: a second key gives nobody a second measure.
 type rates struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	byKey map[string]*limiter
+	byKey map[string]*limiter // by the principal of the key
 }
 
 type limiter struct {
 	rate int
-	rate.Limiter
+	*rate.Limiter
 	used time.Time
 }
 
-// take lets a request of a key pass, or says when to come again. A key that was silent may ask a minute's worth at once.
+// take lets a request of a key pass, or says when to come again. Whoever was silent may ask a minute's worth at once. Where the
+// keys of a principal have different rates, that of the key which asks applies, and what is left is never more by asking with
+// another.
 func (t *rates) take(k *access.Key) error {
 	if k.Rate <= 0 {
 		return nil
@@ -39,14 +41,18 @@ func (t *rates) take(k *access.Key) error {
 	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.byKey[k.ID]
+	principal := k.SpeaksAs()
+	perSecond := rate.Limit(float64(k.Rate) / 60)
+	l := t.byKey[principal]
 	if l == nil {
 		t.makeRoom(now)
-		l = &limiter{}
-		t.byKey[k.ID] = l
+		l = &limiter{rate: k.Rate, Limiter: rate.NewLimiter(perSecond, k.Rate)}
+		t.byKey[principal] = l
 	}
 	if l.rate != k.Rate {
-		l.rate, l.Limiter = k.Rate, *rate.NewLimiter(rate.Limit(float64(k.Rate)/60), k.Rate)
+		l.SetLimitAt(now, perSecond)
+		l.SetBurstAt(now, k.Rate)
+		l.rate = k.Rate
 	}
 	l.used = now
 	if l.AllowN(now, 1) {

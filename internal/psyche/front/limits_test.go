@@ -38,6 +38,23 @@ func TestAKeyMayAskSoOftenAMinute(t *testing.T) {
 	require.Equal(t, 200, h.ask("GET", "/healthz", "").Code)
 }
 
+func TestTheKeysOfAPrincipalShareItsMeasure(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, rooms(), func(o *front.Options) { o.Limits.Rate = 4 })
+	as := func(rate int) func(*access.Key) {
+		return func(k *access.Key) { k.Principal, k.Rate = "anna", rate }
+	}
+	one, rotated, slower := h.key(access.Client, as(0)), h.key(access.Client, as(0)), h.key(access.Client, as(2))
+	for _, key := range []string{one, rotated, one, rotated} {
+		require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(key)...).Code)
+	}
+	for range 3 {
+		for _, key := range []string{one, slower, rotated} {
+			refused(t, h.ask("GET", "/v1/models", "", bearer(key)...), 429, "rate_limit_exceeded")
+		}
+	}
+}
+
 func TestNotTooMuchIsUnderWayAtOnce(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 9), make(chan struct{})

@@ -71,13 +71,11 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	for _, line := range meant(r.Header) {
 		fmt.Fprintf(sum, "%s\n", line)
 	}
+	// Keys of one principal may have other roles and reach other agents: what one was answered is not repeated to another.
+	fmt.Fprintf(sum, "%s %q\n", caller.Key.Role, caller.Key.Agents)
 	sum.Write(body)
-	scope := caller.Key.ID
-	if scope == "" {
-		scope = "loopback"
-	}
 	return access.Claim{
-		Scope: scope, Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep,
+		Scope: caller.Key.ClaimScope(), Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep,
 	}, nil
 }
 

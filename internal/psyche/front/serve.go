@@ -72,7 +72,7 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 		return err
 	}
 	if x.route.Stream {
-		leave, err := s.streams.enter(caller.Key.ID)
+		leave, err := s.streams.enter(caller.Key.SpeaksAs())
 		if err != nil {
 			return err
 		}
