@@ -147,12 +147,17 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if order.Review.Holds() {
 		after = night.Before
 	}
+	since := night.BeforeAt // the mood counts from when it was read: reading it refreshes nothing
+	if since.IsZero() {
+		since = order.AsOf
+	}
 	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
+	night.AfterAt = since
 	night.After, night.Insights, night.Selected, night.Shown = after, r.Insights, r.Selected, r.Shown
 	return result, tell(a.write(ctx, r.Sitting, memory.Write{
 		Add:    asks,
 		Change: []dream.Item{night},
-		Affect: &dream.Affect{PAD: after, Since: order.AsOf, Cause: r.Dream},
+		Affect: &dream.Affect{PAD: after, Since: since, Cause: r.Dream},
 		Waking: &memory.Waking{Digest: r.Insights},
 		Events: []event.Event{a.event(r.Sitting, "return/end", event.HypnopompicCompleted{
 			Insights: len(r.Insights), Transitioned: result.Delta > 0, Delta: result.Delta,

@@ -67,5 +67,5 @@ type MoodRequest struct {
 // Feel re-reads the agent's affect (H5: at every cycle boundary).
 func (b *Bed) Feel(ctx context.Context, r MoodRequest) (mood.PAD, error) {
 	affect, err := b.Memory.Affect(ctx, r.Agent)
-	return affect.PAD, tell(err)
+	return affect.At(b.now(Sitting{})), tell(err)
 }

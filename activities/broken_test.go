@@ -64,7 +64,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	o := r.order(1, tonight)
-	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Night("", (dream.Affect{}).PAD, tonight)}})
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Night("", dream.Affect{}, tonight)}})
 	require.NoError(t, err)
 	bed := r.bed()
 	woken := false

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -20,12 +19,13 @@ func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, l
 	if err != nil {
 		return false, false, fmt.Errorf("ask how %s feels: %w", r.Agent, err)
 	}
-	return affect.Cause == r.Dream && affect.PAD != night.Before, false, nil
+	began := dream.Affect{PAD: night.Before, Since: night.BeforeAt}
+	return affect.Cause == r.Dream && !affect.Same(began), false, nil
 }
 
 // felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
 // lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, now mood.PAD) (int, error) {
+func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, last presence.Wake) (int, error) {
 	if r.Phase != dream.Onset {
 		return max(night.Knocked, r.Cycle+1), nil
 	}
@@ -38,7 +38,8 @@ func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Ni
 		return 0, err
 	}
 	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
-	if within && whole == now {
+	woken := dream.Affect{PAD: last.Affect, Since: last.At}
+	if within && woken.Same(dream.Affect{PAD: whole, Since: night.BeforeAt}) {
 		return max(night.Knocked, r.Cycle+1), nil
 	}
 	return max(night.Knocked, r.Cycle), nil

@@ -82,7 +82,8 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
-	if r.Since != nil && affect.PAD.Distance(*r.Since) <= mood.RebiasAfterShift {
+	feels := affect.At(order.AsOf) // as of the night's now, like everything that is gathered
+	if r.Since != nil && feels.Distance(*r.Since) <= mood.RebiasAfterShift {
 		return GatherResult{Same: true, Affect: *r.Since}, nil
 	}
 	if err := o.sameSpace(ctx, order); err != nil {
@@ -100,7 +101,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
-	ranked := hypnagogia.Rank(pieces, affect.PAD, order.AsOf)
+	ranked := hypnagogia.Rank(pieces, feels, order.AsOf)
 	if r.Cycle == 0 {
 		if err := o.listen(ctx, order, r.Sitting); err != nil {
 			return GatherResult{}, tell(err)
@@ -113,7 +114,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	fitting := hypnagogia.Fit(ranked, o.window(order)-outside(world))
 	shuffled := hypnagogia.Shuffle(fitting, order.Knobs.Shuffle, hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
-		Cycle: r.Cycle, Bias: affect.PAD.Bias(), Affect: affect.PAD, Selected: len(pieces), Shown: len(shuffled),
+		Cycle: r.Cycle, Bias: feels.Bias(), Affect: feels, Selected: len(pieces), Shown: len(shuffled),
 	}}
 	if g.Result.Bare, err = o.bare(ctx, order, shuffled); err != nil {
 		return GatherResult{}, tell(err)

@@ -134,7 +134,8 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
-	night.Workflow, night.Cluster, night.Run, night.Before, night.After = r.Workflow, b.Lives.Here(), r.Run, affect.PAD, affect.PAD
+	night.Workflow, night.Cluster, night.Run = r.Workflow, b.Lives.Here(), r.Run
+	night.Feels(affect, o.AsOf)
 	night.Sittings, night.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, o.Agent)
 	if err != nil {
@@ -170,7 +171,7 @@ func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	night := o.Night("", affect.PAD, now)
+	night := o.Night("", affect, now)
 	night.Cluster = b.Lives.Here()
 	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", o.Dream, err)

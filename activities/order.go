@@ -13,7 +13,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
@@ -135,12 +134,13 @@ func (o Order) Validate() error {
 }
 
 // Night is the record of the order's night before it has begun.
-func (o Order) Night(theme string, feeling mood.PAD, now time.Time) *dream.Night {
+func (o Order) Night(theme string, feeling dream.Affect, now time.Time) *dream.Night {
 	n := &dream.Night{
 		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
 		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
-		Before: feeling, After: feeling, Paid: !o.Free, Redreams: o.Redreams,
+		Paid: !o.Free, Redreams: o.Redreams,
 	}
+	n.Feels(feeling, o.AsOf)
 	if o.Review.Holds() {
 		n.Review = o.Review
 	}

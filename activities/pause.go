@@ -154,14 +154,14 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	night.Outcome, night.Ended, night.Until, night.Sittings = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number
 	night.Reason = becauseOf(result.Wake)
 	if last.Dream == r.Dream {
-		night.After = last.Affect
+		night.After, night.AfterAt = last.Affect, last.At.UTC()
 	}
 	moved, known, err := b.shifted(ctx, r, night, last)
 	if err != nil {
 		return err
 	}
 	if moved {
-		if night.Knocked, err = b.felt(ctx, r, o, night, last.Affect); err != nil {
+		if night.Knocked, err = b.felt(ctx, r, o, night, last); err != nil {
 			return err
 		}
 	}

@@ -35,10 +35,10 @@ func WouldGather(ctx context.Context, store memory.Store, catalog inference.Cata
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
-	fitting := hypnagogia.Fit(hypnagogia.Rank(pieces, affect.PAD, o.AsOf), onset.window(o))
+	fitting := hypnagogia.Fit(hypnagogia.Rank(pieces, affect.At(o.AsOf), o.AsOf), onset.window(o))
 	g := Gathering{
 		Episodes: len(memory.As[*dream.Episode](items)), Knowledge: len(memory.As[*dream.Semantic](items)), Pieces: len(pieces), Shown: len(fitting),
-		Bias: affect.PAD.Bias(),
+		Bias: affect.At(o.AsOf).Bias(),
 	}
 	g.Bare, err = onset.bare(ctx, o, fitting)
 	return g, err

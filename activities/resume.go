@@ -38,8 +38,8 @@ func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *drea
 		return LieDownResult{}, tell(err)
 	}
 	night.Outcome, night.Reason, night.Ended, night.Until, night.Sittings = dream.Dreaming, "", time.Time{}, time.Time{}, r.Sitting
-	if affect.PAD != night.After { // somebody has moved it since the wake
-		night.Before, night.After = affect.PAD, affect.PAD
+	if !affect.Same(night.Woke()) { // somebody has moved it since the wake
+		night.Feels(affect, affect.Since)
 		night.Felt, night.Knocked = max(night.Felt, night.Knocked), 0
 	}
 	err = b.write(ctx, s, memory.Write{

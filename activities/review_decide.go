@@ -223,7 +223,7 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 		if err != nil {
 			return fmt.Errorf("ask how the agent feels: %w", err)
 		}
-		d.w.Affect = &dream.Affect{PAD: shifted(affect.PAD, *p.From, *p.To), Since: d.now, Cause: d.Dream}
+		d.w.Affect = &dream.Affect{PAD: shifted(affect.At(d.now), *p.From, *p.To), Since: d.now, Cause: d.Dream}
 		return nil
 	}
 	e, err := memory.One[*dream.Semantic](ctx, d.Memory, d.agent, p.Of)

@@ -50,7 +50,7 @@ func (p Ports) waking(ctx context.Context, o Order, s Sitting) (*memory.Waking, 
 		return nil, err
 	}
 	after, err := p.left(ctx, o, items, night)
-	return &memory.Waking{Mood: &after}, err
+	return &memory.Waking{Mood: &after, Since: night.BeforeAt}, err
 }
 
 // kept are the fragments that a dream has kept so far.

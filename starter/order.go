@@ -174,7 +174,7 @@ func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error)
 		if err != nil {
 			return o, err
 		}
-		night := o.Night(d.theme, affect.PAD, s.Now())
+		night := o.Night(d.theme, affect, s.Now())
 		night.Cluster = s.Options.Cluster
 		opened, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}})
 		if err != nil {

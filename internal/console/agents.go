@@ -105,6 +105,7 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 			if err != nil {
 				return err
 			}
+			affect.PAD = affect.At(app.Now())
 			counts, err := app.counts(cmd, h, a)
 			if err != nil {
 				return err

@@ -48,6 +48,27 @@ type Affect struct {
 	Cause string    `json:"cause"`
 }
 
+// At is what is left of the affect at a time: moods settle by themselves, and reading one does not refresh it. An affect that
+// says nothing of when it began is taken as it is.
+func (a Affect) At(now time.Time) mood.PAD {
+	if a.Since.IsZero() {
+		return a.PAD
+	}
+	return mood.Settled(a.PAD, mood.PAD{}, now.Sub(a.Since))
+}
+
+// Same says whether two affects feel the same from the later of them on, whatever they are called.
+func (a Affect) Same(o Affect) bool {
+	at := a.Since
+	if o.Since.After(at) {
+		at = o.Since
+	}
+	return a.At(at).Distance(o.At(at)) < sameFeeling
+}
+
+// sameFeeling is the distance below which two moods differ by rounding alone.
+const sameFeeling = 1e-9
+
 var handle = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // IsHandle says whether an agent may be called so.

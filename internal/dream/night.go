@@ -63,7 +63,23 @@ type Night struct {
 	Review   Review        `json:"review,omitempty"`   // what became of what it would have left behind; empty: it counted at once
 	Redreams *Redream      `json:"redreams,omitempty"` // the dream whose earlier phases it took over; nil: it dreamt all of them
 
+	BeforeAt time.Time `json:"mood_before_at,omitzero"` // when the agent felt so; zero on records that did not say
+	AfterAt  time.Time `json:"mood_after_at,omitzero"`
+
 	Shelved time.Time `json:"archived_at,omitzero"` // when its record was put out of the lists; what it left behind stays as it is
+}
+
+// Woke is the affect that the dream left, or will leave if nothing moves it any more.
+func (n *Night) Woke() Affect { return Affect{PAD: n.After, Since: n.AfterAt, Cause: n.ID} }
+
+// Feels sets the mood that the dream begins from: the affect as of a time, or of its own when that is later.
+func (n *Night) Feels(a Affect, asOf time.Time) {
+	at := asOf.UTC()
+	if a.Since.After(at) {
+		at = a.Since.UTC()
+	}
+	n.Before, n.BeforeAt = a.At(at), at
+	n.After, n.AfterAt = n.Before, at
 }
 
 // Resumable says whether the dream was interrupted and may go on.

@@ -167,7 +167,7 @@ type KeptSlot struct {
 	Cluster  string    `json:"cluster,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	Epoch    int64     `json:"epoch,omitempty"`
-	Mood     *mood.PAD `json:"mood,omitempty"` // that a knock would leave
+	Mood     *Foreseen `json:"mood,omitempty"` // that a knock would leave
 }
 
 // KeptAffect is one state of an agent's affect: number 1, 2, 3, …

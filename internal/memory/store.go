@@ -41,7 +41,31 @@ func (f Fence) Same(o Fence) bool { return f.Dream == o.Dream && f.Run == o.Run 
 // the slot, the digest waits for the next wake.
 type Waking struct {
 	Mood   *mood.PAD // the affect that the dream would leave if it were woken now; nil: the waking one stays
+	Since  time.Time // when the mood would be felt so: it settles from then on; zero: from the wake on
 	Digest []string  // ids of journal entries to add to the digest; the newest presence.Digested are kept
+}
+
+// Foreseen is a waking mood as a store keeps it beside the slot.
+type Foreseen struct {
+	mood.PAD
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Foreseen is the mood of a waking; nil when it names none.
+func (w Waking) Foreseen() *Foreseen {
+	if w.Mood == nil {
+		return nil
+	}
+	return &Foreseen{*w.Mood, w.Since.UTC()}
+}
+
+// Affect is what a wake at that time makes of it.
+func (f Foreseen) Affect(dreamID string, at time.Time) dream.Affect {
+	a := dream.Affect{PAD: f.PAD, Since: f.Since, Cause: dreamID}
+	if a.Since.IsZero() {
+		a.Since = at
+	}
+	return a
 }
 
 // Vector is an item's place in one embedder's space.

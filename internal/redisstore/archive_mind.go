@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 // mind reads one agent.
@@ -125,7 +124,7 @@ func (r *reader) slot(agent string) error {
 		return err
 	}
 	if h["mood"] != "" {
-		k.Mood = &mood.PAD{}
+		k.Mood = &memory.Foreseen{}
 		if err := json.Unmarshal([]byte(h["mood"]), k.Mood); err != nil {
 			return err
 		}

@@ -194,7 +194,7 @@ func (p *prepared) waking(w memory.Write) error {
 	if err := w.Waking.Mood.Validate(); err != nil {
 		return fmt.Errorf("the mood that a knock would leave: %w", err)
 	}
-	mood, err := json.Marshal(w.Waking.Mood)
+	mood, err := json.Marshal(w.Waking.Foreseen())
 	p.plan.Mood = true
 	p.blobs = append(p.blobs, mood)
 	return err

@@ -28,16 +28,16 @@ var (
 
 // woke is a wake as its life keeps it: with the affects it was between, from which Delta is told.
 type woke struct {
-	Agent  string         `json:"agent"`
-	Epoch  int64          `json:"epoch"`
-	Cause  presence.Cause `json:"cause"`
-	Client string         `json:"client"`
-	At     string         `json:"at"`
-	Dream  string         `json:"dream"`
-	Before *felt          `json:"before"` // the newest of the agent's affects; nil when there was none
-	After  *mood.PAD      `json:"after"`  // what the dream would leave; nil when nothing moved
-	Digest []string       `json:"digest"`
-	Told   *toldMood      `json:"told,omitempty"` // of a wake that came with an archive: what it fixed, instead of Before and After
+	Agent  string           `json:"agent"`
+	Epoch  int64            `json:"epoch"`
+	Cause  presence.Cause   `json:"cause"`
+	Client string           `json:"client"`
+	At     string           `json:"at"`
+	Dream  string           `json:"dream"`
+	Before *felt            `json:"before"` // the newest of the agent's affects; nil when there was none
+	After  *memory.Foreseen `json:"after"`  // what the dream would leave; nil when nothing moved
+	Digest []string         `json:"digest"`
+	Told   *toldMood        `json:"told,omitempty"` // of a wake that came with an archive: what it fixed, instead of Before and After
 }
 
 // toldMood is what a wake has told of an affect.
@@ -112,11 +112,12 @@ func readWake(text string) (presence.Wake, error) {
 	}
 	w := presence.Wake{Agent: k.Agent, Epoch: k.Epoch, Cause: k.Cause, Client: k.Client, At: at, Dream: k.Dream, Digest: k.Digest}
 	if k.Before != nil {
-		w.Affect = k.Before.Affect.PAD
+		w.Affect = k.Before.Affect.At(at)
 	}
 	if k.After != nil {
-		w.Delta = k.After.Distance(w.Affect)
-		w.Affect = *k.After
+		before := w.Affect
+		w.Affect = k.After.Affect(k.Dream, at).At(at)
+		w.Delta = before.Distance(w.Affect)
 	}
 	if k.Told != nil {
 		w.Affect, w.Delta = k.Told.Affect, k.Told.Delta

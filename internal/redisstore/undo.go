@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -150,25 +151,25 @@ func (u *undoing) put(item dream.Item, newest row, count *int) error {
 	return nil
 }
 
-// affect returns to the newest affect before the dream, if the dream's is the newest that stands.
+// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written although
+// a later affect stands: whoever undoes that one later must not come back to this one.
 func (u *undoing) affect() error {
 	causes, all := make([]string, len(u.affects)), make([]felt, len(u.affects))
 	var faults []error
 	for i, body := range u.affects {
 		faults = append(faults, json.Unmarshal([]byte(body), &all[i]))
 		causes[i] = all[i].Cause
-		if all[i].Affect.Cause == u.dream {
+		if all[i].Affect.Cause == u.dream && !strings.HasPrefix(all[i].Cause, past.UndoCause) { // an undo says again what stands
 			causes[i] = u.dream
 		}
 	}
-	standing := past.Unwind(causes)
-	below := past.Peel(standing, causes, u.dream)
-	if len(below) == len(standing) {
+	counting := past.Counting(causes)
+	if !slices.ContainsFunc(counting, func(i int) bool { return causes[i] == u.dream }) {
 		return errors.Join(faults...)
 	}
 	before := dream.Affect{Cause: "new"}
-	if len(below) > 0 {
-		before = all[below[len(below)-1]].Affect
+	if left := past.Counting(append(causes, past.UndoCause+u.dream)); len(left) > 0 {
+		before = all[left[len(left)-1]].Affect
 	}
 	u.write.Affect = &before
 	return errors.Join(faults...)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 type putting = func(memory.Record) error
@@ -129,7 +128,7 @@ func (d deal) exportSlot(agent string, put putting) error {
 		return err
 	}
 	if left != nil {
-		k.Mood = &mood.PAD{}
+		k.Mood = &memory.Foreseen{}
 		if err := json.Unmarshal(left, k.Mood); err != nil {
 			return err
 		}

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -94,7 +92,7 @@ func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
 	v.epoch++
 	w := presence.Wake{
 		Agent: visit.Agent, Epoch: v.epoch, Cause: visit.Cause, Client: visit.Client, At: visit.Now,
-		Dream: dreamID, Affect: now.PAD, Digest: append([]string{}, v.digest...),
+		Dream: dreamID, Affect: now.At(visit.Now), Digest: append([]string{}, v.digest...),
 	}
 	if dreamID != "" {
 		left, err := d.moodLeft(visit.Agent)
@@ -102,8 +100,11 @@ func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
 			return err
 		}
 		if left != nil && visit.Cause != presence.Alarm {
-			w.Affect, w.Delta = *left, now.PAD.Distance(*left)
-			if err := d.putAffect(visit.Agent, dreamID, dream.Affect{PAD: *left, Since: visit.Now, Cause: dreamID}); err != nil {
+			after := left.Affect(dreamID, visit.Now)
+			before := w.Affect
+			w.Affect = after.At(visit.Now)
+			w.Delta = before.Distance(w.Affect)
+			if err := d.putAffect(visit.Agent, dreamID, after); err != nil {
 				return err
 			}
 		}
@@ -113,7 +114,7 @@ func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
 }
 
 // moodLeft takes the affect that the dream would leave out of its slot; nil for none.
-func (d deal) moodLeft(agent string) (*mood.PAD, error) {
+func (d deal) moodLeft(agent string) (*memory.Foreseen, error) {
 	var body []byte
 	if _, err := d.one("SELECT mood FROM slots WHERE agent = ?", []any{agent}, &body); err != nil || body == nil {
 		return nil, err
@@ -121,6 +122,6 @@ func (d deal) moodLeft(agent string) (*mood.PAD, error) {
 	if _, err := d.exec("UPDATE slots SET mood = NULL WHERE agent = ?", agent); err != nil {
 		return nil, err
 	}
-	var left mood.PAD
+	var left memory.Foreseen
 	return &left, json.Unmarshal(body, &left)
 }

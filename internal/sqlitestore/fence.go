@@ -50,8 +50,8 @@ func checkWaking(w memory.Write) error {
 func (d deal) foresee(agent string, f memory.Fence, w memory.Waking) error {
 	if f != (memory.Fence{}) {
 		var affect any
-		if w.Mood != nil {
-			body, err := json.Marshal(w.Mood)
+		if mood := w.Foreseen(); mood != nil {
+			body, err := json.Marshal(mood)
 			if err != nil {
 				return err
 			}

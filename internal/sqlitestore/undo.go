@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
 // Undo takes a dream back: what it made is archived, what it changed returns to what it was, both as new revisions.
@@ -90,8 +92,8 @@ func (u *undoing) item(id string, tide int64) (moved bool, err error) {
 	if made := revisions[0].Item.Header().Dream; made != "" {
 		causes[0] = made
 	}
-	standing := unwind(causes)
-	below := peel(standing, causes, u.dream)
+	standing := past.Unwind(causes)
+	below := past.Peel(standing, causes, u.dream)
 	switch {
 	case len(below) == len(standing):
 		for _, i := range standing {
@@ -127,7 +129,8 @@ func (u *undoing) put(item dream.Item, tide int64) (changed, moved bool, err err
 	return u.revise(r, undoCause+u.dream, u.now, tide)
 }
 
-// affect returns to the newest affect before the dream, if the dream's is the newest that stands.
+// affect takes the dream's affects out of the history and returns to the newest that still counts. It is written although
+// a later affect stands: whoever undoes that one later must not come back to this one.
 func (u *undoing) affect() error {
 	var causes, bodies []string
 	err := u.each("SELECT cause, body FROM affects WHERE agent = ? ORDER BY number", []any{u.agent}, func(scan func(...any) error) error {
@@ -139,7 +142,7 @@ func (u *undoing) affect() error {
 		if err := json.Unmarshal([]byte(body), &a); err != nil {
 			return err
 		}
-		if a.Cause == u.dream {
+		if a.Cause == u.dream && !strings.HasPrefix(cause, undoCause) { // an undo says again what stands
 			cause = u.dream
 		}
 		causes, bodies = append(causes, cause), append(bodies, body)
@@ -148,38 +151,15 @@ func (u *undoing) affect() error {
 	if err != nil {
 		return err
 	}
-	standing := unwind(causes)
-	below := peel(standing, causes, u.dream)
-	if len(below) == len(standing) {
+	counting := past.Counting(causes)
+	if !slices.ContainsFunc(counting, func(i int) bool { return causes[i] == u.dream }) {
 		return nil
 	}
 	before := dream.Affect{Cause: "new"}
-	if len(below) > 0 {
-		if err := json.Unmarshal([]byte(bodies[below[len(below)-1]]), &before); err != nil {
+	if left := past.Counting(append(causes, undoCause+u.dream)); len(left) > 0 {
+		if err := json.Unmarshal([]byte(bodies[left[len(left)-1]]), &before); err != nil {
 			return err
 		}
 	}
 	return u.putAffect(u.agent, undoCause+u.dream, before)
-}
-
-// unwind reads a history of causes, oldest first, and gives the places of those that still stand: what an undo took back
-// is gone, and so is the undo itself, which only says again what stood below.
-func unwind(causes []string) []int {
-	var standing []int
-	for i, cause := range causes {
-		if of, ok := strings.CutPrefix(cause, undoCause); ok {
-			standing = peel(standing, causes, of)
-		} else {
-			standing = append(standing, i)
-		}
-	}
-	return standing
-}
-
-// peel takes a dream's changes off the top.
-func peel(standing []int, causes []string, dreamID string) []int {
-	for len(standing) > 0 && causes[standing[len(standing)-1]] == dreamID {
-		standing = standing[:len(standing)-1]
-	}
-	return standing
 }

@@ -171,7 +171,7 @@ func (f *fancy) mind(agent string) []memory.Record {
 		}})
 	}
 	if f.r.IntN(3) > 0 {
-		left := f.pad()
+		left := memory.Foreseen{PAD: f.pad(), Since: f.at()}
 		records = append(records, memory.Record{Slot: &memory.KeptSlot{
 			Agent: agent, Dream: "dream/" + f.text(), Run: "run", Workflow: f.text(), Cluster: f.text(), Since: f.at(), Epoch: life.Epoch - 1, Mood: &left,
 		}})

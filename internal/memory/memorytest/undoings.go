@@ -1,6 +1,9 @@
 package memorytest
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +20,7 @@ var undoings = []clause{
 	{"DreamsUndoneInOrderLeaveNothing", undoneInOrder},
 	{"UndoReturnsToTheAffectBefore", undoAffect},
 	{"UndoKeepsALaterAffect", undoKeepsLaterAffect},
+	{"UndoInAnyOrderFeelsTheNewestThatCounts", undoAffectsAnyOrder},
 	{"WhatIsUndoneIsFarAndWhatIsRestoredIsNear", undoneIsFar},
 	{"UndoOfAnUnknownDreamDoesNothing", undoNothing},
 	{"ANightThatWasUndoneIsStillFoundWaiting", undoneNightIsFound},
@@ -128,6 +132,46 @@ func undoAffect(t *testing.T, s memory.Store) {
 	a, err = s.Affect(t.Context(), echo)
 	require.NoError(t, err)
 	require.Equal(t, day, a)
+}
+
+// undoAffectsAnyOrder undoes nights that each moved the mood, with moods of the day between them, in random orders: what is
+// felt is always that of the newest that still counts.
+func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
+	dice := rand.New(rand.NewPCG(20261122, 7))
+	for round := range 20 {
+		type entry struct {
+			cause string
+			felt  dream.Affect
+		}
+		history := []entry{{"new", feltNow(t, s)}}
+		var nights []string
+		for i := range 7 {
+			cause := fmt.Sprintf("round-%d/night-%d", round, i)
+			if dice.IntN(4) == 0 {
+				cause = "event/joy"
+			} else {
+				nights = append(nights, cause)
+			}
+			for range 1 + dice.IntN(2) { // a night that was woken has moved it twice
+				a := dream.Affect{PAD: mood.PAD{Pleasure: dice.Float64()}, Since: dawn, Cause: cause}
+				commit(t, s, memory.Write{Cause: cause, Affect: &a})
+				history = append(history, entry{cause, a})
+			}
+		}
+		dice.Shuffle(len(nights), func(i, j int) { nights[i], nights[j] = nights[j], nights[i] })
+		for _, night := range nights {
+			undo(t, s, night)
+			history = slices.DeleteFunc(history, func(e entry) bool { return e.cause == night })
+			require.Equal(t, history[len(history)-1].felt, feltNow(t, s), "round %d, undone %s of %v", round, night, nights)
+		}
+	}
+}
+
+func feltNow(t *testing.T, s memory.Store) dream.Affect {
+	t.Helper()
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	return a
 }
 
 func undoKeepsLaterAffect(t *testing.T, s memory.Store) {

@@ -1,7 +1,10 @@
 // Package past reads histories for a store: what still stands after some causes were undone, and where an item names others.
 package past
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // UndoCause begins the cause of what Undo writes; Undo reads it back, so nobody else may write it.
 const UndoCause = "undo:"
@@ -26,4 +29,19 @@ func Peel(standing []int, causes []string, dreamID string) []int {
 		standing = standing[:len(standing)-1]
 	}
 	return standing
+}
+
+// Counting reads a history of causes, oldest first, and gives the places of those that still count when an undo takes back
+// everything its dream wrote, wherever it lies: that of affects, where the newest entry that counts is the one that is felt.
+func Counting(causes []string) []int {
+	var counting []int
+	for i, cause := range causes {
+		of, undone := strings.CutPrefix(cause, UndoCause)
+		if !undone {
+			counting = append(counting, i)
+			continue
+		}
+		counting = slices.DeleteFunc(counting, func(at int) bool { return causes[at] == of })
+	}
+	return counting
 }

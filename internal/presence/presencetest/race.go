@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
@@ -253,17 +255,20 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 		return fmt.Errorf("the epoch is %d, %d was the newest told, %d were raised; %d writes went through and %d did not", epoch, r.newest.Load(),
 			len(r.raised), r.wrote, r.woken)
 	}
-	var before mood.PAD
+	var before dream.Affect
 	told := map[string]bool{}
 	for n := int64(1); n <= epoch; n++ {
 		w := r.wakes[n]
 		if r.raised[n] != 1 {
 			return fmt.Errorf("epoch %d was raised %d times", n, r.raised[n])
 		}
-		if w.Delta != before.Distance(w.Affect) || w.Cause == presence.Alarm && w.Delta != 0 {
-			return fmt.Errorf("wake %d by %s moved %+v to %+v and calls it %v", n, w.Cause, before, w.Affect, w.Delta)
+		was := before.At(w.At)
+		if moved := was.Distance(w.Affect); math.Abs(w.Delta-moved) > 1e-9 || w.Cause == presence.Alarm && w.Delta != 0 {
+			return fmt.Errorf("wake %d by %s moved %+v to %+v and calls it %v", n, w.Cause, was, w.Affect, w.Delta)
 		}
-		before = w.Affect
+		if w.Delta > 0 {
+			before = dream.Affect{PAD: w.Affect, Since: w.At}
+		}
 		for _, id := range w.Digest {
 			if told[id] {
 				return fmt.Errorf("entry %s is in two digests", id)
@@ -271,8 +276,8 @@ func (r *race) agrees(ctx context.Context, s Store) error {
 			told[id] = true
 		}
 	}
-	if affect.PAD != before {
-		return fmt.Errorf("the affect is %+v and the last wake left %+v", affect.PAD, before)
+	if affect.PAD != before.PAD {
+		return fmt.Errorf("the affect is %+v and the last wake left %+v", affect.PAD, before.PAD)
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ var wakes = []clause{
 	{"ADreamThatSleepsOnIsWokenAlthoughSomebodyIsThere", unwokenDreamRaises},
 	{"WhatAWakeFixedNeverChanges", wakeIsFrozen},
 	{"AMoodOutsideItsRangeIsRefused", badMoodRefused},
+	{"AWakeTellsAMoodAsItHasSettled", wakeTellsSettled},
+	{"AMoodThatADreamReadSettlesFromWhenItWasRead", foreseenSettles},
 }
 
 var (
@@ -36,7 +38,7 @@ func knockAppliesMood(t *testing.T, s Store) {
 	w := raise(t, s, visit("web", time.Second))
 	require.Equal(t, presence.Wake{
 		Agent: echo, Epoch: 1, Cause: presence.Knock, Client: "web", At: at(time.Second), Dream: "echo/0001",
-		Affect: joy, Delta: sorrow.Distance(joy), Digest: []string{"entry"},
+		Affect: joy, Delta: after(sorrow, time.Second).Distance(joy), Digest: []string{"entry"},
 	}, w)
 	a, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)
@@ -44,10 +46,38 @@ func knockAppliesMood(t *testing.T, s Store) {
 	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
 	again := raise(t, s, visit("web", time.Hour)) // the slot is still held by the dream that was woken
 	require.Equal(t, "echo/0001", again.Dream)
-	require.Equal(t, sorrow, again.Affect)
+	require.Equal(t, after(sorrow, time.Hour), again.Affect)
 	require.Zero(t, again.Delta)
 	require.Empty(t, again.Digest)
 	require.Equal(t, sorrow, affectOf(t, s))
+}
+
+// after is what is left of a mood.
+func after(m mood.PAD, passed time.Duration) mood.PAD { return mood.Settled(m, mood.PAD{}, passed) }
+
+func wakeTellsSettled(t *testing.T, s Store) {
+	felt := &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}
+	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: felt}))
+	for _, hours := range []time.Duration{1, 5, 9} {
+		w := raise(t, s, visit("web", hours*time.Hour))
+		require.Equal(t, after(sorrow, hours*time.Hour), w.Affect)
+		require.Zero(t, w.Delta)
+	}
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, *felt, a, "being told of it refreshes nothing")
+}
+
+func foreseenSettles(t *testing.T, s Store) {
+	f := sleep(t, s, "echo/0001", 0)
+	w := memory.Write{Fence: f, Waking: &memory.Waking{Mood: &joy, Since: dawn}}
+	require.NoError(t, commit(t.Context(), s, w))
+	woken := raise(t, s, visit("web", 3*time.Hour))
+	require.Equal(t, after(joy, 3*time.Hour), woken.Affect)
+	require.Equal(t, mood.PAD{}.Distance(woken.Affect), woken.Delta)
+	a, err := s.Affect(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, dream.Affect{PAD: joy, Since: dawn, Cause: "echo/0001"}, a)
 }
 
 func alarmAppliesNone(t *testing.T, s Store) {
@@ -82,7 +112,7 @@ func newestMoodCounts(t *testing.T, s Store) {
 	foresee(t, s, f, &joy)
 	foresee(t, s, f, nil)
 	w := raise(t, s, visit("web", time.Hour))
-	require.Equal(t, sorrow, w.Affect, "the waking mood stays")
+	require.Equal(t, after(sorrow, time.Hour), w.Affect, "the waking mood stays")
 	require.Zero(t, w.Delta)
 }
 

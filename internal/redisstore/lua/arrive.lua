@@ -31,7 +31,8 @@ local before = redis.call('LINDEX', affects, -1) or ''
 local after = ''
 if held[1] and cause ~= 'alarm' and held[3] and held[3] ~= '' then after = held[3] end
 if after ~= '' then
-  redis.call('RPUSH', affects, '{"cause":' .. cjson.encode(held[1]) .. ',"affect":{"pad":' .. after .. ',"since":' .. cjson.encode(now) ..
+  local felt = cjson.decode(after).since or now
+  redis.call('RPUSH', affects, '{"cause":' .. cjson.encode(held[1]) .. ',"affect":{"pad":' .. after .. ',"since":' .. cjson.encode(felt) ..
     ',"cause":' .. cjson.encode(held[1]) .. '}}')
 end
 local last = '{"agent":' .. cjson.encode(agent) .. ',"epoch":' .. string.format('%.0f', epoch) .. ',"cause":' .. cjson.encode(cause) ..

@@ -1,0 +1,66 @@
+package activities
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+)
+
+// moved sets how the agent feels and since when.
+func (r *rig) moved(m mood.PAD, since time.Time) {
+	r.t.Helper()
+	w := memory.Write{Agent: "a", Cause: "operator", Affect: &dream.Affect{PAD: m, Since: since, Cause: "operator"}}
+	_, err := r.store.Commit(context.Background(), w)
+	require.NoError(r.t, err)
+}
+
+// returns dreams a whole return and nothing else.
+func (r *rig) returns(n int, asOf time.Time) *dream.Night {
+	r.t.Helper()
+	ctx := context.Background()
+	s := r.lie(r.order(n, asOf))
+	awakening := &Awakening{r.ports}
+	_, err := awakening.Settle(ctx, SettleRequest{Sitting: s})
+	require.NoError(r.t, err)
+	r.rise(s)
+	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	require.NoError(r.t, err)
+	return night
+}
+
+func TestADreamReadsTheMoodAsItHasSettledAndRefreshesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	angry := mood.PAD{Pleasure: -.8, Arousal: .9, Dominance: .4}
+	r.moved(angry, tonight)
+	left := func(after time.Duration) mood.PAD { return mood.Settled(angry, mood.PAD{}, after) }
+	for n, hours := range []int{1, 2, 5} {
+		asOf := tonight.Add(time.Duration(hours) * time.Hour)
+		night := r.returns(n+1, asOf)
+		want := left(asOf.Sub(tonight))
+		require.InDelta(t, 0, want.Distance(night.Before), 1e-9, "the mood that a night begins from has settled")
+		require.InDelta(t, 0, want.Distance(night.After), 1e-9, "a night that dreamt nothing leaves it as it was")
+	}
+	affect, err := r.store.Affect(context.Background(), "a")
+	require.NoError(t, err)
+	later := tonight.Add(9 * time.Hour)
+	require.InDelta(t, 0, left(9*time.Hour).Distance(affect.At(later)), 1e-9, "three nights have read it and kept it alive for none")
+}
+
+func TestWhatIsGatheredGoesByTheMoodOfThatTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(3)
+	r.moved(mood.PAD{Pleasure: -.9, Arousal: .9}, tonight)
+	s := r.lie(r.order(1, tonight.Add(6*time.Hour)))
+	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	require.Equal(t, mood.Broad, g.Bias, "six hours later nothing is left of the fright")
+	require.Less(t, mood.PAD{}.Distance(g.Affect), .05)
+}
