@@ -38,7 +38,8 @@ type Switches struct {
 type Turn struct {
 	Caller       Caller
 	Agent        string // handle or id
-	Conversation string // names the talk; empty: derived from its first user message
+	Conversation string // names the talk; empty: derived from its first user message and Group
+	Group        string // what a client names its talks by together, such as prompt_cache_key: one for an application or one for a talk
 	Client       string // the lease is held under it; empty: derived from the caller
 	Path         string // below the provider's address: "/chat/completions" or "/embeddings"
 	Header       http.Header

@@ -177,14 +177,19 @@ func homeward(h http.Header) http.Header {
 	return out
 }
 
-// conversation names the talk: as the client does, else after its first message of a user, which stays the same from turn to turn.
+// conversation names the talk: as the client does, else after its first message of a user, which stays the same from turn to turn,
+// and its group. A group alone would be too coarse: many applications send one for all their talks.
 func (t *turn) conversation() string {
 	if t.Conversation != "" {
 		return t.Conversation
 	}
 	for _, m := range t.body.messages {
 		if m.role == "user" {
-			return "talk_" + short(string(m.of(t.body.raw)))
+			first := string(m.of(t.body.raw))
+			if t.Group != "" {
+				first = t.Group + "\x00" + first
+			}
+			return "talk_" + short(first)
 		}
 	}
 	return "talk_" + short(time.Time{}.String())

@@ -84,7 +84,7 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 func meant(h http.Header) []string {
 	var lines []string
 	for name, values := range h {
-		if strings.HasPrefix(name, "X-Oneiros-") || strings.HasPrefix(name, "X-Session-") {
+		if identifies(name) {
 			lines = append(lines, fmt.Sprintf("%s: %q", name, values))
 		}
 	}

@@ -87,10 +87,31 @@ func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 		{"X-Oneiros-User", "ann", "X-Oneiros-Agent", "fern"},
 		{"X-Oneiros-User", "ann", "X-Oneiros-Conversation", "garden"},
 		{"X-Oneiros-User", "ann", "X-Session-Affinity", "garden"},
+		{"X-Oneiros-User", "ann", "X-OpenWebUI-User-Id", "bob"},
+		{"X-Oneiros-User", "ann", "X-OpenWebUI-Chat-Id", "garden"},
+		{"X-Oneiros-User", "ann", "X-Claude-Code-Session-Id", "garden"},
+		{"X-Oneiros-User", "ann", "session-id", "garden"},
 	} {
 		refused(t, ask(other...), 422, "idempotency_key_reused")
 	}
 	require.Equal(t, "true", ask("X-Oneiros-User", "ann", "X-Request-Id", "another", "User-Agent", "another").Header().Get("Idempotent-Replayed"), "what a retry may change")
+}
+
+// A rotated key repeats the request that its predecessor began; a key of less reach, of the same principal, is told nothing of it.
+func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: say("done")}})
+	old := h.key(access.Operator, func(k *access.Key) { k.Principal = "anna" })
+	rotated := h.key(access.Operator, func(k *access.Key) { k.Principal = "anna" })
+	lesser := h.key(access.Client, func(k *access.Key) { k.Principal = "anna" })
+	narrower := h.key(access.Operator, func(k *access.Key) { k.Principal, k.Agents = "anna", []string{"iris"} })
+	stranger := h.key(access.Operator)
+	require.Empty(t, h.ask("POST", "/do", "", once("x", bearer(old)...)...).Header().Get("Idempotent-Replayed"))
+	require.Equal(t, "true", h.ask("POST", "/do", "", once("x", bearer(rotated)...)...).Header().Get("Idempotent-Replayed"))
+	for _, other := range []string{lesser, narrower} {
+		refused(t, h.ask("POST", "/do", "", once("x", bearer(other)...)...), 422, "idempotency_key_reused")
+	}
+	require.Empty(t, h.ask("POST", "/do", "", once("x", bearer(stranger)...)...).Header().Get("Idempotent-Replayed"))
 }
 
 func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {

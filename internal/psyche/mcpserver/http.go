@@ -2,9 +2,8 @@ package mcpserver
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -66,20 +65,16 @@ func (f *Face) callerOf(r *http.Request) (psyche.Caller, *psyche.Fault) {
 	if fault := f.guard(r, c); fault != nil {
 		return c, fault
 	}
-	user := r.Header.Get(userHeader)
-	if len(user) > longestName || !utf8.ValidString(user) {
-		return c, &psyche.Fault{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "out_of_range", Param: userHeader,
-			Message: fmt.Sprintf("%s is %d bytes long; a name has at most %d, of UTF-8", userHeader, len(user), longestName),
-		}
+	named, err := front.NamedCaller(r)
+	var fault *psyche.Fault
+	if errors.As(err, &fault) {
+		return c, fault
 	}
-	if user != "" {
-		c.User = user
+	if named.User != "" {
+		c.User = named.User
 	}
 	return c, nil
 }
-
-const userHeader = "X-Oneiros-User"
 
 const sessionHeader = "Mcp-Session-Id"
 

@@ -16,7 +16,12 @@ import (
 )
 
 func (f *Face) status(w http.ResponseWriter, r *http.Request) {
-	s, err := f.Mind.Status(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	caller, err := front.NamedCaller(r)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	s, err := f.Mind.Status(r.Context(), caller, r.PathValue("agent"))
 	say(w, r, s, err)
 }
 

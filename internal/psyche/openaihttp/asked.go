@@ -4,14 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
-
-// longestName bounds, in bytes, what a client may call a conversation or a user.
-const longestName = 256
 
 // prefix may stand before an agent's handle where a model is named, for clients that want a vendor there.
 const prefix = "agent/"
@@ -31,15 +27,19 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	if t.Agent, err = agentOf(r, said); err != nil {
 		return t, err
 	}
-	if t.Conversation, err = conversationOf(r); err != nil {
+	if t.Conversation, err = front.NameFrom(r.Header, front.ConversationHeaders); err != nil {
 		return t, err
 	}
-	if err := named(&t.Caller.User, "X-Oneiros-User", r.Header.Get("X-Oneiros-User")); err != nil {
+	t.Group = said.PromptCacheKey
+	if t.Caller, err = front.NamedCaller(r); err != nil {
 		return t, err
 	}
-	if t.Caller.User == "" {
-		if err := named(&t.Caller.User, "user", said.User); err != nil {
+	for _, field := range []struct{ name, value string }{{"user", said.User}, {"safety_identifier", said.SafetyIdentifier}} {
+		if err := front.ValidName(field.name, field.value); err != nil {
 			return t, err
+		}
+		if t.Caller.User == "" {
+			t.Caller.User = field.value
 		}
 	}
 	if t.Switches, err = switches(r.Header); err != nil {
@@ -66,31 +66,6 @@ func agentOf(r *http.Request, said said) (string, error) {
 		return "", wrong("model", "No agent is named. Set model to an agent's handle, as GET /v1/models lists them, or send the header X-Oneiros-Agent.")
 	}
 	return name, nil
-}
-
-// conversations are the headers that name a talk, ours first. OpenCode sends the other two.
-var conversations = []string{"X-Oneiros-Conversation", "X-Session-Id", "X-Session-Affinity"}
-
-func conversationOf(r *http.Request) (string, error) {
-	for _, header := range conversations {
-		var name string
-		if err := named(&name, header, r.Header.Get(header)); err != nil {
-			return "", err
-		}
-		if name != "" {
-			return name, nil
-		}
-	}
-	return "", nil
-}
-
-// named takes a name that a client gave, if it is one.
-func named(to *string, param, name string) error {
-	if len(name) > longestName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return wrong(param, "%s must be at most %d bytes of printable text.", param, longestName)
-	}
-	*to = name
-	return nil
 }
 
 // switches reads what the request turns on or off.

@@ -157,12 +157,29 @@ func TestWhoSpeaksToWhomIsReadFromHeadersAndBody(t *testing.T) {
 		{`{"model":"gpt-5","user":"ada"}`, []string{"X-Oneiros-Agent", "iris", "X-Oneiros-User", "ben", "X-Session-Affinity", "s2"}, "iris", "s2", "ben"},
 		{`{"mod\u0065l":"iris"}`, []string{"X-Session-Id", "s1", "X-Session-Affinity", "s2"}, "iris", "s1", ""},
 		{` { "messages" : [ {"content":"\"}]\\"} ] , "model" : "iris" , "user" : null } `, []string{"X-Oneiros-Conversation", "mine", "X-Session-Id", "s1"}, "iris", "mine", ""},
+		{`{"model":"iris","safety_identifier":"hashed"}`, nil, "iris", "", "hashed"},
+		{`{"model":"iris","safety_identifier":"hashed","user":"ada"}`, nil, "iris", "", "ada"},
+		{`{"model":"iris","user":"ada"}`, []string{"X-OpenWebUI-User-Id", "cara", "X-OpenWebUI-Chat-Id", "c1"}, "iris", "c1", "cara"},
+		{`{"model":"iris"}`, []string{"X-OpenWebUI-User-Id", "cara", "X-Oneiros-User", "ben"}, "iris", "", "ben"},
+		{`{"model":"iris"}`, []string{"X-Claude-Code-Session-Id", "code", "session-id", "codex"}, "iris", "code", ""},
+		{`{"model":"iris"}`, []string{"session-id", "codex"}, "iris", "codex", ""},
+		{`{"model":"iris","prompt_cache_key":"app"}`, nil, "iris", "", ""},
 	} {
 		res, answer := h.send(http.MethodPost, talk, c.body, c.header...)
 		require.Equal(t, http.StatusOK, res.StatusCode, answer)
 		turn := <-h.turns
 		require.Equal(t, []string{c.agent, c.conversation, c.user}, []string{turn.Agent, turn.Conversation, turn.Caller.User}, c.body)
 	}
+}
+
+func TestAPromptCacheKeyIsAGroupOfTalksAndNotOne(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	res, answer := h.send(http.MethodPost, talk, `{"model":"iris","prompt_cache_key":"app"}`)
+	require.Equal(t, http.StatusOK, res.StatusCode, answer)
+	turn := <-h.turns
+	require.Equal(t, "app", turn.Group)
+	require.Empty(t, turn.Conversation, "many applications send one key for all their talks")
 }
 
 func TestWhatCannotBeReadIsRefusedInOpenAIsShape(t *testing.T) {
@@ -182,6 +199,10 @@ func TestWhatCannotBeReadIsRefusedInOpenAIsShape(t *testing.T) {
 		{`{"model":"iris","model":"gpt-5"}`, 400, "invalid_value", "twice", nil},
 		{`{"model":7}`, 400, "invalid_value", "model must be a string", nil},
 		{`{"user":"ada"}`, 400, "invalid_value", "No agent is named", nil},
+		{`{"model":"iris","safety_identifier":"` + long + `"}`, 400, "invalid_value", "safety_identifier must be at most 256 bytes", nil},
+		{`{"model":"iris","safety_identifier":7}`, 400, "invalid_value", "safety_identifier must be a string", nil},
+		{`{"model":"iris","prompt_cache_key":{}}`, 400, "invalid_value", "prompt_cache_key must be a string", nil},
+		{`{"model":"iris"}`, 400, "invalid_value", "X-Openwebui-User-Id must be at most 256 bytes", []string{"X-OpenWebUI-User-Id", long}},
 		{`{"model":"iris","user":"` + long + `"}`, 400, "invalid_value", "user must be at most 256 bytes", nil},
 		{`{"model":"iris"}`, 400, "invalid_value", "X-Oneiros-Recall must be on or off", []string{"X-Oneiros-Recall", "maybe"}},
 		{`{"model":"` + strings.Repeat("x", 70<<10) + `"}`, 413, "body_too_large", "65536 bytes", nil},

@@ -96,8 +96,8 @@ func (f *Face) unknown(ctx context.Context, c *psyche.Caller, name string, err e
 
 // clipped is a name as it is quoted back.
 func clipped(name string) string {
-	if len(name) > longestName {
-		return strings.ToValidUTF8(name[:longestName], "") + "..."
+	if len(name) > front.LongestName {
+		return strings.ToValidUTF8(name[:front.LongestName], "") + "..."
 	}
 	return name
 }

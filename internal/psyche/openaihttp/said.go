@@ -10,7 +10,12 @@ import (
 )
 
 // said is what this face must know of a body. Everything else in it is the provider's business.
-type said struct{ Model, User string }
+type said struct {
+	Model            string
+	User             string
+	SafetyIdentifier string // what OpenAI puts in the place of user
+	PromptCacheKey   string
+}
 
 // told reads the outermost fields of a body without a look into the others, whose size may be megabytes. A field that stands
 // twice is refused: what we read must be what the provider reads.
@@ -28,6 +33,10 @@ func told(body []byte) (said, error) {
 			to = &s.Model
 		case "user":
 			to = &s.User
+		case "safety_identifier":
+			to = &s.SafetyIdentifier
+		case "prompt_cache_key":
+			to = &s.PromptCacheKey
 		}
 		if to == nil || string(value) == "null" {
 			return nil
