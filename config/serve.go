@@ -23,6 +23,7 @@ type Serve struct {
 	RecallItems  int           `json:"recall_items"`
 	Store        bool          `json:"store"`
 	Affect       bool          `json:"affect"`
+	Persona      string        `json:"persona"` // of psyche.Personas
 	Joined       bool          `json:"joined"`
 
 	RecallExcept string `json:"recall_except"` // handles with commas between, as Listed cuts them
@@ -115,7 +116,11 @@ func serveKnobs() []Knob {
 		},
 		{
 			Key: "serve.affect", Sort: YesNo, Default: true,
-			Reason: "The first turn after sleep is told how the agent feels. A request turns it off with the header X-Oneiros-Affect: off.",
+			Reason: "The model is told how the agent feels, once in each talk and again when it feels otherwise. A request turns it off with the header X-Oneiros-Affect: off.",
+		},
+		{
+			Key: "serve.persona", Sort: Choice, Default: "system", Choices: []string{"system", "user", "off"},
+			Reason: "How the model is told the agent's name and persona: by a message of the role system before all others, of the role user for models whose templates refuse a second system message, or not at all.",
 		},
 		{
 			Key: "serve.joined", Sort: YesNo, Default: false,

@@ -33,10 +33,12 @@ func (h *house) being(s *starter.Starter) *psyche.Being {
 	c := h.told
 	o := psyche.Options{
 		Talker: c.Serve.Model, Models: h.roles, Hold: c.Agent.ClientTimeout, Within: c.Serve.RecallBudget, Items: c.Serve.RecallItems,
-		FleetDay: c.Money.FleetDay, KeyDay: keyDay(c.Serve.KeyDay), Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve), Joined: c.Serve.Joined,
+		FleetDay: c.Money.FleetDay, KeyDay: keyDay(c.Serve.KeyDay),
+		Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve),
+		Persona: c.Serve.Persona, Joined: c.Serve.Joined,
 		Digest: c.Agent.Digest, Private: c.Agent.Private, Shared: c.Agent.Shared,
 	}
-	return psyche.New(psyche.Ports{Memory: h.store, Purse: h.purse, Relay: h.relay, Nights: s.ForPsyche(), Log: h.log, Render: importer.PlaybookMarkdown}, o)
+	return psyche.New(psyche.Ports{Memory: h.store, Talks: h.store, Purse: h.purse, Relay: h.relay, Nights: s.ForPsyche(), Log: h.log, Render: importer.PlaybookMarkdown}, o)
 }
 
 // apart are the switches of the agents that are not as the rest.

@@ -22,6 +22,7 @@ import (
 type store interface {
 	memory.Store
 	memory.Feeds
+	memory.Talks
 	fabric.Log
 	presence.Store
 	presence.Bell

@@ -3,6 +3,7 @@ package psyche
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -23,69 +24,112 @@ const (
 // longestQuote is how many characters of a memory are quoted.
 const longestQuote = 600
 
-// background puts what comes to the agent's mind before the message that it answers, and back in place what came before.
+// background puts what comes to the agent's mind before the message that it answers, and what came before back in place.
 func (t *turn) background(ctx context.Context) []splice {
-	at := t.body.asked()
+	asked := t.body.asked()
 	if !t.on.recall && !t.on.affect && t.on.digest == journal.DigestOff {
 		t.told.Skipped = SkippedOff
 		return nil
 	}
-	if at < 0 {
+	if asked < 0 {
 		t.told.Skipped = SkippedNothing
 		return nil
 	}
+	if err := t.talk.bring(ctx, t.being.Talks, t.body, asked); err != nil {
+		t.being.Log.WarnContext(ctx, "the talk goes on without the backgrounds of its earlier turns", "agent", t.agent.Handle, "error", err)
+	}
+	standing := t.talk.standing(t.body, spendable(t.spec.Context))
+	going := t.body.goesOn(asked)
+	if !going { // the question is asked anew, whatever was recalled for it before
+		standing = slices.DeleteFunc(standing, func(a memory.Background) bool { return a.Place == asked })
+	}
 	var changes []splice
 	known := map[string]bool{}
-	done := false
-	for _, a := range t.talk.standing(t.body) {
-		if a.at == at {
-			done = true
-			if t.told.Recalled = len(a.items); t.told.Recalled == 0 {
-				t.told.Skipped = SkippedNothing
-			}
-		}
-		if a.text != "" {
+	named := "" // the mood
+	for _, a := range standing {
+		if a.Text != "" {
 			changes = append(changes, t.put(a))
 		}
-		for _, id := range a.items {
+		for _, id := range a.Items {
 			known[id] = true
 		}
+		named = or(a.Mood, named)
+		if a.Place == asked {
+			t.told.Recalled = len(a.Items)
+		}
 	}
-	if done {
-		return changes
-	}
-	var found []Memory
-	found, t.told.Skipped = t.recall(ctx, t.body.question(at), known)
-	t.told.Recalled = len(found)
-	woke, dreamt := t.awoken(ctx)
-	if len(found) == 0 && woke == "" {
-		if t.told.Skipped == SkippedNothing {
-			t.talk.anchored(anchor{at: at, mark: mark(t.body.messages[at].of(t.body.raw))})
+	if going {
+		if t.told.Recalled == 0 {
+			t.told.Skipped = SkippedNothing
 		}
 		return changes
 	}
-	a := anchor{at: at, mark: mark(t.body.messages[at].of(t.body.raw)), text: frame(woke, found), taint: dream.FromAgent}
-	if dreamt {
-		a.taint = dream.FromDream
-	}
-	for _, m := range found {
-		a.items = append(a.items, m.ID)
-		a.taint = dream.LeastTrusted(a.taint, m.Taint)
-		if m.Dreamt {
-			a.taint = dream.FromDream
-		}
-	}
-	t.talk.anchored(a)
-	return append(changes, t.put(a))
+	return append(changes, t.recalled(ctx, asked, known, named)...)
 }
 
-func (t *turn) put(a anchor) splice {
-	t.taint = dream.LeastTrusted(t.taint, a.taint)
+// recalled asks memory about the question at a place, and puts what it finds before it. known are the memories that the prompt
+// quotes already, and named is the word for the agent's mood that stands there, empty for none.
+func (t *turn) recalled(ctx context.Context, asked int, known map[string]bool, named string) []splice {
+	defer t.talk.met(asked)
+	t.ownWords(known)
+	var found []Memory
+	found, t.told.Skipped = t.recall(ctx, t.body.question(asked), known)
+	t.told.Recalled = len(found)
+	a := memory.Background{Place: asked, Mark: t.body.mark(asked), At: t.being.now().UTC()}
+	line, word := t.moodLine(ctx, named)
+	woke, dreamt := t.awoken(ctx)
+	woke, a.Mood = line+woke, word
+	if len(found) == 0 && woke == "" {
+		return nil
+	}
+	a.Text, a.Taint = frame(woke, found), dream.FromAgent
+	if dreamt {
+		a.Taint = dream.FromDream
+	}
+	for _, m := range found {
+		a.Items = append(a.Items, m.ID)
+		a.Taint = dream.LeastTrusted(a.Taint, m.Taint)
+		if m.Dreamt {
+			a.Taint = dream.FromDream
+		}
+	}
+	t.talk.put(a)
+	t.keepBackground(a)
+	return []splice{t.put(a)}
+}
+
+// keepBackground stores a background beside the turn. One that is lost costs a provider's cached prefix and nothing else.
+func (t *turn) keepBackground(a memory.Background) {
+	b, talk, from := t.being, t.talk, t.from
+	if b.Talks == nil {
+		return
+	}
+	b.aside(func() {
+		ctx, cancel := context.WithTimeout(from, rememberFor)
+		defer cancel()
+		defer context.AfterFunc(b.hear, cancel)()
+		if err := b.Talks.PutBackground(ctx, talk.agent, talk.id, a); err != nil {
+			b.Log.WarnContext(ctx, "a background is kept by this process alone", "agent", talk.agent, "error", err)
+		}
+	})
+}
+
+// ownWords adds the memories that were made of what the caller says in this body: they stand there already.
+func (t *turn) ownWords(known map[string]bool) {
+	for _, m := range t.body.messages {
+		if m.role == "user" {
+			known[idOf(t.agent.ID, t.Caller.Owner(), "user", clipped(t.body.text(m), longestKept))] = true
+		}
+	}
+}
+
+func (t *turn) put(a memory.Background) splice {
+	t.taint = dream.LeastTrusted(t.taint, a.Taint)
 	var s splice
 	if t.being.o.Joined {
-		s = t.body.joined(a.at, a.text)
+		s = t.body.joined(a.Place, a.Text)
 	} else {
-		s = t.body.background(t.body.place(a.at), a.text)
+		s = t.body.background(t.body.place(a.Place), a.Text)
 	}
 	t.added += len(s.text)
 	return s
@@ -158,8 +202,26 @@ func clipped(text string, most int) string {
 	return text
 }
 
-// awoken is what the first turn after sleep is told: how the agent feels, and its significant insights, which were dreamt.
-// It is told once.
+// moodLine says how the agent feels, where its mood is another than the one that the talk was told last. The word is empty when
+// nothing is said.
+func (t *turn) moodLine(ctx context.Context, last string) (line, word string) {
+	if !t.on.affect {
+		return "", ""
+	}
+	affect, err := t.being.affect(ctx, t.agent.ID)
+	if err != nil {
+		t.being.Log.WarnContext(ctx, "the mood could not be read", "agent", t.agent.Handle, "error", err)
+		return "", ""
+	}
+	now := mood.Settled(affect.PAD, t.being.o.Baseline, t.being.now().Sub(affect.Since))
+	word = mood.Word(now)
+	if word == or(last, mood.Calm) {
+		return "", ""
+	}
+	return fmt.Sprintf("The agent feels %s (pleasure %+.2f, arousal %+.2f, dominance %+.2f).\n", word, now.Pleasure, now.Arousal, now.Dominance), word
+}
+
+// awoken is what the first turn after sleep is told: the agent's significant insights, which were dreamt. It is told once.
 func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
 	if asked := t.Switches.Digest; asked != nil && !*asked {
 		return "", false // it waits for somebody who wants it
@@ -172,9 +234,6 @@ func (t *turn) awoken(ctx context.Context) (text string, dreamt bool) {
 		return "", false
 	}
 	var b strings.Builder
-	if word := mood.Word(w.Affect); t.on.affect && w.Cause != presence.Alarm && word != mood.Calm {
-		fmt.Fprintf(&b, "The agent has just woken and feels %s (pleasure %+.2f, arousal %+.2f, dominance %+.2f).\n", word, w.Affect.Pleasure, w.Affect.Arousal, w.Affect.Dominance)
-	}
 	if t.on.digest == journal.DigestOff || len(w.Digest) == 0 {
 		return b.String(), false
 	}

@@ -19,6 +19,7 @@ import (
 // Ports are what a being stands on.
 type Ports struct {
 	Memory memory.Store
+	Talks  memory.Talks // what was put before the model in each talk; nil: only this process knows
 	Purse  *purse.Purse // with its catalogue, its models and its clock
 	Relay  inference.Relay
 	Nights Nights
@@ -39,6 +40,7 @@ type Options struct {
 	KeyDay   *budget.Micros        // what a key that has no cap of its own may spend a day; nil: no cap but the agent's
 	Answer   int                   // most tokens of an answer to a client that names no maximum, where tokens cost money; 0: 8192
 	Thinking int                   // most tokens that a model which thinks first is given beside; 0: 24576
+	Persona  string                // of Personas: how the model is told who it is; empty: PersonaSystem
 	Joined   bool                  // background goes into the user's message and not before it: for templates that want the roles to take turns
 	Queue    int                   // most exchanges that wait to be remembered by one of the keepers; 0: 1024
 
@@ -68,6 +70,7 @@ func (o Options) filled() Options {
 	o.Thinking = or(o.Thinking, defaultThinking)
 	o.Queue = or(o.Queue, defaultQueue)
 	o.Digest = or(o.Digest, journal.DigestMessage)
+	o.Persona = or(o.Persona, PersonaSystem)
 	if o.Private {
 		o.Digest = journal.DigestOff
 	}

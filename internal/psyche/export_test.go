@@ -21,3 +21,6 @@ func Drained(b *Being) {
 func Tend(ctx context.Context, b *Being) { b.tend(ctx) }
 
 var dawnOfTests = time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
+
+// TalkID names a caller's talk in the store.
+func TalkID(c Caller, conversation string) string { return talkID(c.Owner(), conversation) }

@@ -3,6 +3,7 @@ package psyche
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -19,6 +20,28 @@ type feelings struct {
 type feeling struct {
 	mu sync.Mutex
 	mood.Feeling
+
+	read  sync.Mutex
+	known dream.Affect
+	until time.Time // when known is read again
+}
+
+// believedMood is how long a turn goes by the mood that an earlier turn has read.
+const believedMood = time.Second
+
+// affect is how the agent felt at most a second ago, undecayed.
+func (b *Being) affect(ctx context.Context, agent string) (dream.Affect, error) {
+	f, now := b.feelings.of(agent), b.now()
+	f.read.Lock()
+	defer f.read.Unlock()
+	if now.Before(f.until) {
+		return f.known, nil
+	}
+	affect, err := b.Memory.Affect(ctx, agent)
+	if err == nil {
+		f.known, f.until = affect, now.Add(believedMood)
+	}
+	return affect, err
 }
 
 func (f *feelings) of(agent string) *feeling {

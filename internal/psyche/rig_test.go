@@ -180,12 +180,12 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	require.NoError(t, store.PutAgent(t.Context(), r.agent))
 	table := catalogue()
 	p := psyche.Ports{
-		Memory: store, Relay: r.provider, Nights: r.nights,
+		Memory: store, Talks: store, Relay: r.provider, Nights: r.nights,
 		Purse: &purse.Purse{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
 		Talker: "p/free", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical, dream.Generator: "p/free"}, Within: time.Minute,
-		FleetDay: budget.Unlimited,
+		FleetDay: budget.Unlimited, Persona: psyche.PersonaOff,
 	}
 	for _, f := range change {
 		f(&p, &o)

@@ -96,7 +96,7 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 	}
 	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
 	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
-	changes := append(t.body.model(t.spec.Wire), t.background(ctx)...)
+	changes := append(append(t.body.model(t.spec.Wire), t.persona()...), t.background(ctx)...)
 	t.taint = t.talk.labelled(t.taint, t.body.answered())
 	worst, more := t.worst()
 	r := inference.RelayRequest{

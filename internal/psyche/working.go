@@ -1,60 +1,66 @@
 package psyche
 
 import (
+	"cmp"
 	"container/list"
-	"hash/maphash"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Bounds of working memory. It is this process's own: another replica recalls anew.
+// Bounds of what this process keeps of talks. Backgrounds are in the store as well, and are read from there when another
+// process has answered a turn of the talk; the messages of Say are this process's own.
 const (
-	talkLasts   = 2 * time.Hour
-	mostTalks   = 2048
-	mostAnchors = 16       // backgrounds of a talk
-	mostWorking = 16 << 10 // bytes of them
-	mostSpoken  = 40       // messages of a talk that is held by Say
+	talkLasts  = 2 * time.Hour
+	mostTalks  = 2048
+	mostSpoken = 40 // messages of a talk that Say holds
+
+	// The backgrounds of a talk may take a quarter of the model's window, at four bytes a token: as many bytes as it has tokens.
+	leastBackgrounds = 16 << 10  // bytes, of a model with a small window or with none that is known
+	mostBackgrounds  = 256 << 10 // bytes, whatever the window
+
+	// mostKept is how many bytes of backgrounds this process holds of all talks together, those used last.
+	mostKept = 64 << 20
+
+	// talkWithin bounds how long a turn waits for the backgrounds of a talk that another process went on with.
+	talkWithin = 50 * time.Millisecond
 )
 
-// talk is what a being has in mind of one conversation with one caller: what it put before the model and where, so that the
-// same is there again in the next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
+// talk is one conversation with one caller: what was put before the model and where, so that the same is there again in the
+// next turn, and nothing twice. Of a conversation that Say holds it is the conversation itself.
 type talk struct {
-	key string
+	agent string // id
+	id    string // in the store
+	kept  *atomic.Int64
 
-	mu      sync.Mutex
-	last    time.Time
-	anchors []anchor
-	answers dream.Taint // the least trusted label of the answers given in this talk; empty: none was given
-	spoken  []spoken
-}
-
-// anchor is a background and the message of a user that it stands before.
-type anchor struct {
-	at    int    // its place among the messages
-	mark  uint64 // of its bytes
-	text  string
-	items []string    // ids of the memories in it
-	taint dream.Taint // the least trusted label among what it quotes
+	mu     sync.Mutex
+	last   time.Time
+	all    []memory.Background // in the order in which they were written
+	turns  map[int]bool        // places of the questions that this process knows the background of, or that there is none
+	label  dream.Taint         // the least trusted one of the answers given in this talk; empty: none was given
+	spoken []spoken
 }
 
 type spoken struct{ role, text string }
 
-var marks = maphash.MakeSeed()
-
-func mark(b []byte) uint64 { return maphash.Bytes(marks, b) }
-
 type talks struct {
 	mu     sync.Mutex
 	all    map[string]*list.Element
-	lately list.List        // of *talk: whoever was silent for longest is last
-	forgot map[string]int64 // by agent, as of when its talks hold nothing that was forgotten
+	lately list.List        // of *talk, the one used last in front
+	forgot map[string]int64 // by agent: how often something of it had been forgotten when its talks were dropped last
+	kept   atomic.Int64     // bytes of backgrounds
 }
 
-// forget lets go of every talk of an agent of whom something was forgotten: it may be quoted in them (Z16).
+// forget drops every talk of an agent when something of it was forgotten since: a talk may quote it.
 func (t *talks) forget(agent string, times int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +73,7 @@ func (t *talks) forget(agent string, times int64) {
 	t.forgot[agent] = times
 	for key, each := range t.all {
 		if strings.HasPrefix(key, agent+"\x00") {
-			t.lately.Remove(each)
+			t.lately.Remove(each).(*talk).empty()
 			delete(t.all, key)
 		}
 	}
@@ -77,26 +83,68 @@ func (t *talks) forget(agent string, times int64) {
 func (t *talks) of(owner, agent, conversation string, now time.Time) *talk {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := agent + "\x00" + conversation + "\x00" + owner
+	id := talkID(owner, conversation)
+	key := agent + "\x00" + id
 	at := t.all[key]
 	if at == nil {
 		t.makeRoom()
-		at = t.lately.PushFront(&talk{key: key})
+		at = t.lately.PushFront(&talk{agent: agent, id: id, kept: &t.kept})
 		t.all[key] = at
 	} else {
 		t.lately.MoveToFront(at)
 	}
 	found := at.Value.(*talk)
-	found.mu.Lock()
-	defer found.mu.Unlock()
-	if now.Sub(found.last) > talkLasts {
-		found.anchors, found.spoken, found.answers = nil, nil, ""
+	for each := t.lately.Back(); t.kept.Load() > mostKept && each != at; each = each.Prev() {
+		each.Value.(*talk).empty()
 	}
+	found.mu.Lock()
+	silent := now.Sub(found.last)
 	found.last = now
+	found.mu.Unlock()
+	if silent > talkLasts {
+		found.empty()
+		found.silence()
+	}
 	return found
 }
 
-// makeRoom lets go of the talk that was silent for longest, where there are as many as may be.
+// empty drops what the store has as well.
+func (t *talk) empty() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept.Add(-t.size())
+	t.all, t.turns = nil, nil
+}
+
+// silence drops what was said.
+func (t *talk) silence() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spoken, t.label = nil, ""
+}
+
+// size is how many bytes the backgrounds take. Its caller holds the lock.
+func (t *talk) size() int64 {
+	n := int64(0)
+	for _, a := range t.all {
+		n += int64(len(a.Text))
+	}
+	return n
+}
+
+// talkID names a talk in the store. It tells nothing of the owner or of what the client calls the conversation.
+func talkID(owner, conversation string) string { return digest(owner, conversation) }
+
+func digest(parts ...string) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		sum.Write([]byte(part))
+		sum.Write([]byte{0})
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+// makeRoom drops the talk that was used longest ago when there are as many as may be.
 func (t *talks) makeRoom() {
 	if t.all == nil {
 		t.all = map[string]*list.Element{}
@@ -104,42 +152,52 @@ func (t *talks) makeRoom() {
 	if len(t.all) < mostTalks {
 		return
 	}
-	silent := t.lately.Back()
-	delete(t.all, t.lately.Remove(silent).(*talk).key)
+	oldest := t.lately.Remove(t.lately.Back()).(*talk)
+	oldest.empty()
+	delete(t.all, oldest.agent+"\x00"+oldest.id)
 }
 
-// standing gives the anchors whose message is where it was. The others are kept: under one name a client may hold several talks
-// at once, such as one that only asks for a title.
-func (t *talk) standing(b *body) []anchor {
+// bring reads the talk's backgrounds from the store when one of its earlier questions was answered elsewhere: by another
+// process, or by this one before a restart.
+func (t *talk) bring(ctx context.Context, store memory.Talks, b *body, asked int) error {
+	if store == nil || t.knows(b, asked) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, talkWithin, errors.New("the store took too long"))
+	defer cancel()
+	kept, err := store.Backgrounds(ctx, t.agent, t.id)
+	if err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []anchor
-	for _, a := range t.anchors {
-		if a.at < len(b.messages) && mark(b.messages[a.at].of(b.raw)) == a.mark {
-			out = append(out, a)
+	before := t.size()
+	defer func() { t.kept.Add(t.size() - before) }()
+	for _, k := range kept {
+		if !slices.ContainsFunc(t.all, func(a memory.Background) bool { return a.Place == k.Place && a.Mark == k.Mark && a.At.Equal(k.At) }) {
+			t.all = append(t.all, k)
+			t.label = dream.LeastTrusted(k.Taint, or(t.label, k.Taint))
 		}
 	}
-	return out
+	slices.SortStableFunc(t.all, func(a, b memory.Background) int { return a.At.Compare(b.At) })
+	for i, m := range b.messages[:asked] {
+		if m.role == "user" {
+			t.answered(i)
+		}
+	}
+	return nil
 }
 
-// anchored keeps a background. Where there are too many, the older half goes: one at a time would change what stands before
-// the newest in every turn.
-func (t *talk) anchored(a anchor) {
+// knows says whether this process has met every question before the one at asked.
+func (t *talk) knows(b *body, asked int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, each := range t.anchors {
-		if each.at == a.at && each.mark == a.mark {
-			return
+	for i, m := range b.messages[:asked] {
+		if m.role == "user" && !t.turns[i] {
+			return false
 		}
 	}
-	size := len(a.text)
-	for _, each := range t.anchors {
-		size += len(each.text)
-	}
-	if len(t.anchors) >= mostAnchors || size > mostWorking {
-		t.anchors = slices.Clone(t.anchors[(len(t.anchors)+1)/2:])
-	}
-	t.anchors = append(t.anchors, a)
+	return true
 }
 
 // labelled is the label of the next answer, given the label of what stands in its prompt. Where earlier answers stand there too,
@@ -148,26 +206,100 @@ func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	label := prompt
-	if answers && t.answers != "" {
-		label = dream.LeastTrusted(prompt, t.answers)
+	if answers && t.label != "" {
+		label = dream.LeastTrusted(prompt, t.label)
 	}
-	t.answers = dream.LeastTrusted(label, or(t.answers, label))
+	t.label = dream.LeastTrusted(label, or(t.label, label))
 	return label
 }
 
-// backgrounds are the texts that are put before the model in this talk.
+// answered notes that this process knows which background stands before the message at a place. Its caller holds the lock.
+func (t *talk) answered(place int) {
+	if t.turns == nil {
+		t.turns = map[int]bool{}
+	}
+	t.turns[place] = true
+}
+
+// standing lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept: under
+// one name a client may hold several talks at once, such as one that only asks for a title. Of more bytes than a prompt may
+// spend on them the older half is left out, again and again: what is left out changes seldom, and every process leaves out the same.
+func (t *talk) standing(b *body, most int) []memory.Background {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	newest := map[int]memory.Background{}
+	marks := map[int]string{}
+	for _, a := range t.all {
+		if a.Place >= len(b.messages) {
+			continue
+		}
+		if marks[a.Place] == "" {
+			marks[a.Place] = b.mark(a.Place)
+		}
+		if marks[a.Place] == a.Mark {
+			newest[a.Place] = a
+		}
+	}
+	all := make([]memory.Background, 0, len(newest))
+	for _, a := range newest {
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b memory.Background) int { return cmp.Compare(a.Place, b.Place) })
+	return bounded(all, most)
+}
+
+// bounded leaves the older half out whenever the texts so far take more bytes than there may be.
+func bounded(all []memory.Background, most int) []memory.Background {
+	from, size := 0, 0
+	for i := range all {
+		size += len(all[i].Text)
+		for size > most && from < i {
+			for half := (i - from + 1) / 2; half > 0; half-- {
+				size -= len(all[from].Text)
+				from++
+			}
+		}
+	}
+	return all[from:]
+}
+
+// spendable is how many bytes the backgrounds of a talk may take before a model with a window of so many tokens.
+func spendable(window int) int { return min(max(window, leastBackgrounds), mostBackgrounds) }
+
+// mark tells the message at a place from others by what it says, however its client has written it.
+func (b *body) mark(place int) string {
+	m := b.messages[place]
+	return digest(m.role, b.text(m))
+}
+
+// put keeps a background in this process.
+func (t *talk) put(a memory.Background) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = append(t.all, a)
+	t.kept.Add(int64(len(a.Text)))
+}
+
+// met notes that the question at a place was answered here.
+func (t *talk) met(place int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answered(place)
+}
+
+// backgrounds are the texts that were put before the model in this talk.
 func (t *talk) backgrounds() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var out []string
-	for _, a := range t.anchors {
-		out = append(out, a.text)
+	for _, a := range t.all {
+		out = append(out, a.Text)
 	}
 	return out
 }
 
-// heard gives what was said so far in a talk that Say holds.
-func (t *talk) heard() []spoken {
+// lines are the messages so far of a talk that Say holds.
+func (t *talk) lines() []spoken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.spoken)

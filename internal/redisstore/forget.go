@@ -48,6 +48,9 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 		err = s.eraseSaid(context.WithoutCancel(ctx))
 	}
 	if err == nil {
+		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what is gone
+	}
+	if err == nil {
 		err = s.rewrite(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
 	}
 	return erased, wrap(err, "forget memories of ", agent)

@@ -56,6 +56,16 @@ func TestTheStoreKeepsThePromisesOfFeeds(t *testing.T) {
 	}
 }
 
+func TestTheStoreKeepsThePromisesOfTalks(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memorytest.RunTalks(t, func(t *testing.T) memorytest.TalkStore { return open(t) })
+		})
+	}
+}
+
 func TestTwoHandlesOnOneFileAreOneMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return onOneFile(t) })

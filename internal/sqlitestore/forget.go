@@ -56,6 +56,9 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 }
 
 func (d deal) afterErasure(agent string, gone map[string]bool) error {
+	if _, err := d.exec("DELETE FROM backgrounds WHERE agent = ?", agent); err != nil { // they may quote what is gone
+		return err
+	}
 	for _, table := range []string{"items", "revisions"} {
 		if err := d.scrub(table, agent, gone); err != nil {
 			return err

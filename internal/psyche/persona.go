@@ -1,0 +1,33 @@
+package psyche
+
+import (
+	"fmt"
+	"strings"
+)
+
+// How a model is told who it is (Options.Persona).
+const (
+	PersonaSystem = "system" // by a message of the role system, before all others
+	PersonaUser   = "user"   // by a message of the role user, for templates that refuse a second system message
+	PersonaOff    = "off"    // not at all
+)
+
+// Personas are the values of Options.Persona.
+var Personas = []string{PersonaSystem, PersonaUser, PersonaOff}
+
+// persona tells the model whose words it speaks: the agent's name and, where it has one, its persona. It stays the same from turn
+// to turn, so that a provider's prompt cache still hits.
+func (t *turn) persona() []splice {
+	role := t.being.o.Persona
+	if role == PersonaOff || len(t.body.messages) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("You are %s.", t.agent.Handle)
+	if about := strings.TrimSpace(t.agent.Persona); about != "" {
+		text += " " + about
+	}
+	at := t.body.messages[0].from
+	s := splice{span{at, at}, fmt.Appendf(nil, `{"role":%s,"content":%s},`, quoted(role), quoted(text))}
+	t.added += len(s.text)
+	return []splice{s}
+}

@@ -1,0 +1,205 @@
+package psyche_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// replica is another process over the store of the first.
+func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
+	r.t.Helper()
+	other := setup(r.t, append([]func(*psyche.Ports, *psyche.Options){func(p *psyche.Ports, _ *psyche.Options) {
+		p.Memory, p.Talks, p.Relay, p.Nights = r.store, r.store, r.provider, r.nights
+		p.Purse.Ledger, p.Purse.Now = r.store.Ledger(), r.clock.now
+	}}, change...)...)
+	return &rig{Being: other.Being, t: r.t, store: r.store, nights: r.nights, provider: r.provider, clock: r.clock, agent: r.agent}
+}
+
+var things = strings.Fields(`anchor beacon candle drum engine fiddle garden hammer island jacket kettle lantern mirror needle oyster paddle quilt ribbon saddle
+	trumpet umbrella violin wagon yarn zither barrel copper daisy elbow ferry`)
+
+// longTalk plants memories and asks about one of them in each turn.
+func longTalk(r *rig, each func(turn int, body string)) {
+	for i, thing := range things {
+		r.plant(lived(fmt.Sprint("ep_", i), fmt.Sprintf("The %s of the old %s was sold to Niels in Skagen.", thing, things[(i+7)%len(things)])))
+	}
+	said := `{"model":"echo","messages":[{"role":"system","content":"Be brief."}`
+	for i := range 60 {
+		said += fmt.Sprintf(`,{"role":"user","content":"(%d) Who was the %s sold to?"}`, i, things[i%len(things)])
+		each(i, said+`]}`)
+		said += fmt.Sprintf(`,{"role":"assistant","content":"To Niels, %d."}`, i)
+	}
+}
+
+func TestEveryBodyBeginsWithTheOneBeforeIt(t *testing.T) {
+	t.Parallel()
+	for name, persona := range map[string]string{"WithPersona": psyche.PersonaSystem, "Without": psyche.PersonaOff} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := func(_ *psyche.Ports, o *psyche.Options) { o.Persona, o.Items = persona, 2 }
+			first := setup(t, set)
+			second := first.replica(set)
+			before, recalled := "", 0
+			longTalk(first, func(i int, body string) {
+				being := []*rig{first, second}[i%2] // two replicas take turns
+				if i == 40 {                        // and one of them is started again
+					require.NoError(t, first.Close(t.Context()))
+					first = first.replica(set)
+				}
+				if i >= 40 {
+					being = first
+				}
+				_, told := being.talk(turn(ann, body))
+				recalled += told.Recalled
+				asked := being.provider.last(t)
+				require.True(t, strings.HasPrefix(asked, before), "turn %d", i)
+				before = strings.TrimSuffix(asked, "]}")
+				being.settle()
+			})
+			require.Equal(t, len(things), recalled, "each memory is quoted once")
+		})
+	}
+}
+
+// Without the store each replica knows only its own turns: the test above is red then.
+func TestWithoutTheStoreReplicasLoseThePrefix(t *testing.T) {
+	t.Parallel()
+	alone := func(p *psyche.Ports, o *psyche.Options) { p.Talks, o.Items = nil, 2 }
+	first := setup(t, alone)
+	second := first.replica(alone)
+	before, lost := "", 0
+	longTalk(first, func(i int, body string) {
+		being := []*rig{first, second}[i%2]
+		being.talk(turn(ann, body))
+		if !strings.HasPrefix(being.provider.last(t), before) {
+			lost++
+		}
+		before = strings.TrimSuffix(being.provider.last(t), "]}")
+	})
+	require.Greater(t, lost, 40)
+}
+
+func TestAQuestionAskedAgainIsRecalledAnew(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	question := turn(ann, `{"model":"echo","messages":[{"role":"user","content":"Who paints the lanterns of the lighthouse?"}]}`)
+	_, told := r.talk(question)
+	require.Equal(t, psyche.SkippedNothing, told.Skipped)
+	kept, err := r.store.Backgrounds(t.Context(), r.agent.ID, psyche.TalkID(ann, told.Conversation))
+	require.NoError(t, err)
+	require.Empty(t, kept, "a turn that recalled nothing leaves no background")
+
+	r.plant(lived("ep_1", "Niels paints the lanterns of the lighthouse red."))
+	_, told = r.talk(question)
+	require.Equal(t, 1, told.Recalled)
+	require.Contains(t, r.provider.last(t), "> Niels paints")
+	r.plant(lived("ep_2", "Since Monday Olga paints the lanterns of the lighthouse."))
+	_, told = r.talk(question)
+	require.Equal(t, 2, told.Recalled, "not the background of the first answer")
+	require.Contains(t, r.provider.last(t), "> Since Monday Olga paints")
+}
+
+func TestAQuestionSentAgainIsNotQuotedToItself(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.plant(lived("ep_1", "Niels paints the lanterns of the lighthouse red."))
+	said := `{"role":"user","content":"Please remember: my lighthouse has seven red lanterns, and Niels paints them every spring."}`
+	r.talk(turn(ann, `{"model":"echo","messages":[`+said+`]}`))
+	r.settle()
+	require.Len(t, r.episodes(), 2)
+	r.talk(turn(ann, `{"model":"echo","messages":[`+said+`]}`))
+	asked := r.provider.last(t)
+	require.Contains(t, asked, "> Niels paints the lanterns")
+	require.NotContains(t, asked, "> Please remember")
+	other := turn(ann, chat("How many lanterns has my lighthouse?"))
+	r.talk(other)
+	require.Contains(t, r.provider.last(t), "> Please remember: my lighthouse has seven", "in another talk it comes to mind")
+}
+
+func TestTheModelIsToldWhoItIs(t *testing.T) {
+	t.Parallel()
+	for persona, want := range map[string]string{
+		"":                   `{"role":"system","content":"You are echo. A quiet companion who says \"tide\"."},`,
+		psyche.PersonaSystem: `{"role":"system","content":"You are echo. A quiet companion who says \"tide\"."},`,
+		psyche.PersonaUser:   `{"role":"user","content":"You are echo. A quiet companion who says \"tide\"."},`,
+		psyche.PersonaOff:    ``,
+	} {
+		r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Persona = persona })
+		r.agent.Persona = ` A quiet companion who says "tide".` + "\n"
+		require.NoError(t, r.store.PutAgent(t.Context(), r.agent))
+		r.talk(turn(ann, `{"model":"echo","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`))
+		require.Equal(t, `{"model":"wire-model","messages":[`+want+`{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}]}`, r.provider.last(t))
+		r.talk(turn(ann, `{"model":"echo","messages":[]}`))
+		require.Equal(t, `{"model":"wire-model","messages":[]}`, r.provider.last(t))
+
+		_, _, err := r.Say(t.Context(), ann, "echo", "c", "Hi", func(string) {})
+		require.NoError(t, err)
+		require.Contains(t, r.provider.last(t), `"messages":[`+want+`{"role":"user","content":"Hi"}]`, "over MCP as well")
+	}
+}
+
+func TestEveryTalkIsToldTheMoodAndAgainWhenItHasMoved(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	feels := func(p mood.PAD) {
+		r.clock.pass(time.Minute)
+		_, err := r.store.Commit(t.Context(), memory.Write{
+			Agent: r.agent.ID, Cause: "test", Affect: &dream.Affect{PAD: p, Since: r.clock.now(), Cause: "test"},
+		})
+		require.NoError(t, err)
+	}
+	said := map[string]string{}
+	talks := func(c psyche.Caller) string {
+		said[c.User] += `{"role":"user","content":"Go on"}`
+		ask := turn(c, `{"model":"echo","messages":[`+said[c.User]+`]}`)
+		ask.Conversation = "one"
+		r.talk(ask)
+		said[c.User] += `,{"role":"assistant","content":"Yes."},`
+		all := messages(t, r.provider.last(t))
+		if before := all[max(0, len(all)-2)]; strings.Contains(before.Content, "The agent feels") {
+			_, rest, _ := strings.Cut(before.Content, "The agent feels ")
+			word, _, _ := strings.Cut(rest, " ")
+			return word
+		}
+		return ""
+	}
+	bob := caller("key_b", "bob")
+	require.Empty(t, talks(ann), "a calm agent says nothing of it")
+	feels(mood.PAD{Pleasure: -.6, Arousal: .6, Dominance: -.5})
+	require.Equal(t, "fearful", talks(ann))
+	require.Empty(t, talks(ann), "it stands there already")
+	require.Equal(t, "fearful", talks(bob), "every client hears of it")
+	feels(mood.PAD{Pleasure: .8, Arousal: .5, Dominance: .5})
+	require.Equal(t, "happy", talks(ann))
+	r.clock.pass(30 * 24 * time.Hour)
+	r.settle()
+	require.Equal(t, mood.Calm, talks(bob), "it has settled")
+	require.Empty(t, talks(bob))
+}
+
+func TestWhatWasForgottenStandsInNoLaterBody(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	other := r.replica()
+	r.plant(lived("ep_1", "Niels paints the lanterns of the lighthouse red."))
+	first := `{"role":"user","content":"Who paints the lanterns of the lighthouse?"}`
+	r.talk(turn(ann, `{"model":"echo","messages":[`+first+`]}`))
+	require.Contains(t, r.provider.last(t), "Niels paints")
+	r.settle()
+	_, err := r.store.Forget(t.Context(), r.agent.ID, "ep_1")
+	require.NoError(t, err)
+	r.clock.pass(3 * time.Second) // a record of the agent is believed for two
+	for _, being := range []*rig{r, other} {
+		being.talk(turn(ann, `{"model":"echo","messages":[`+first+`,{"role":"assistant","content":"He does."},{"role":"user","content":"Go on"}]}`))
+		require.NotContains(t, r.provider.last(t), "Niels paints")
+	}
+}

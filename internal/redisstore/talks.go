@@ -1,0 +1,63 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// talkKey names the list of a talk's backgrounds, oldest first. It expires memory.TalkFor after the newest was added.
+func (s *Store) talkKey(agent, talk string) string { return s.key(agent, "talk:"+talk) }
+
+// PutBackground adds a background to a talk. One whose answer was lost may be kept twice, which its reader does not notice.
+func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.Background) error {
+	body, err := json.Marshal(b)
+	if err == nil && (agent == "" || talk == "" || !utf8.ValidString(agent+talk)) {
+		err = errors.New("the agent and the talk must be named, in UTF-8")
+	}
+	if err == nil {
+		err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+			_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.RPush(ctx, s.talkKey(agent, talk), body)
+				p.Expire(ctx, s.talkKey(agent, talk), memory.TalkFor)
+				return nil
+			})
+			return err
+		})
+	}
+	return wrap(err, "keep a background of talk ", talk, " of ", agent)
+}
+
+// Backgrounds lists the backgrounds of a talk.
+func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.Background, error) {
+	var bodies []string
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		bodies, err = s.client.LRange(ctx, s.talkKey(agent, talk), 0, -1).Result()
+		return err
+	})
+	all := make([]memory.Background, len(bodies))
+	for i, body := range bodies {
+		err = errors.Join(err, json.Unmarshal([]byte(body), &all[i]))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("backgrounds of talk %q of %s: %w", talk, agent, err)
+	}
+	return all, nil
+}
+
+// dropTalks erases every background of an agent.
+func (s *Store) dropTalks(ctx context.Context, agent string) error {
+	return s.scanFrom(ctx, s.talkKey(agent, ""), func(keys []string) error {
+		if len(keys) == 0 {
+			return nil
+		}
+		return s.exchange(ctx, again, func(ctx context.Context, _ bool) error { return s.client.Del(ctx, keys...).Err() })
+	})
+}
