@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Names with the prefix that are no knobs: the file to read, the Temporal server to start, the demo's own switches.
-var otherNames = []string{"ONEIROS_CONFIG", "ONEIROS_TEMPORALD"}
+// Names with the prefix that are no knobs: the file to read, the Temporal server to start, the demo's own switches, the key of oneiros mcp.
+var otherNames = []string{"ONEIROS_CONFIG", "ONEIROS_TEMPORALD", "ONEIROS_KEY"}
 
 func environment(list []string) map[string]string {
 	env := make(map[string]string, len(list))

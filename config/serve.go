@@ -41,6 +41,7 @@ type Serve struct {
 	MaxBody    int           `json:"max_body"`
 	MaxStreams int           `json:"max_streams"`
 	KeyStreams int           `json:"key_streams"`
+	Sessions   int           `json:"mcp_sessions"`
 	WriteIn    time.Duration `json:"write_within"`
 	Grace      time.Duration `json:"grace"`
 }
@@ -142,11 +143,11 @@ func serveKnobs() []Knob {
 		},
 		{
 			Key: "serve.rate", Sort: Whole, Default: 600, Unit: "requests a minute", Low: 0, High: 1_000_000,
-			Reason: "The most requests of one key in a minute; ten a second is more than a person and an agent's tools send. A key may have a rate of its own. 0: no bound.",
+			Reason: "The most requests of one principal in a minute; ten a second is more than a person and an agent's tools send. A key may have a rate of its own. 0: no bound.",
 		},
 		{
 			Key: "serve.key_day", Sort: Dollars, Default: "unlimited", Unit: "USD", Unlimited: true,
-			Reason: "The most that one key may cost in a day. Unlimited, because the caps of the agents bound what a turn may cost; a key may have a cap of its own.",
+			Reason: "The most that one principal may cost in a day, with all its keys. Unlimited, because the caps of the agents bound what a turn may cost; a key may have a cap of its own.",
 		},
 		{
 			Key: "serve.max_body", Sort: Whole, Default: 16 << 20, Unit: "bytes", Low: 1 << 10, High: 1 << 30,
@@ -158,7 +159,11 @@ func serveKnobs() []Knob {
 		},
 		{
 			Key: "serve.key_streams", Sort: Whole, Default: 64, Unit: "requests", Low: 1, High: 1_000_000,
-			Reason: "The most requests under way at once of one key, so that one client cannot take every place. Where no key was made yet, of everybody together.",
+			Reason: "The most requests under way at once of one principal, so that one client cannot take every place. Where no key was made yet, of everybody together.",
+		},
+		{
+			Key: "serve.mcp_sessions", Sort: Whole, Default: 64, Unit: "sessions", Low: 1, High: 1_000_000,
+			Reason: "The most MCP sessions of one principal at once in one process. The one that asked nothing for longest gives way to a new one: clients forget sessions more often than they end them.",
 		},
 		{
 			Key: "serve.write_within", Sort: Span, Default: "30s", Low: .1, High: 3600,

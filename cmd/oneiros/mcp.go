@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/console"
@@ -25,6 +27,10 @@ func (d *door) speak(ctx context.Context, h *console.House, s console.Speech) (e
 	}
 	if own.wants != nil { // talk must be able to call its model
 		return &console.Exit{Code: console.Usage, Err: own.wants}
+	}
+	caller, err := own.speaker(ctx, s, d.getenv(keyVariable))
+	if err != nil {
+		return err
 	}
 	e := newEngine(own)
 	dreams, err := e.dialIfAny(ctx)
@@ -48,7 +54,48 @@ func (d *door) speak(ctx context.Context, h *console.House, s console.Speech) (e
 		Version: version, Drain: cmp.Or(own.told.Serve.Grace, -1), Report: e.report,
 	})
 	defer face.Close()
-	return face.ServeStream(ctx, psyche.Caller{Key: access.Key{Role: s.Role, Agents: []string{s.Agent.Handle}}}, s.In, s.Out)
+	return face.ServeStream(ctx, caller, s.In, s.Out)
+}
+
+// keyVariable is the environment variable that holds the secret of the key that a client over standard input speaks with.
+const keyVariable = "ONEIROS_KEY"
+
+// speaker is who a client over standard input speaks as. Who can open the store needs no key; a key in the environment makes the
+// client the same as over HTTP, with the key's role and day.
+func (h *house) speaker(ctx context.Context, s console.Speech, secret string) (psyche.Caller, error) {
+	usage := func(format string, args ...any) (psyche.Caller, error) {
+		return psyche.Caller{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf(format, args...)}
+	}
+	keys, err := h.store.Keys(ctx)
+	if err != nil {
+		return psyche.Caller{}, fmt.Errorf("read the keys: %w", err)
+	}
+	key := access.Key{Role: cmp.Or(s.Role, access.Owner), Principal: s.Principal}
+	if key.Principal == access.Local {
+		key.Principal = "" // the same, and no account is kept of it, as over HTTP
+	}
+	if secret != "" {
+		at := slices.IndexFunc(keys, func(k access.Key) bool { return k.Hash == access.Hash(secret) })
+		switch {
+		case at < 0:
+			return usage("%s holds the secret of no key; oneiros keys add NAME makes one", keyVariable)
+		case !keys[at].Live(time.Now()):
+			return usage("the key %s in %s was revoked or has expired", keys[at].ID, keyVariable)
+		case !keys[at].Reaches(s.Agent.Handle):
+			return usage("the key %s in %s is not for the agent %s", keys[at].ID, keyVariable, s.Agent.Handle)
+		case s.Principal != "" && s.Principal != keys[at].PrincipalName():
+			return usage("--principal is %s, but the key in %s speaks as %s; leave one of them out", s.Principal, keyVariable, keys[at].PrincipalName())
+		case s.Role != "" && !keys[at].Role.Includes(s.Role):
+			return usage("--role is %s, but the key in %s is of role %s", s.Role, keyVariable, keys[at].Role)
+		}
+		key = keys[at]
+		key.Role = cmp.Or(s.Role, key.Role)
+	} else if s.Principal == "" && len(keys) > 0 {
+		fmt.Fprintf(os.Stderr, "Clients over HTTP have keys, and do not find what is said here as %s; --principal or %s makes this client one of them.\n",
+			access.Local, keyVariable)
+	}
+	key.Agents = []string{s.Agent.Handle}
+	return psyche.Caller{Key: key, User: s.User}, nil
 }
 
 // dialIfAny connects to the cluster, and says whether there is one to connect to.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -76,6 +77,52 @@ func TestAClientThatStartsItsServersItselfTalksToOneAgentWithoutACluster(t *test
 	require.Equal(t, console.Usage, code)
 	_, _, code = h.run("mcp", "--agent", "zoe")
 	require.Equal(t, console.NotFound, code)
+}
+
+func TestAClientOverStandardInputSpeaksAsThePrincipalOfAKey(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "iris", "--persona", "A companion.")
+	var key struct{ ID, Secret string }
+	require.NoError(t, json.Unmarshal([]byte(h.must("keys", "add", "laptop", "--principal", "anna", "--agent", "iris", "--json")), &key))
+	store := map[string]any{"content": "The boat in the north harbour is green."}
+	recall := map[string]any{"query": "boat in the harbour"}
+	finds := func(s *mcp.ClientSession) int {
+		t.Helper()
+		return len(h.uses(s, "recall_memory", recall)["memories"].([]any))
+	}
+	anna, leave := h.speaks(nil, "--agent", "iris", "--principal", "anna")
+	h.uses(anna, "store_memory", store)
+	require.Equal(t, 1, finds(anna))
+	require.Contains(t, h.offered(anna), "journal", "who can open the store is an owner, whoever speaks")
+	require.Empty(t, leave())
+
+	local, leave := h.speaks(nil, "--agent", "iris")
+	require.Zero(t, finds(local), "what a principal said is its own")
+	require.Contains(t, leave(), "do not find what is said here as local")
+	cara, leave := h.speaks(nil, "--agent", "iris", "--principal", "anna", "--user", "cara")
+	require.Zero(t, finds(cara), "another user of the principal")
+	require.Empty(t, leave())
+
+	h.env = append(h.env, "ONEIROS_KEY="+key.Secret)
+	keyed, leave := h.speaks(nil, "--agent", "iris")
+	require.Equal(t, 1, finds(keyed))
+	require.NotContains(t, h.offered(keyed), "journal", "the role of the key holds")
+	require.Empty(t, leave())
+	for _, wrong := range []struct{ args, says string }{
+		{"--role owner", "is of role client"}, {"--principal local", "speaks as anna"},
+	} {
+		_, beside, code := h.run(append([]string{"mcp", "--agent", "iris"}, strings.Fields(wrong.args)...)...)
+		require.Equal(t, console.Usage, code, beside)
+		require.Contains(t, beside, wrong.says)
+	}
+	h.must("keys", "revoke", key.ID)
+	_, beside, code := h.run("mcp", "--agent", "iris")
+	require.Equal(t, console.Usage, code)
+	require.Contains(t, beside, "was revoked or has expired")
+	_, beside, code = h.run("mcp", "--agent", "iris", "--principal", "ana")
+	require.Equal(t, console.NotFound, code)
+	require.Contains(t, beside, `no key speaks as the principal "ana"`)
 }
 
 func TestAScriptThatPipesItsQuestionsInIsAnsweredEach(t *testing.T) {

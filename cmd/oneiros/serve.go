@@ -109,7 +109,9 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 		}
 	}
 	s := &salon{being: e.house.being(e.starter), grace: c.Grace, over: make(chan error, 1)}
-	s.tools = mcpserver.New(s.being, e.house.dreams(e.starter), mcpserver.Options{Version: version, Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins), Report: e.report})
+	s.tools = mcpserver.New(s.being, e.house.dreams(e.starter), mcpserver.Options{
+		Version: version, Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins), Sessions: c.Sessions, Report: e.report,
+	})
 	var err error
 	if s.server, err = front.New(e.doorway(s)); err != nil {
 		return errors.Join(err, s.close())

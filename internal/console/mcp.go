@@ -1,7 +1,11 @@
 package console
 
 import (
+	"context"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -11,14 +15,16 @@ import (
 
 // Speech is a client of MCP that speaks to this process over its standard input and output.
 type Speech struct {
-	Agent dream.Agent // the only one it reaches
-	Role  access.Role
-	In    io.Reader
-	Out   io.Writer // takes messages of the protocol, and nothing else
+	Agent     dream.Agent // the only one it reaches
+	Role      access.Role // empty: what the key in the environment says, owner without one
+	Principal string      // who speaks; empty: the principal of the key in the environment, access.Local without one
+	User      string      // among the users of the principal
+	In        io.Reader
+	Out       io.Writer // takes messages of the protocol, and nothing else
 }
 
 func (app *App) mcp() *cobra.Command {
-	var role string
+	var role, principal, user string
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Speak MCP over standard input and output", GroupID: house, Args: cobra.NoArgs,
 		Long: `Mcp lets a client of the Model Context Protocol that starts its servers itself talk to one agent: it speaks the
@@ -27,16 +33,25 @@ protocol over standard input and output until the input ends. What else it has t
 It works on this machine's store, as oneiros serve does, and needs no server: dreams can be started where Temporal
 runs, which oneiros up sees to. Whoever runs it has the role owner; --role lends the client less.
 
+It speaks as whoever comes to a server without a key (principal local). Where clients over HTTP have keys, give it the
+principal of a key with --principal, or the key itself in the environment variable ONEIROS_KEY, whose role, agents and day
+then hold too: it finds what was said over HTTP with that principal's keys, and they find what is said here. --user names the
+user where HTTP clients name one.
+
 Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 	}
 	app.whose(cmd)
-	cmd.Flags().StringVar(&role, "role", string(access.Owner), "what the client may do: `client`, operator or owner")
+	cmd.Flags().StringVar(&role, "role", "", "what the client may do: `client`, operator or owner; owner without, or what the key in ONEIROS_KEY may")
+	cmd.Flags().StringVar(&principal, "principal", "", "who speaks, as `name` of a principal that has keys; local without, or the key's in ONEIROS_KEY")
+	cmd.Flags().StringVar(&user, "user", "", "which user of the principal speaks, as `name`; none without")
+	app.completes(cmd, "principal", app.principals)
+	app.completes(cmd, "user", nothing)
 	app.completes(cmd, "role", func(*cobra.Command) []string {
 		return []string{string(access.Client), string(access.Operator), string(access.Owner)}
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := access.Role(role)
-		if !r.Includes(access.Client) {
+		if role != "" && !r.Includes(access.Client) {
 			return exit(Usage, "--role is %q; roles are client, operator and owner", role)
 		}
 		if app.json {
@@ -46,7 +61,31 @@ Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 		if err != nil {
 			return err
 		}
-		return app.Night.Speak(cmd.Context(), h, Speech{Agent: a, Role: r, In: app.In, Out: app.Out})
+		if err := knownPrincipal(cmd.Context(), h, principal); err != nil {
+			return err
+		}
+		if !utf8.ValidString(user) || len(user) > longestUser || strings.ContainsFunc(user, unicode.IsControl) {
+			return exit(Usage, "--user must be at most %d bytes of printable text", longestUser)
+		}
+		return app.Night.Speak(cmd.Context(), h, Speech{Agent: a, Role: r, Principal: principal, User: user, In: app.In, Out: app.Out})
 	}
 	return cmd
+}
+
+// longestUser bounds, in bytes, what a user may be called, as over HTTP.
+const longestUser = 256
+
+// knownPrincipal refuses a principal that no key speaks as: talk under a mistyped name would be found by nobody.
+func knownPrincipal(ctx context.Context, h *House, name string) error {
+	if name == "" || name == access.Local {
+		return nil
+	}
+	if err := access.ValidPrincipal(name); err != nil {
+		return exit(Usage, "--principal: %w", err)
+	}
+	ids, err := speakingAs(ctx, h, name)
+	if err == nil && len(ids) == 0 {
+		return exit(NotFound, "no key speaks as the principal %q; oneiros keys list shows who does", name)
+	}
+	return err
 }

@@ -160,7 +160,7 @@ func (b *Being) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, 
 			limit = *said
 		}
 	}
-	if c.Key.ID != "" {
+	if c.Key.ID != "" || c.Key.Principal != "" {
 		accounts = append(accounts, budget.Account{Scope: c.Key.Account(now), Limit: limit})
 	}
 	return day, accounts

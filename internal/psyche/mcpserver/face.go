@@ -30,12 +30,14 @@ type Options struct {
 	Origins []string // of pages that may call, such as "https://chat.example.org"; the server's own always may
 
 	Body     int64         // most bytes of one message; DefaultBody
-	Sessions int           // of one key at once; the oldest gives way. DefaultSessions
+	Sessions int           // of one principal at once; the one that was idle for longest gives way. DefaultSessions
 	Idle     time.Duration // after which a session that asked nothing is forgotten; DefaultIdle. It holds nobody awake (Z10)
 
 	Drain time.Duration // that answers under way may take after a stream of messages has ended; DefaultDrain. Negative: none
 
 	Look time.Duration // between two looks at a dream that somebody waits for; DefaultLook
+
+	Now func() time.Time // tells which session was idle for longest; time.Now
 
 	Report func(error) // told of what clients are not told; nil: nobody
 
@@ -46,7 +48,7 @@ type Options struct {
 // Defaults. A session costs a few kibibytes, an hour is longer than people pause within one sitting.
 const (
 	DefaultBody     = 4 << 20
-	DefaultSessions = 128
+	DefaultSessions = 64
 	DefaultIdle     = time.Hour
 	DefaultDrain    = 20 * time.Second
 	DefaultLook     = time.Second
@@ -62,13 +64,15 @@ type Face struct {
 
 	mu      sync.Mutex
 	servers map[whose]*mcp.Server
+	used    map[string]time.Time // sessions by id, when each asked last
 	closed  bool
 }
 
 // whose names one server: each key has its own, so that nothing that is announced in one reaches another.
 type whose struct {
-	key  string
-	role access.Role
+	principal string
+	key       string
+	role      access.Role
 }
 
 // New makes a face. Where nobody carries dreams, dreams is nil, and nothing is offered that would need them.
@@ -91,10 +95,13 @@ func New(being Being, dreams Dreams, o Options) *Face {
 	if o.Look <= 0 {
 		o.Look = DefaultLook
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
-	return &Face{being: being, dreams: dreams, options: o, hosts: hostname.Allow(o.Hosts...), shapes: mcp.NewSchemaCache(), servers: map[whose]*mcp.Server{}}
+	return &Face{being: being, dreams: dreams, options: o, hosts: hostname.Allow(o.Hosts...), shapes: mcp.NewSchemaCache(), servers: map[whose]*mcp.Server{}, used: map[string]time.Time{}}
 }
 
 // Close ends every session. Messages that come after it find no server.
@@ -117,7 +124,7 @@ func (f *Face) serverOf(c psyche.Caller) *mcp.Server {
 	if f.closed {
 		return nil
 	}
-	name := whose{c.Key.ID, c.Key.Role}
+	name := whose{c.Key.SpeaksAs(), c.Key.ID, c.Key.Role}
 	s := f.servers[name]
 	if s == nil {
 		s = f.build(c.Key.Role, nil)
@@ -146,7 +153,7 @@ func (f *Face) build(role access.Role, only *psyche.Caller) *mcp.Server {
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "oneiros", Title: "Oneiros", Version: f.options.Version}, options)
 	d := f.desk(s, role, only)
-	s.AddReceivingMiddleware(d.safe, d.visit, d.listed, d.fitting)
+	s.AddReceivingMiddleware(d.safe, f.noteUse, d.visit, d.listed, d.fitting)
 	if f.options.Extend != nil {
 		f.options.Extend(s)
 	}

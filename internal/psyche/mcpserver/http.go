@@ -94,25 +94,3 @@ func untilLeaving(r *http.Request, endless bool) *http.Request {
 	}()
 	return r.WithContext(ctx)
 }
-
-// makeRoom ends a key's oldest session when it has as many as it may: clients forget theirs more often than they end them.
-func (f *Face) makeRoom(c psyche.Caller) {
-	s := f.serverOf(c)
-	if s == nil {
-		return
-	}
-	var oldest *mcp.ServerSession
-	count := 0
-	for session := range s.Sessions() {
-		if session.ID() == "" {
-			continue
-		}
-		if oldest == nil {
-			oldest = session
-		}
-		count++
-	}
-	if count >= f.options.Sessions {
-		_ = oldest.Close()
-	}
-}

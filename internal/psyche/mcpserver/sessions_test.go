@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -149,4 +151,33 @@ func TestAKeysOldestSessionGivesWayToOneTooMany(t *testing.T) {
 		require.Equal(t, want, post(t, t.Context(), url, ping, "Mcp-Session-Id", id).StatusCode, i)
 	}
 	require.Equal(t, http.StatusOK, post(t, t.Context(), url, ping, "Mcp-Session-Id", others, "Authorization", "Bearer o").StatusCode)
+}
+
+func TestTheIdlestSessionOfAPrincipalGivesWayWhicheverKeyOpenedIt(t *testing.T) {
+	t.Parallel()
+	var ticks atomic.Int64
+	now := func() time.Time { return time.Unix(ticks.Add(1), 0) }
+	of := func(id, principal string, role access.Role) psyche.Caller {
+		c := caller(id, role)
+		c.Key.Principal = principal
+		return c
+	}
+	url := serve(t, &mcpservertest.Being{Handles: []string{"iris"}}, mcpserver.Options{Sessions: 3, Now: now}, map[string]psyche.Caller{
+		"laptop": of("key_1", "anna", access.Client), "phone": of("key_2", "anna", access.Operator), "ben": of("key_3", "ben", access.Client),
+	})
+	open := func(secret string, more ...string) string {
+		return opened(t, url, append(more, "Authorization", "Bearer "+secret)...)
+	}
+	ping := func(id, secret string, more ...string) int {
+		return post(t, t.Context(), url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, append(more, "Mcp-Session-Id", id, "Authorization", "Bearer "+secret)...).StatusCode
+	}
+	other := open("ben")
+	first, second, third := open("laptop"), open("phone"), open("phone", "X-Oneiros-User", "cara")
+	require.Equal(t, http.StatusOK, ping(first, "laptop"))
+	fourth := open("laptop")
+	require.Equal(t, http.StatusNotFound, ping(second, "phone"), "it was idle for longest, though the first is older")
+	require.Equal(t, http.StatusOK, ping(first, "phone"), "a session is its principal's, by whichever key")
+	require.Equal(t, http.StatusOK, ping(third, "phone", "X-Oneiros-User", "cara"))
+	require.Equal(t, http.StatusOK, ping(fourth, "laptop"))
+	require.Equal(t, http.StatusOK, ping(other, "ben"))
 }
