@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
 // Serve is the server that clients talk to.
@@ -35,6 +36,8 @@ type Serve struct {
 	TLSKey  string `json:"tls_key"`
 	Hosts   string `json:"hosts"`   // with commas between, as Listed cuts it
 	Origins string `json:"origins"` // with commas between
+
+	AllowFields string `json:"allow_fields"` // of requests to paid models, with commas between
 
 	Rate       int           `json:"rate"`    // requests a minute and key
 	KeyDay     budget.Micros `json:"key_day"` // of one key, in one day of UTC
@@ -142,6 +145,10 @@ func serveKnobs() []Knob {
 			Reason: "The web pages that may call the server from a browser, with commas between, such as \"https://app.example\". Empty: none; programs send no origin and are not concerned.",
 		},
 		{
+			Key: "serve.allow_fields", Sort: Text, Default: "", Unit: "fields",
+			Reason: "Fields that a paid model may be asked with although tokens do not bound their price, with commas between, such as \"service_tier, plugins\". Empty: they are refused by name, so that no request costs more than was reserved. What an allowed field costs beyond tokens at list price no cap sees; docs/money.md lists the fields.",
+		},
+		{
 			Key: "serve.rate", Sort: Whole, Default: 600, Unit: "requests a minute", Low: 0, High: 1_000_000,
 			Reason: "The most requests of one principal in a minute; ten a second is more than a person and an agent's tools send. A key may have a rate of its own. 0: no bound.",
 		},
@@ -198,6 +205,11 @@ func (s Serve) validate() error {
 			fault("serve.origins names %s; an origin is such as https://app.example, without a path", shown(origin))
 		}
 	}
+	for _, field := range Listed(s.AllowFields) {
+		if _, listed := inference.FieldBeyondTokens(field); !listed {
+			fault("serve.allow_fields names %s, which is passed on in any case or is no field of the list in docs/money.md%s", shown(field), nearestHint(field, beyondTokens()))
+		}
+	}
 	for _, list := range []struct{ name, handles string }{
 		{"recall_except", s.RecallExcept}, {"store_except", s.StoreExcept}, {"affect_except", s.AffectExcept}, {"digest_except", s.DigestExcept},
 	} {
@@ -208,6 +220,14 @@ func (s Serve) validate() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+func beyondTokens() []string {
+	var names []string
+	for _, f := range inference.FieldsBeyondTokens() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
 // validTalk checks that the model that talks is known, writes, and is priced.

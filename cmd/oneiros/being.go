@@ -37,6 +37,7 @@ func (h *house) being(s *starter.Starter) *psyche.Being {
 		Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve),
 		Persona: c.Serve.Persona, Joined: c.Serve.Joined,
 		Digest: c.Agent.Digest, Private: c.Agent.Private, Shared: c.Agent.Shared,
+		Allowed: config.Listed(c.Serve.AllowFields),
 	}
 	return psyche.New(psyche.Ports{Memory: h.store, Talks: h.store, Purse: h.purse, Relay: h.relay, Nights: s.ForPsyche(), Log: h.log, Render: importer.PlaybookMarkdown}, o)
 }

@@ -90,6 +90,18 @@ func (p Price) Worst(in, out int64) Micros {
 	return perMillion(product{in, max(p.In, p.CachedIn)}, product{out, p.Out})
 }
 
+// Dearer is the price when a token of the prompt costs so many times the list price. What was cached before costs what it did.
+func (p Price) Dearer(times int64) Price {
+	if times > 1 && p.In > 0 {
+		if p.In > Unlimited/Micros(times) {
+			p.In = Unlimited
+		} else {
+			p.In *= Micros(times)
+		}
+	}
+	return p
+}
+
 type product struct {
 	tokens int64
 	price  Micros // per million

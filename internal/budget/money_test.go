@@ -73,6 +73,16 @@ func TestACostIsRoundedUpAndCountsWhatWasCached(t *testing.T) {
 	require.Equal(t, budget.Unlimited, dear.Worst(math.MaxInt64, math.MaxInt64))
 }
 
+func TestATokenOfThePromptCanCostTimesItsPrice(t *testing.T) {
+	t.Parallel()
+	p := budget.Price{In: 3, CachedIn: 1, Out: 7}
+	require.Equal(t, p, p.Dearer(0))
+	require.Equal(t, p, p.Dearer(1))
+	require.Equal(t, budget.Price{In: 6, CachedIn: 1, Out: 7}, p.Dearer(2))
+	require.Equal(t, budget.Unlimited, p.Dearer(math.MaxInt64).In)
+	require.Zero(t, budget.Price{}.Dearer(2))
+}
+
 func TestNoCostExceedsTheWorst(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -27,6 +27,7 @@ type Spec struct {
 	Wire      string        `json:"wire"`                // the name the provider knows it by
 	Price     *budget.Price `json:"price"`               // nil: unpriced, every call is refused
 	Context   int           `json:"context"`             // tokens of prompt and answer together
+	Guessed   bool          `json:"-"`                   // Context is what such servers often have: nobody stated the model's own
 	Tokenizer string        `json:"tokenizer,omitempty"` // "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
 	MaxHeat   float64       `json:"max_heat"`            // highest temperature accepted; 0: temperature is refused
 	MinP      bool          `json:"min_p"`

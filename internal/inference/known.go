@@ -75,6 +75,7 @@ func Known(profile, model string) (Spec, bool) {
 	if e.Open {
 		s = p.spec()
 		s.Context, s.MaxHeat, s.Reasoning, s.Embeds = min(e.Context, p.Context), min(e.MaxHeat, p.MaxHeat), e.Reasoning, e.Embeds
+		s.Guessed = p.Context < e.Context
 	}
 	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs
 	s.Wire, s.Judges = model, !s.Embeds
@@ -96,6 +97,7 @@ func Resolve(provider, profile, model string, override *Override) (Spec, error) 
 		return Spec{}, fmt.Errorf("provider %s: %w", provider, err)
 	}
 	s := p.spec()
+	s.Guessed = true
 	if found, ok := Known(profile, model); ok {
 		s = found
 	}
@@ -108,7 +110,9 @@ func Resolve(provider, profile, model string, override *Override) (Spec, error) 
 
 func (o *Override) over(s *Spec) {
 	replace(&s.Wire, o.Wire)
-	replace(&s.Context, o.Context)
+	if o.Context != nil {
+		s.Context, s.Guessed = *o.Context, false
+	}
 	replace(&s.Tokenizer, o.Tokenizer)
 	replace(&s.MaxHeat, o.MaxHeat)
 	replace(&s.MinP, o.MinP)

@@ -42,6 +42,7 @@ type Options struct {
 	Thinking int                   // most tokens that a model which thinks first is given beside; 0: 24576
 	Persona  string                // of Personas: how the model is told who it is; empty: PersonaSystem
 	Joined   bool                  // background goes into the user's message and not before it: for templates that want the roles to take turns
+	Allowed  []string              // fields beyond tokens that a paid model may be asked with (inference.FieldsBeyondTokens)
 	Queue    int                   // most exchanges that wait to be remembered by one of the keepers; 0: 1024
 
 	Switches Switches            // what every agent does
@@ -88,7 +89,8 @@ func or[V comparable](v, otherwise V) V {
 // Being is an agent awake, or many: it implements Talk and Mind. Several processes may share one store.
 type Being struct {
 	Ports
-	o Options
+	o       Options
+	allowed map[string]bool // Options.Allowed, by inference.FieldKey
 
 	agents   known
 	visits   visits
@@ -123,6 +125,10 @@ func New(p Ports, o Options) *Being {
 		p.Render = func(known []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(known) }
 	}
 	b := &Being{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Purse.Now)}
+	b.allowed = make(map[string]bool, len(o.Allowed))
+	for _, name := range o.Allowed {
+		b.allowed[inference.FieldKey(name)] = true
+	}
 	b.hear, b.silence = context.WithCancel(context.Background())
 	b.keeping.Go(b.keepLeases)
 	for i := range b.queues {

@@ -3,9 +3,7 @@ package psyche
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,18 +13,16 @@ import (
 // body is where things stand in a request, so that they can be changed and everything else stays as it was written.
 type body struct {
 	raw      []byte
-	head     int    // just behind the opening brace
-	empty    bool   // it has no member at all
-	models   []span // values of "model": a name given twice is changed twice
+	head     int             // just behind the opening brace
+	names    []string        // of the outermost fields, without regard to case, in their order
+	fields   map[string]span // their values, by name; no name stands twice
 	messages []message
 	chat     bool // it has an array of messages
 	stream   bool
-	options  span  // value of "stream_options"; zero when there is none
-	usage    span  // of its "include_usage"; zero when there is none
-	most     int64 // the highest of max_tokens and max_completion_tokens, 0 when none is given
-	thinks   bool  // that is max_completion_tokens, which thinking counts against
-	choices  int64 // n, at least 1
-	foretold int64 // bytes of a predicted output, which are billed where they are wrong
+	options  span     // value of "stream_options" where that is an object; zero when it is none
+	usage    span     // of its "include_usage"; zero when there is none
+	others   []string // names of members of messages whose content is not text
+	caches   bool     // some object asks the provider to keep a part of the prompt, which costs more than to read it
 }
 
 // message is one element of "messages".
@@ -37,18 +33,20 @@ type message struct {
 	calls   bool // an assistant's, with tool calls
 }
 
-// readBody finds its way in a body. Errors say what is wrong at which byte, and quote nothing else.
+// readBody finds its way in a body. Errors say what is wrong at which byte, and quote nothing else; a name that stands twice is
+// a *Fault.
 func readBody(raw []byte) (*body, error) {
-	b := &body{raw: raw, choices: 1, empty: true}
+	b := &body{raw: raw, fields: make(map[string]span, 8)}
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the body is not UTF-8")
 	}
 	s := &scanner{b: raw}
+	s.keys = func(key span) { b.caches = b.caches || cacheMark(key.of(raw)) }
 	if s.peek() != '{' {
 		return nil, s.fault("an object")
 	}
 	b.head = s.at + 1
-	err := s.object(func(key span) error { b.empty = false; return b.member(s, key.of(raw)) })
+	err := s.object(func(key span) error { return b.member(s, key.of(raw)) })
 	if err == nil {
 		err = s.end()
 	}
@@ -58,102 +56,112 @@ func readBody(raw []byte) (*body, error) {
 	return b, nil
 }
 
+// member reads one of the outermost fields. Readers of JSON differ in which of two fields they take, and some do not regard
+// case: no name may stand twice for any of them, and one that counts stands as it is usually written.
 func (b *body) member(s *scanner, key []byte) error {
-	switch {
-	case named(key, "messages"):
-		return b.talk(s)
-	case named(key, "stream_options"):
-		return b.streaming(s)
+	name, plain := fieldName(key)
+	if !plain && counting.has(name) {
+		return misspelt(name, key)
 	}
-	v, err := s.value()
-	if err != nil {
-		return err
+	if _, twice := b.fields[name]; twice {
+		return twofold(name)
 	}
-	switch {
-	case named(key, "model"):
-		b.models = append(b.models, v)
-	case named(key, "stream"):
-		b.stream = string(v.of(b.raw)) == "true"
-	case named(key, "max_tokens"):
-		b.bounded(v, false)
-	case named(key, "max_completion_tokens"):
-		b.bounded(v, true)
-	case named(key, "n"):
-		b.choices = max(b.choices, whole(v.of(b.raw)))
-	case named(key, "prediction"):
-		b.foretold += int64(v.to - v.from)
+	b.names = append(b.names, name)
+	b.fields[name] = span{s.at, s.at}
+	var v span
+	var err error
+	switch name {
+	case "messages":
+		v, err = b.talk(s)
+	case "stream_options":
+		v, err = b.streaming(s)
+	default:
+		v, err = s.value()
+	}
+	b.fields[name] = v
+	b.stream = b.stream || name == "stream" && string(v.of(b.raw)) == "true"
+	return err
+}
+
+// given is the value of a field; nil where there is none, or null.
+func (b *body) given(name string) []byte {
+	if v := b.fields[name].of(b.raw); len(v) > 0 && string(v) != "null" {
+		return v
 	}
 	return nil
 }
 
-func (b *body) bounded(v span, thinks bool) {
-	if n := whole(v.of(b.raw)); n > b.most {
-		b.most, b.thinks = n, thinks
-	}
-}
-
-// whole reads a number as the whole number above it; 0 when it is none.
-func whole(text []byte) int64 {
-	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil && !math.IsInf(f, 1) || f < 0 || math.IsNaN(f) {
-		return 0
-	}
-	return int64(min(math.Ceil(f), 1<<53))
-}
-
-func (b *body) streaming(s *scanner) error {
-	b.options, b.usage = span{}, span{}
+func (b *body) streaming(s *scanner) (span, error) {
 	if s.peek() != '{' {
-		_, err := s.value()
-		return err
+		return s.value()
 	}
-	from := s.at
+	b.options = span{from: s.at}
 	err := s.object(func(key span) error {
 		v, err := s.value()
-		if named(key.of(b.raw), "include_usage") {
+		name, plain := fieldName(key.of(b.raw))
+		switch {
+		case err != nil || name != "include_usage":
+		case !plain:
+			return misspelt("stream_options."+name, key.of(b.raw))
+		case b.usage != span{}:
+			return twofold("stream_options." + name)
+		default:
 			b.usage = v
 		}
 		return err
 	})
-	b.options = span{from, s.at}
-	return err
+	b.options.to = s.at
+	return b.options, err
 }
 
-// talk reads the messages; of several arrays of them the last counts, as in every reader that keeps one.
-func (b *body) talk(s *scanner) error {
-	b.messages, b.chat = nil, false
+// talk reads the messages.
+func (b *body) talk(s *scanner) (span, error) {
 	if s.peek() != '[' {
-		_, err := s.value()
-		return err
+		return s.value()
 	}
 	b.chat = true
-	return s.array(func() error {
-		if s.peek() != '{' {
-			v, err := s.value()
-			b.messages = append(b.messages, message{span: v})
-			return err
-		}
-		m := message{span: span{from: s.at}}
-		err := s.object(func(key span) error {
-			v, err := s.value()
-			text := v.of(b.raw)
-			switch {
-			case err != nil:
-			case named(key.of(b.raw), "role"):
-				m.role = unquoted(text)
-			case named(key.of(b.raw), "content"):
-				m.content = v
-			case named(key.of(b.raw), "tool_calls"):
-				m.calls = len(text) > 0 && text[0] == '[' && len(text) > 2
-			case named(key.of(b.raw), "function_call"):
-				m.calls = m.calls || len(text) > 0 && text[0] == '{'
-			}
-			return err
-		})
-		m.to = s.at
+	all := span{from: s.at}
+	err := s.array(func() error {
+		m, err := b.message(s)
 		b.messages = append(b.messages, m)
 		return err
 	})
+	all.to = s.at
+	return all, err
+}
+
+func (b *body) message(s *scanner) (message, error) {
+	if s.peek() != '{' {
+		v, err := s.value()
+		return message{span: v}, err
+	}
+	m := message{span: span{from: s.at}}
+	seen := once{of: "messages"}
+	err := s.object(func(key span) error {
+		v, err := s.value()
+		if err != nil {
+			return err
+		}
+		name, err := seen.name(key.of(b.raw), messageMembers)
+		text := v.of(b.raw)
+		switch name {
+		case "role":
+			m.role = unquoted(text)
+		case "content":
+			m.content = v
+		case "tool_calls":
+			m.calls = m.calls || len(text) > 2 && text[0] == '['
+		case "function_call":
+			m.calls = m.calls || text[0] == '{'
+		default:
+			if !messageMembers.has(name) && string(text) != "null" {
+				b.others = append(b.others, name)
+			}
+		}
+		return err
+	})
+	m.to = s.at
+	return m, err
 }
 
 // text is what a message says: its string, or its parts of text, a line each.
@@ -163,39 +171,72 @@ func (b *body) text(m message) string {
 		return unquoted(raw)
 	}
 	var said []string
-	b.parts(m, func(kind string, text, _ span) {
-		if kind == "text" {
-			said = append(said, unquoted(text.of(b.raw)))
+	_ = b.parts(m, func(p part) error { // what is wrong with one was found before, where it matters
+		if p.kind == "text" {
+			said = append(said, unquoted(p.text.of(b.raw)))
 		}
+		return nil
 	})
 	return strings.Join(said, "\n")
 }
 
-// parts tells each part of a message whose content is an array: its type, its text and all of it.
-func (b *body) parts(m message, each func(kind string, text, whole span)) {
+// part is one element of a message's content.
+type part struct {
+	span
+	kind    string
+	text    span
+	picture span     // value of "image_url"
+	others  []string // names of members that are neither text nor pictures
+	doubt   error    // a member that counts stands in it twice, or in another spelling
+}
+
+// parts tells each part of a message whose content is an array, or one object.
+func (b *body) parts(m message, each func(p part) error) error {
 	s := &scanner{b: b.raw[:m.content.to], at: m.content.from}
-	_ = s.array(func() error { // it was walked over before
-		var kind string
-		var text span
-		if s.peek() != '{' {
-			v, err := s.value()
-			each("", span{}, v)
+	if s.peek() == '{' {
+		return b.part(s, each)
+	}
+	return s.array(func() error { return b.part(s, each) })
+}
+
+func (b *body) part(s *scanner, each func(p part) error) error {
+	if s.peek() != '{' {
+		v, err := s.value()
+		if err != nil {
 			return err
 		}
-		from := s.at
-		err := s.object(func(key span) error {
-			v, err := s.value()
-			switch {
-			case named(key.of(b.raw), "type"):
-				kind = unquoted(v.of(b.raw))
-			case named(key.of(b.raw), "text"):
-				text = v
-			}
+		return each(part{span: v})
+	}
+	p := part{span: span{from: s.at}}
+	seen := once{of: "content"}
+	err := s.object(func(key span) error {
+		v, err := s.value()
+		if err != nil {
 			return err
-		})
-		each(kind, text, span{from, s.at})
-		return err
+		}
+		name, err := seen.name(key.of(b.raw), partMembers)
+		if p.doubt == nil {
+			p.doubt = err
+		}
+		switch name {
+		case "type":
+			p.kind = unquoted(v.of(b.raw))
+		case "text":
+			p.text = v
+		case "image_url":
+			p.picture = v
+		default:
+			if !partMembers.has(name) && string(v.of(b.raw)) != "null" {
+				p.others = append(p.others, name)
+			}
+		}
+		return nil
 	})
+	p.to = s.at
+	if err != nil {
+		return err
+	}
+	return each(p)
 }
 
 // asked is the place of the last message of a user; -1 when there is none.
@@ -241,11 +282,14 @@ func (b *body) taint() dream.Taint {
 			return dream.FromTool
 		}
 		raw := m.content.of(b.raw)
-		if len(raw) == 0 || raw[0] != '[' {
+		if len(raw) == 0 || raw[0] != '[' && raw[0] != '{' {
 			continue
 		}
 		found := false
-		b.parts(m, func(kind string, _, _ span) { found = found || kind == "tool_result" })
+		_ = b.parts(m, func(p part) error { // what is wrong with one was found before, where it matters
+			found = found || p.kind == "tool_result"
+			return nil
+		})
 		if found {
 			return dream.FromTool
 		}
@@ -282,22 +326,16 @@ func spliced(raw []byte, changes []splice) []byte {
 	return append(out, raw[at:]...)
 }
 
-// model names the provider's model wherever the body names one.
-func (b *body) model(wire string) []splice {
-	name := quoted(wire)
-	if len(b.models) == 0 {
-		return []splice{b.first(fmt.Appendf(nil, `"model":%s`, name))}
-	}
-	var changes []splice
-	for _, at := range b.models {
-		changes = append(changes, splice{at, name})
-	}
-	return changes
-}
+// model names the provider's model.
+func (b *body) model(wire string) splice { return b.set("model", quoted(wire)) }
 
-// first adds a member before all others.
-func (b *body) first(member []byte) splice {
-	if !b.empty {
+// set gives a field a value: in place where it stands, even as null, so that no name stands twice; else before all others.
+func (b *body) set(name string, value []byte) splice {
+	if at, stands := b.fields[name]; stands {
+		return splice{at, value}
+	}
+	member := fmt.Appendf(nil, `"%s":%s`, name, value)
+	if len(b.names) > 0 {
 		member = append(member, ',')
 	}
 	return splice{span{b.head, b.head}, member}

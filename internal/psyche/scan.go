@@ -21,6 +21,7 @@ type scanner struct {
 	b     []byte
 	at    int
 	depth int
+	keys  func(key span) // told every name of every object; nil: nobody is
 }
 
 func (s *scanner) fault(want string) error {
@@ -172,6 +173,9 @@ func (s *scanner) object(each func(key span) error) error {
 			return err
 		}
 		key.to = s.at
+		if s.keys != nil {
+			s.keys(key)
+		}
 		if s.peek() != ':' {
 			return s.fault("a colon")
 		}
@@ -234,14 +238,6 @@ func unquoted(b []byte) string {
 		return ""
 	}
 	return text
-}
-
-// named says whether a key is a name, in whatever spelling.
-func named(key []byte, name string) bool {
-	if len(key) == len(name)+2 && bytes.IndexByte(key, '\\') < 0 {
-		return string(key[1:len(key)-1]) == name
-	}
-	return bytes.IndexByte(key, '\\') >= 0 && unquoted(key) == name
 }
 
 // quoted writes a string as JSON.

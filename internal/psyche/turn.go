@@ -3,6 +3,7 @@ package psyche
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -33,16 +34,17 @@ func (b *Being) chat(ctx context.Context, t *turn) (*Reply, error) {
 // turn is one request under way.
 type turn struct {
 	Turn
-	being *Being
-	from  context.Context // its values, such as its trace, go on in what is done after it
-	agent dream.Agent
-	spec  inference.Spec
-	body  *body
-	visit *visit
-	woken Woken
-	on    parts
-	told  Told
-	talk  *talk
+	being   *Being
+	from    context.Context // its values, such as its trace, go on in what is done after it
+	agent   dream.Agent
+	spec    inference.Spec
+	body    *body
+	ceiling ceiling // of a paid model
+	visit   *visit
+	woken   Woken
+	on      parts
+	told    Told
+	talk    *talk
 
 	added  int          // bytes of background
 	lines  []line       // that may be remembered
@@ -60,12 +62,15 @@ func (t *turn) begin(ctx context.Context) error {
 		return err
 	}
 	if t.body, err = readBody(t.Body); err != nil {
-		return wrong("invalid_json", "", "The body cannot be read: %v.", err)
+		return unreadable(err)
 	}
 	if !t.body.chat {
 		return wrong("invalid_type", "messages", "The body has no array of messages.")
 	}
 	if t.spec, err = b.talker(ctx, &t.agent); err != nil {
+		return err
+	}
+	if t.ceiling, err = t.body.ceiling(t.limits()); err != nil {
 		return err
 	}
 	if t.visit, t.woken, err = b.arrive(ctx, t.agent.ID, t.client()); err != nil {
@@ -96,7 +101,7 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 	}
 	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
 	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
-	changes := append(append(t.body.model(t.spec.Wire), t.persona()...), t.background(ctx)...)
+	changes := append(append([]splice{t.body.model(t.spec.Wire)}, t.persona()...), t.background(ctx)...)
 	t.taint = t.talk.labelled(t.taint, t.body.answered())
 	worst, more := t.worst()
 	r := inference.RelayRequest{
@@ -113,6 +118,15 @@ func (t *turn) reply(res *inference.RelayResponse) *Reply {
 	answer := t.listen(res)
 	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it
 	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: answer, Told: t.told}
+}
+
+// unreadable is why a body could not be read.
+func unreadable(err error) error {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return wrong("invalid_json", "", "The body cannot be read: %v.", err)
 }
 
 // charge says who pays: the agent and the key, under a step that no other request has.
@@ -132,15 +146,19 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	}
 	asked, err := readBody(t.Body)
 	if err != nil {
-		return nil, wrong("invalid_json", "", "The body cannot be read: %v.", err)
+		return nil, unreadable(err)
 	}
 	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&agent, dream.Embedder))
 	if err != nil {
 		return nil, passed(ctx, err)
 	}
+	d, err := asked.places(&limits{spec: spec, free: costsNothing(&spec), allowed: b.allowed})
+	if err != nil {
+		return nil, err
+	}
 	res, err := b.Purse.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
-		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, asked.model(spec.Wire)), Model: spec.Name,
-	}, purse.Worst{In: int64(len(t.Body)), Text: 0})
+		Method: http.MethodPost, Path: t.Path, Header: onward(t.Header), Body: spliced(t.Body, []splice{asked.model(spec.Wire)}), Model: spec.Name,
+	}, purse.Worst{In: d.in, Times: d.times})
 	if err != nil {
 		return nil, passed(ctx, err)
 	}

@@ -1,7 +1,10 @@
 package psyche
 
 import (
-	"fmt"
+	"bytes"
+	"path"
+	"strconv"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
@@ -12,6 +15,7 @@ import (
 const (
 	imageTokens = 48_169  // a picture of the largest size, as the dearest published table counts it: 2833 and 5667 for each of 8 tiles
 	perMessage  = 16      // what a template wraps around each
+	perTools    = 512     // what providers put before the tools that they are told of; the most that one publishes is 346
 	countFrom   = 4 << 10 // bytes: below, one token a byte reserves a cent or two for a moment; above, counting costs less than it frees
 	countUpTo   = 64 << 10
 )
@@ -22,28 +26,30 @@ func (t *turn) worst() (purse.Worst, []splice) {
 	if t.free() {
 		return purse.Worst{}, nil
 	}
-	b, o := t.body, t.being.o
-	w := purse.Worst{}
-	w.In, w.Text = b.prompt(t.spec)
-	w.In += int64(t.added)
-	most, thinks := b.most, b.thinks
+	b, o, d := t.body, t.being.o, t.ceiling
+	w := purse.Worst{In: plus(d.in, int64(t.added)), Text: d.text, Times: d.times}
+	most := d.answer
 	var changes []splice
-	if most == 0 {
-		most, thinks = int64(o.Answer), true
-		name := "max_tokens"
+	if !d.named {
+		name, limit := "max_tokens", int64(o.Answer)
 		if t.spec.Reasoning {
 			name = "max_completion_tokens"
-			most += int64(o.Thinking)
+			limit += int64(o.Thinking)
 		}
 		if room := int64(t.spec.Context) - w.In; room > 0 {
-			most = min(most, room)
+			limit = min(limit, room)
 		}
-		changes = append(changes, b.first(fmt.Appendf(nil, `"%s":%d`, name, most)))
+		changes = append(changes, b.set(name, strconv.AppendInt(nil, limit, 10)))
+		beside := d.thinks
+		if t.spec.Reasoning {
+			beside = max(0, d.thinks-int64(o.Thinking)) // the limit holds the usual allowance already
+		}
+		most = max(most, plus(limit, beside))
 	}
-	if t.spec.Reasoning && !thinks {
-		most += int64(o.Thinking)
+	if window := t.limits().window(); window > 0 {
+		most = min(most, window)
 	}
-	w.Out = most*b.choices + b.foretold
+	w.Out = plus(times(d.choices, most), times(d.choices, d.beside))
 	if usage := b.counted(); usage != nil {
 		t.hidden = true
 		changes = append(changes, *usage)
@@ -51,8 +57,17 @@ func (t *turn) worst() (purse.Worst, []splice) {
 	return w, changes
 }
 
+// limits are those of the turn's model.
+func (t *turn) limits() *limits {
+	return &limits{spec: t.spec, free: t.free(), allowed: t.being.allowed, thinking: int64(t.being.o.Thinking)}
+}
+
 // free says whether the turn costs nothing, whatever it comes to. A model without a price is refused by the purse.
-func (t *turn) free() bool { return t.spec.Price == nil || *t.spec.Price == (budget.Price{}) }
+func (t *turn) free() bool { return costsNothing(&t.spec) }
+
+func costsNothing(spec *inference.Spec) bool {
+	return spec.Price == nil || *spec.Price == (budget.Price{})
+}
 
 // counted asks a stream for its usage, where the client did not.
 func (b *body) counted() *splice {
@@ -60,7 +75,7 @@ func (b *body) counted() *splice {
 	case !b.stream:
 		return nil
 	case b.options == (span{}):
-		s := b.first([]byte(`"stream_options":{"include_usage":true}`))
+		s := b.set("stream_options", []byte(`{"include_usage":true}`))
 		return &s
 	case b.usage == (span{}):
 		at := b.options.from + 1
@@ -77,33 +92,177 @@ func (b *body) counted() *splice {
 }
 
 // prompt is the most tokens that the body can make of a prompt, and how many bytes of it are certainly text. No tokenizer makes
-// more tokens than there are bytes; of texts of a middling length the model's own counts. Pictures count by their size.
-func (b *body) prompt(spec inference.Spec) (tokens, certain int64) {
-	count := len(b.raw) >= countFrom && len(b.raw) <= countUpTo
-	rest := int64(len(b.raw))
-	text := func(at span) {
-		said := unquoted(at.of(b.raw))
-		certain += int64(len(said))
-		if count {
-			rest -= int64(at.to - at.from)
-			tokens += inference.CountText(spec, said)
+// more tokens than there are bytes; of texts of a middling length the model's own counts. Pictures count by their size. What
+// cannot be counted takes the whole window.
+func (b *body) prompt(l *limits, d *ceiling) error {
+	c := &promptCount{body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
+	c.byTokens = len(b.raw) >= countFrom && len(b.raw) <= countUpTo
+	for _, name := range b.others {
+		if err := c.other(name); err != nil {
+			return err
 		}
 	}
-	for _, m := range b.messages {
-		tokens += perMessage
-		if raw := m.content.of(b.raw); len(raw) == 0 || raw[0] != '[' {
-			text(m.content)
-			continue
+	for i := range b.messages {
+		if err := c.message(&b.messages[i]); err != nil {
+			return err
 		}
-		b.parts(m, func(kind string, said, whole span) {
-			switch kind {
-			case "text":
-				text(said)
-			case "image_url":
-				rest -= int64(whole.to - whole.from)
-				tokens += imageTokens
+	}
+	if len(b.given("tools")) > len("[]") || len(b.given("functions")) > len("[]") {
+		d.in += perTools
+	}
+	d.in = plus(d.in, c.rest)
+	if c.unknown == "" {
+		d.in = plus(d.in, c.pictures*imageTokens)
+		return nil
+	}
+	window := l.window()
+	if window == 0 {
+		return wrong("uncountable_content", "messages",
+			"messages hold %q, whose tokens cannot be counted, and the window of the model %s is not known. State it as context under providers.%s.models, or leave that content out.",
+			clippedText(c.unknown), l.spec.Name, l.spec.Provider)
+	}
+	d.in = plus(max(d.in, window), c.pictures*imageTokens)
+	return nil
+}
+
+// promptCount is a prompt being counted.
+type promptCount struct {
+	*body
+	limits   *limits
+	ceiling  *ceiling
+	byTokens bool
+	rest     int64 // bytes that count one token each
+	pictures int64
+	unknown  string // names the first content that cannot be counted
+}
+
+func (c *promptCount) text(at span) {
+	said := unquoted(at.of(c.raw))
+	c.ceiling.text += int64(len(said))
+	if c.byTokens {
+		c.rest -= int64(at.to - at.from)
+		c.ceiling.in += inference.CountText(c.limits.spec, said)
+	}
+}
+
+func (c *promptCount) message(m *message) error {
+	c.ceiling.in += perMessage
+	if raw := m.content.of(c.raw); len(raw) == 0 || raw[0] != '[' && raw[0] != '{' {
+		c.text(m.content)
+		return nil
+	}
+	return c.parts(*m, c.part)
+}
+
+// other is content that is neither text nor a picture.
+func (c *promptCount) other(name string) error {
+	if f, listed := inference.FieldBeyondTokens(name); listed {
+		if err := c.limits.allows(f); err != nil {
+			return err
+		}
+	}
+	if c.unknown == "" {
+		c.unknown = name
+	}
+	return nil
+}
+
+func (c *promptCount) part(p part) error {
+	if p.doubt != nil {
+		return p.doubt
+	}
+	for _, name := range p.others {
+		if err := c.other(name); err != nil {
+			return err
+		}
+	}
+	if p.kind == "text" {
+		c.text(p.text)
+	}
+	url := p.picture.of(c.raw)
+	switch {
+	case len(url) > 0 && picture(url):
+		c.rest -= int64(len(url))
+		c.pictures++
+	case len(url) > 0 && string(url) != "null":
+		return c.other("image_url")
+	case p.kind != "image_url" && !textParts.has(p.kind):
+		return c.other(p.kind)
+	}
+	return nil
+}
+
+// picture says whether the value of an image_url is certainly a picture: its bytes, or an address on the web that does not name
+// another sort of file.
+func picture(v []byte) bool {
+	url := unquoted(v)
+	if v[0] == '{' {
+		s := &scanner{b: v}
+		seen := once{of: "image_url"}
+		known := true
+		err := s.object(func(key span) error {
+			each, err := s.value()
+			if err != nil {
+				return err
 			}
+			name, err := seen.name(key.of(v), pictureMembers)
+			known = known && pictureMembers.has(name)
+			if name == "url" {
+				url = unquoted(each.of(v))
+			}
+			return err
 		})
+		if err != nil || !known {
+			return false
+		}
 	}
-	return tokens + rest, certain
+	scheme, rest, _ := strings.Cut(url, ":")
+	switch strings.ToLower(scheme) {
+	case "data":
+		return len(rest) >= len("image/") && strings.EqualFold(rest[:len("image/")], "image/")
+	case "http", "https":
+		rest, _, _ = strings.Cut(rest, "?")
+		rest, _, _ = strings.Cut(rest, "#")
+		return !otherFiles.has(strings.ToLower(path.Ext(rest)))
+	}
+	return false
+}
+
+var (
+	pictureMembers = set("url", "detail")
+	otherFiles     = set(
+		".pdf", ".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpeg", ".mpg", ".wmv", ".3gp", ".mp3", ".wav", ".m4a", ".ogg", ".flac",
+		".aac", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".csv", ".txt", ".html", ".htm", ".json", ".xml", ".md", ".zip",
+	)
+)
+
+// places is what an embedder can be asked at most: a text comes to no more tokens than it has bytes, a list of token numbers to
+// fewer. Anything else in the input takes a window each.
+func (b *body) places(l *limits) (ceiling, error) {
+	d := ceiling{choices: 1, times: 1}
+	if _, err := b.whole("dimensions"); err != nil {
+		return d, err
+	}
+	if l.free {
+		return d, nil
+	}
+	for _, name := range b.names {
+		if err := b.beyond(l, name); err != nil {
+			return d, err
+		}
+	}
+	if b.caches {
+		d.times = 2
+	}
+	if err := b.prompt(l, &d); err != nil {
+		return d, err
+	}
+	objects := int64(bytes.Count(b.given("input"), []byte("{")))
+	if objects > 0 && l.window() == 0 {
+		return d, wrong("uncountable_content", "input", "input holds an object, whose tokens cannot be counted, and the window of the model %s is not known. Send text.", l.spec.Name)
+	}
+	if objects > 0 {
+		d.in = plus(d.in, times(objects, l.window()))
+	}
+	return d, nil
 }

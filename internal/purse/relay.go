@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -14,6 +15,7 @@ import (
 // Worst is what a relayed call can come to. Whoever edits its body knows.
 type Worst struct {
 	In, Out int64 // tokens at most, of all choices, thinking included
+	Times   int64 // what a token of the prompt costs at most, in list prices; 0: one, as usual
 	Text    int64 // bytes of the prompt that are certainly text: a usage of fewer than a sixth of it is not believed
 }
 
@@ -48,14 +50,16 @@ func (p *Purse) meter(ctx context.Context, c *Charge, model string, w Worst) (*m
 	if *spec.Price == (budget.Price{}) {
 		return nil, nil
 	}
+	price := spec.Price.Dearer(w.Times)
+	out := min(w.Out, math.MaxInt64-Overrun) + Overrun
 	hold, err := p.Ledger.Reserve(ctx, Ask{
 		Step: c.Step, Agent: c.Agent, Dream: c.Dream, Phase: c.Phase, Model: model, Day: c.Day,
-		Amount: spec.Price.Worst(w.In, w.Out+Overrun), Accounts: c.Accounts, At: p.at(*c),
+		Amount: price.Worst(w.In, out), Accounts: c.Accounts, At: p.at(*c),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &metered{purse: p, ctx: ctx, charge: *c, price: spec.Price, hold: hold, worst: w}, nil
+	return &metered{purse: p, ctx: ctx, charge: *c, price: &price, hold: hold, worst: w}, nil
 }
 
 // relayed decides what a relayed call counts for, as bill does for a generation.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -154,6 +155,30 @@ func TestARelayIsRefusedWithoutAPriceAndOverACap(t *testing.T) {
 	_, ok = purse.AsOverCap(err)
 	require.True(t, ok)
 	require.Zero(t, via.asked.Load(), "nothing was sent")
+}
+
+func TestARelayThatNobodyCanCountIsTheDearestOfAll(t *testing.T) {
+	t.Parallel()
+	for _, w := range []purse.Worst{{Out: math.MaxInt64}, {In: math.MaxInt64}, {In: math.MaxInt64, Times: math.MaxInt64, Out: math.MaxInt64 - 1}} {
+		r := open(t)
+		via := &counter{status: 200}
+		_, err := r.Relay(t.Context(), talking("talk/1"), via, passing, w)
+		over, ok := purse.AsOverCap(err)
+		require.True(t, ok)
+		require.Greater(t, over.Asks, budget.Micros(math.MaxInt64/10_000_000))
+		require.Zero(t, via.asked.Load())
+	}
+}
+
+func TestAPromptThatIsKeptIsReservedAndSettledAtItsOwnPrice(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	via := &counter{status: 200, seen: inference.RelayObserved{Ended: true, UsageFrom: inference.ByProvider, Tokens: budget.Tokens{In: 60, Out: 20}}}
+	require.NoError(t, relayed(t, r, via, "talk/1", purse.Worst{In: 100, Out: 50, Times: 2}))
+	rows, err := r.ledger.Rows(t.Context(), purse.Query{})
+	require.NoError(t, err)
+	require.Equal(t, budget.Micros(2*100+2*(50+purse.Overrun)), rows[0].Reserved)
+	require.Equal(t, budget.Micros(2*60+2*20), rows[0].Counted)
 }
 
 func TestAModelThatCostsNothingBooksNothing(t *testing.T) {

@@ -196,7 +196,7 @@ func TestWhatCannotBeReadIsRefusedInOpenAIsShape(t *testing.T) {
 		{`[]`, 400, "invalid_json", "one JSON object", nil},
 		{`{"model":"iris"`, 400, "invalid_json", "byte 15", nil},
 		{`{"model":"iris"} more`, 400, "invalid_json", "byte 17", nil},
-		{`{"model":"iris","model":"gpt-5"}`, 400, "invalid_value", "twice", nil},
+		{`{"model":"iris","model":"gpt-5"}`, 400, "duplicate_field", "twice", nil},
 		{`{"model":7}`, 400, "invalid_value", "model must be a string", nil},
 		{`{"user":"ada"}`, 400, "invalid_value", "No agent is named", nil},
 		{`{"model":"iris","safety_identifier":"` + long + `"}`, 400, "invalid_value", "safety_identifier must be at most 256 bytes", nil},

@@ -24,7 +24,10 @@ func told(body []byte) (said, error) {
 	seen := make(map[string]bool, 8)
 	err := members(body, func(name string, value []byte) error {
 		if seen[name] {
-			return wrong(name, "%s stands in the body twice.", name)
+			return &psyche.Fault{
+				Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "duplicate_field", Param: name,
+				Message: fmt.Sprintf("%s stands in the body twice.", name),
+			}
 		}
 		seen[name] = true
 		var to *string

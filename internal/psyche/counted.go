@@ -1,0 +1,463 @@
+package psyche
+
+import (
+	"bytes"
+	"math"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// counting are the outermost fields that this server reads or writes: what a request can come to depends on them.
+var counting = set(
+	"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "prediction", "tools", "functions",
+	"tool_choice", "response_format", "reasoning_effort", "reasoning", "thinking", "input", "dimensions",
+)
+
+// Members whose bytes bound the tokens that they can come to.
+var (
+	messageMembers = set(
+		"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content",
+		"reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought_signature", "annotations", "cache_control", "prefix",
+		"partial", "weight", "id", "status", "tool_name", "phase",
+	)
+	partMembers = set(
+		"type", "text", "image_url", "refusal", "thinking", "reasoning", "signature", "cache_control", "annotations", "id", "index",
+	)
+	textParts   = set("", "text", "refusal", "thinking", "reasoning", "input_text", "output_text")
+	toolMembers = set(
+		"type", "function", "custom", "name", "description", "parameters", "input_schema", "format", "strict", "cache_control",
+	)
+)
+
+// Other names of a maximum of tokens, of a number of answers, and of a wish to think first, by inference.FieldKey: some providers
+// read them, others do not know them.
+var (
+	maxima = set(
+		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "maxlength", "maxgenlen", "maxgentokens", "maxdecodetokens",
+		"maxtokenstosample", "numpredict", "npredict",
+	)
+	numbers = set("bestof", "numreturnsequences", "candidatecount", "numcompletions", "numgenerations", "numbeams")
+	thinks  = set(
+		"reasoningeffort", "reasoning", "reasoningbudget", "reasoningtokens", "maxreasoningtokens", "thinking", "thinkingbudget",
+		"thinkingconfig", "thinkingtokenbudget", "maxthinkingtokens", "enablethinking", "chattemplatekwargs", "chattemplateargs",
+		"outputconfig",
+	)
+)
+
+// names are some, each with a bit of its own.
+type names map[string]uint64
+
+func set(all ...string) names {
+	bits := make(names, len(all))
+	for i, name := range all {
+		bits[name] = 1 << i
+	}
+	return bits
+}
+
+func (n names) has(name string) bool { return n[name] != 0 }
+
+// usual are the names that are read often: a key that is one of them need not be copied.
+var usual = func() map[string]string {
+	all := map[string]string{"include_usage": "include_usage", "temperature": "temperature", "user": "user"}
+	for _, some := range []names{counting, messageMembers, partMembers, toolMembers} {
+		for name := range some {
+			all[name] = name
+		}
+	}
+	return all
+}()
+
+// fieldName is what a key of JSON names without regard to case and escapes; plain says that it is written like that.
+func fieldName(key []byte) (name string, plain bool) {
+	inner := key[1 : len(key)-1]
+	if name, ok := usual[string(inner)]; ok {
+		return name, true
+	}
+	for _, c := range inner {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return inference.FoldField(unquoted(key)), false
+		}
+	}
+	return string(inner), true
+}
+
+// once sees to it that of the members that count each stands once in an object, and as it is usually written.
+type once struct {
+	of   string // names the object in errors
+	seen uint64
+}
+
+func (o *once) name(key []byte, members names) (string, error) {
+	name, plain := fieldName(key)
+	bit := members[name]
+	switch {
+	case bit == 0:
+	case !plain:
+		return name, misspelt(o.of+"[]."+name, key)
+	case o.seen&bit != 0:
+		return name, twofold(o.of + "[]." + name)
+	}
+	o.seen |= bit
+	return name, nil
+}
+
+// cacheMark says whether a key is cache_control, in whatever spelling.
+func cacheMark(key []byte) bool {
+	const name = "cachecontrol"
+	if len(key) < len(name)+2 || len(key) <= len(name)+3 && key[1]|0x20 != 'c' && key[1] != '\\' {
+		return false
+	}
+	if len(key) > len(name)+3 && bytes.IndexByte(key, '\\') < 0 {
+		return false
+	}
+	return inference.FieldKey(unquoted(key)) == name
+}
+
+func twofold(name string) error {
+	return wrong("duplicate_field", name, "%s stands twice, where case is not regarded. Readers differ in which of the two they take: send it once.", name)
+}
+
+func misspelt(name string, key []byte) error {
+	return wrong("duplicate_field", name, "A field is written %s, which some readers take for %s and others do not know: write %s.",
+		clippedText(string(key)), name, name[strings.LastIndexByte(name, '.')+1:])
+}
+
+// clippedText is a text as an error shows it.
+func clippedText(text string) string {
+	if len(text) > 60 {
+		return strings.ToValidUTF8(text[:60], "") + "…"
+	}
+	return text
+}
+
+// limits are what a body is held to.
+type limits struct {
+	spec     inference.Spec
+	free     bool            // the model costs nothing: what a body may cost is of no interest
+	allowed  map[string]bool // fields beyond tokens that the deployment allows, by inference.FieldKey
+	thinking int64           // the most tokens that a model which thinks first is given beside its answer
+}
+
+// window is the most tokens of prompt and answer together; 0 where nobody knows.
+func (l *limits) window() int64 {
+	if l.spec.Guessed {
+		return 0
+	}
+	return int64(l.spec.Context)
+}
+
+// ceiling is what a body can ask of a paid model at most.
+type ceiling struct {
+	in      int64 // tokens of the prompt
+	text    int64 // bytes of it that are certainly text
+	answer  int64 // the greatest maximum of one answer, thinking included; 0: none is named
+	named   bool  // by a field that every provider knows
+	choices int64 // answers, at least 1
+	beside  int64 // tokens that are billed as an answer's for each, such as a prediction that was wrong
+	thinks  int64 // tokens of thinking beside an answer that names no maximum
+	times   int64 // what a token of the prompt costs at most, in list prices
+}
+
+// ceiling holds a body to the limits and finds out what it can come to. Errors are *Fault and name the field, its value and what would be right.
+func (b *body) ceiling(l *limits) (ceiling, error) {
+	d := ceiling{choices: 1, times: 1}
+	if err := b.types(l); err != nil {
+		return d, err
+	}
+	if l.free {
+		return d, nil
+	}
+	for _, name := range b.names {
+		if err := b.beyond(l, name); err != nil {
+			return d, err
+		}
+	}
+	if b.caches {
+		d.times = 2 // the dearest published price of keeping a prompt, for an hour
+	}
+	if err := b.answers(l, &d); err != nil {
+		return d, err
+	}
+	return d, b.prompt(l, &d)
+}
+
+// types checks the fields that every reader must understand alike.
+func (b *body) types(l *limits) error {
+	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
+		if l.free && string(b.given(name)) == "-1" { // how local servers are told that there is none
+			continue
+		}
+		if _, err := b.whole(name); err != nil {
+			return err
+		}
+	}
+	if n, err := b.whole("n"); err != nil {
+		return err
+	} else if n > mostChoices {
+		return wrong(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")), mostChoices)
+	}
+	if v := b.given("stream"); v != nil && !boolean(v) {
+		return wrong(badValue, "stream", "stream is %s; it must be true or false.", kindOf(v))
+	}
+	if v := b.given("stream_options"); v != nil && v[0] != '{' {
+		return wrong(badValue, "stream_options", "stream_options is %s; it must be an object such as {\"include_usage\": true}.", kindOf(v))
+	}
+	if v := b.usage.of(b.raw); len(v) > 0 && string(v) != "null" && !boolean(v) {
+		return wrong(badValue, "stream_options.include_usage", "stream_options.include_usage is %s; it must be true or false.", kindOf(v))
+	}
+	return nil
+}
+
+const (
+	badValue    = "invalid_value"
+	mostChoices = 128 // as OpenAI takes
+)
+
+func boolean(v []byte) bool { return string(v) == "true" || string(v) == "false" }
+
+// whole reads a field that holds a whole number from 1; 0 where it is not given.
+func (b *body) whole(name string) (int64, error) {
+	v := b.given(name)
+	if len(v) == 0 {
+		return 0, nil
+	}
+	n, ok := wholeNumber(v)
+	if !ok {
+		return 0, wrong(badValue, name, "%s is %s; it must be a whole number from 1, written in digits, or be left out.", name, kindOf(v))
+	}
+	return n, nil
+}
+
+// wholeNumber reads a number from 1 that is written in digits, with nothing but zeros behind a point; more than can be counted is
+// the most that can be.
+func wholeNumber(v []byte) (int64, bool) {
+	digits, zeros, point := bytes.Cut(v, []byte("."))
+	if len(digits) == 0 || digits[0] < '1' || digits[0] > '9' || point && len(bytes.Trim(zeros, "0")) > 0 {
+		return 0, false
+	}
+	n := int64(0)
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = plus(times(n, 10), int64(c-'0'))
+	}
+	return n, true
+}
+
+// kindOf says what a value is, and shows it where it is a number.
+func kindOf(v []byte) string {
+	switch v[0] {
+	case '"':
+		return "text"
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	case 't', 'f':
+		return "true or false"
+	case 'n':
+		return "null"
+	}
+	return shownNumber(v)
+}
+
+func shownNumber(v []byte) string { return clippedText(string(v)) }
+
+// beyond refuses a field whose price tokens do not bound, unless the deployment allows it or its value asks for nothing.
+func (b *body) beyond(l *limits, name string) error {
+	f, listed := inference.FieldBeyondTokens(name)
+	if !listed {
+		return nil
+	}
+	v := b.given(name)
+	switch text := string(v); {
+	case len(v) == 0 || text == "false" || text == "[]" || text == "{}":
+		return nil
+	case f.Name == "service_tier" || f.Name == "speed":
+		if said := unquoted(v); said == "default" || said == "standard" {
+			return nil
+		}
+	case f.Name == "modalities":
+		if plainText(v) {
+			return nil
+		}
+	case f.Name == "tools":
+		if ok, err := ownTools(v); err != nil || ok {
+			return err
+		}
+	}
+	return l.allows(f)
+}
+
+func (l *limits) allows(f inference.BeyondTokens) error {
+	if l.allowed[inference.FieldKey(f.Name)] {
+		return nil
+	}
+	return wrong("field_not_allowed", f.Name, "%s is not passed on to a paid model: %s. Leave it out, or have it allowed by the setting serve.allow_fields.", f.Name, f.Why)
+}
+
+// plainText says whether a list of modalities asks for text alone.
+func plainText(v []byte) bool {
+	if v[0] != '[' {
+		return false
+	}
+	s := &scanner{b: v}
+	only := true
+	err := s.array(func() error {
+		each, err := s.value()
+		only = only && unquoted(each.of(v)) == "text"
+		return err
+	})
+	return err == nil && only
+}
+
+// ownTools says whether all tools are the client's own, which nobody but the client runs.
+func ownTools(v []byte) (bool, error) {
+	if v[0] != '[' {
+		return false, nil
+	}
+	s := &scanner{b: v}
+	own := true
+	err := s.array(func() error {
+		if s.peek() != '{' {
+			own = false
+			_, err := s.value()
+			return err
+		}
+		kind := ""
+		seen := once{of: "tools"}
+		err := s.object(func(key span) error {
+			each, err := s.value()
+			if err != nil {
+				return err
+			}
+			name, err := seen.name(key.of(v), toolMembers)
+			if name == "type" {
+				kind = unquoted(each.of(v))
+			}
+			own = own && (toolMembers.has(name) || string(each.of(v)) == "null")
+			return err
+		})
+		own = own && (kind == "function" || kind == "custom")
+		return err
+	})
+	return own, err
+}
+
+// answers finds out how much may be answered.
+func (b *body) answers(l *limits, d *ceiling) error {
+	visible, all, err := int64(0), int64(0), error(nil)
+	asksToThink := false
+	budget := int64(0)
+	for _, name := range b.names {
+		v := b.given(name)
+		if len(v) == 0 {
+			continue
+		}
+		switch key := inference.FieldKey(name); {
+		case maxima.has(key):
+			n, err := b.bounded(l, name)
+			if err != nil {
+				return err
+			}
+			d.named = d.named || name == "max_tokens" || name == "max_completion_tokens"
+			if name == "max_completion_tokens" {
+				all = n
+			} else {
+				visible = max(visible, n)
+			}
+		case numbers.has(key):
+			n, err := b.whole(name)
+			if err != nil {
+				return err
+			}
+			if n > mostChoices {
+				return wrong(badValue, name, "%s is %s; it must be a whole number from 1 to %d.", name, shownNumber(v), mostChoices)
+			}
+			d.choices = max(d.choices, n)
+		case thinks.has(key):
+			if !off(v) {
+				asksToThink, budget = true, max(budget, greatest(v))
+			}
+		case name == "prediction":
+			d.beside = int64(len(v))
+		}
+	}
+	n, err := b.whole("n")
+	if err != nil {
+		return err
+	}
+	d.choices = max(d.choices, n)
+	if asksToThink || l.spec.Reasoning {
+		d.thinks = max(l.thinking, budget)
+	}
+	if visible > 0 {
+		d.answer = plus(visible, d.thinks)
+	}
+	if all > 0 {
+		beside := d.thinks
+		if l.spec.Reasoning { // of models that think by themselves it bounds thinking and answer together
+			beside = budget
+		}
+		d.answer = max(d.answer, plus(all, beside))
+	}
+	return nil
+}
+
+// bounded reads a maximum of tokens, which the window bounds.
+func (b *body) bounded(l *limits, name string) (int64, error) {
+	n, err := b.whole(name)
+	if err != nil {
+		return 0, err
+	}
+	if window := l.window(); window > 0 && n > window {
+		return 0, wrong(badValue, name, "%s is %s; it must be at most %d, which is the window of the model %s, prompt and answer together.",
+			name, shownNumber(b.given(name)), window, l.spec.Name)
+	}
+	return n, nil
+}
+
+// off says whether a wish to think is none.
+func off(v []byte) bool {
+	switch string(bytes.Join(bytes.Fields(v), nil)) {
+	case `false`, `0`, `{}`, `"none"`, `"off"`, `"disabled"`, `{"type":"disabled"}`, `{"enabled":false}`, `{"effort":"none"}`,
+		`{"enable_thinking":false}`, `{"thinking":false}`:
+		return true
+	}
+	return false
+}
+
+// greatest is the greatest whole number that stands anywhere in a value, as digits; one with an exponent is the greatest of all.
+func greatest(v []byte) int64 {
+	best, n := int64(0), int64(0)
+	for i, c := range v {
+		if c >= '0' && c <= '9' {
+			n = plus(times(n, 10), int64(c-'0'))
+			best = max(best, n)
+			continue
+		}
+		if c|0x20 == 'e' && i > 0 && v[i-1] >= '0' && v[i-1] <= '9' {
+			return math.MaxInt64
+		}
+		n = 0
+	}
+	return best
+}
+
+// plus and times stay at the most that can be counted; neither takes less than 0.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+func times(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64/b {
+		return math.MaxInt64
+	}
+	return a * b
+}
