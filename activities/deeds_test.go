@@ -237,7 +237,7 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	_, err = (&Onset{r.ports}).Place(ctx, request)
 	require.NoError(t, err)
 	for id, text := range map[string]string{"b": "beta", "c": "gamma", "z": "alpha"} {
-		hits, err := r.store.Near(ctx, "a", space, vectorOf(text), 1)
+		hits, err := r.store.Near(ctx, memory.Near{Agent: "a", Space: space, V: vectorOf(text), Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, id, hits[0].Item)
 	}

@@ -59,7 +59,7 @@ const (
 // nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by id.
 func (p Ports) nearest(ctx context.Context, o Order, v memory.Vector, kinds ...dream.Kind) ([]dream.Item, map[string]float64, error) {
 	for most := neighbours; ; most *= neighbours {
-		hits, err := p.Memory.Near(ctx, o.Agent, v.Space, v.V, most, kinds...)
+		hits, err := p.Memory.Near(ctx, memory.Near{Agent: o.Agent, Space: v.Space, V: v.V, Limit: most, Filter: memory.Filter{Kinds: kinds}})
 		if err != nil {
 			return nil, nil, err
 		}

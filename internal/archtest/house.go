@@ -27,10 +27,11 @@ var Floors = []Floor{
 		"internal/hypnagogia", "internal/forgetting", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
 		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
 	}},
-	// Leftward, because purse is a port around another: it wraps inference.Model.
+	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Rooms: []string{
 		"internal/memory", "internal/inference", "internal/purse", "internal/fabric", "internal/presence", "internal/access",
 		"internal/hostname",
+		"internal/store",
 	}},
 	{Name: "rim", Rooms: []string{
 		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama", "internal/governor",

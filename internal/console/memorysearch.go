@@ -35,7 +35,7 @@ func (app *App) memorySearch() *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("place the words in the agent's space: %w", err)
 		}
-		hits, err := h.Store.Near(cmd.Context(), a.ID, space, vectors[0], n, q.Kinds...)
+		hits, err := h.Store.Near(cmd.Context(), memory.Near{Agent: a.ID, Space: space, V: vectors[0], Limit: n, Filter: memory.Filter{Kinds: q.Kinds}})
 		if errors.Is(err, memory.ErrSpace) {
 			return fmt.Errorf("search the memory of %s: %w; place it anew with oneiros memory embed --agent %s", a.Handle, err, a.Handle)
 		}

@@ -94,6 +94,8 @@ func TestMarksAreWhatAStoreSortsBy(t *testing.T) {
 		want dream.Marks
 	}{
 		{&dream.Episode{Salience: .7, Surprise: .2, Session: "s"}, dream.Marks{Salience: .7, Surprise: .2, Session: "s"}},
+		{&dream.Episode{Origin: "talk/key/ann"}, dream.Marks{Owner: "talk/key/ann"}},
+		{&dream.Episode{Origin: "diary.md:7"}, dream.Marks{}},
 		{&dream.Semantic{Strength: .4, Due: due}, dream.Marks{Score: .4, Due: due}},
 		{&dream.Fragment{Verdict: dream.Verdict{Composite: .3}, Status: dream.FragmentRaw}, dream.Marks{Score: .3, Status: "raw"}},
 		{&dream.Scenario{Score: .6, Kept: true}, dream.Marks{Score: .6, Status: "kept"}},

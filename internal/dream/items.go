@@ -3,6 +3,7 @@ package dream
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/mood"
@@ -36,7 +37,14 @@ type Marks struct {
 	Due      time.Time // when a semantic entry fades or a prediction falls due; zero for never
 	Status   string
 	Session  string
+	Owner    string // whose talk it was said in (TalkOrigin); empty for what is the agent's own
 }
+
+// TalkOrigin begins the origin of an episode that was said in a talk. The whole origin names who talked.
+const TalkOrigin = "talk/"
+
+// Dreamt says whether a dream made the item or its words.
+func (h *Head) Dreamt() bool { return h.Dream != "" || h.Taint == FromDream }
 
 // Item is anything remembered.
 type Item interface {
@@ -63,7 +71,11 @@ type Episode struct {
 
 // Marks of an episode.
 func (e *Episode) Marks() Marks {
-	return Marks{Salience: e.Salience, Surprise: e.Surprise, Session: e.Session}
+	m := Marks{Salience: e.Salience, Surprise: e.Surprise, Session: e.Session}
+	if strings.HasPrefix(e.Origin, TalkOrigin) {
+		m.Owner = e.Origin
+	}
+	return m
 }
 
 // Text of an episode.

@@ -74,7 +74,7 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 		require.LessOrEqual(t, len(call), importer.MaxEmbed)
 	}
 	require.Equal(t, next, spaceOf(t, s))
-	hits, err := s.Near(t.Context(), "a", next, []float32{1, 1, 1, 1}, 0x7fff)
+	hits, err := s.Near(t.Context(), memory.Near{Agent: "a", Space: next, V: []float32{1, 1, 1, 1}, Limit: 0x7fff})
 	require.NoError(t, err)
 	require.Len(t, hits, alive(t, s))
 

@@ -113,6 +113,7 @@ type Query struct {
 	Kinds        []dream.Kind
 	States       []dream.State
 	Statuses     []string
+	Owners       []string // Marks.Owner among these; "" is the agent's own
 	Dream        string
 	Session      string
 	SalientFrom  float64   // Salience at least this
@@ -122,6 +123,33 @@ type Query struct {
 	Order        Order // Newest by default
 	Limit        int   // 0 for all
 }
+
+// Near asks for the live items of one agent nearest to a vector. Zero filters do not filter.
+type Near struct {
+	Agent string
+	Space string // that Vector is in
+	V     []float32
+	Limit int
+	Filter
+}
+
+// Filter narrows a search. What it leaves out costs the search neither places nor, for other owners' items, time.
+type Filter struct {
+	Kinds  []dream.Kind
+	Owners []string // Marks.Owner among these; "" is the agent's own
+	Dreamt Dreamt
+	Except []string // ids
+}
+
+// Dreamt says which of the items that dreams made are found.
+type Dreamt uint8
+
+// The choices.
+const (
+	AllDreamt      Dreamt = iota
+	PromotedDreamt        // only what was promoted to the playbook
+	NoneDreamt
+)
 
 // Hit is a neighbour. Cosine lies in [-1, 1].
 type Hit struct {
@@ -167,9 +195,9 @@ type Store interface {
 	// Revisions returns every revision of an item, oldest first, each with its cause. ErrNotFound.
 	Revisions(ctx context.Context, agent, id string) ([]Revision, error)
 
-	// Near returns the k live items nearest to v by cosine, exactly, best first; ties by id. kinds empty means all.
-	// ErrSpace when the agent's vectors are of another space.
-	Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]Hit, error)
+	// Near returns the nearest live items by cosine, exactly, best first; ties by id. ErrSpace when the agent's vectors are of
+	// another space.
+	Near(ctx context.Context, q Near) ([]Hit, error)
 	// Vectors returns what the store keeps of these items' vectors in the space, in the order of ids, leaving out what has none.
 	Vectors(ctx context.Context, agent, space string, ids ...string) ([]Vector, error)
 	// Bare returns live items that have no vector in the space, oldest first.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -216,7 +217,7 @@ func (t Turn) client() string {
 	if t.Client != "" {
 		return t.Client
 	}
-	return ofTalks + t.Caller.Key.SpeaksAs() + "/" + short(t.Caller.User)
+	return dream.TalkOrigin + t.Caller.Key.SpeaksAs() + "/" + short(t.Caller.User)
 }
 
 // short stands for a text: 48 bits of its digest. Empty for an empty one.

@@ -27,7 +27,7 @@ func (c Caller) May(need access.Role, handle string) bool {
 }
 
 // Owner names whose talk it is: the principal and the user, "talk/<principal>/<user>". Items remembered of a talk carry it, recall asks for it.
-func (c Caller) Owner() string { return ofTalks + c.Key.SpeaksAs() + "/" + c.User }
+func (c Caller) Owner() string { return dream.TalkOrigin + c.Key.SpeaksAs() + "/" + c.User }
 
 // Switches turn parts of a being off, or on, for one request; nil: as the agent's settings say.
 type Switches struct {

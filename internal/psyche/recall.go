@@ -114,61 +114,48 @@ func (b *Being) search(ctx context.Context, a dream.Agent, c Caller, query strin
 	if spec.BuiltIn {
 		least = nearLexical
 	}
-	hears, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	filter, err := b.visible(ctx, a, c)
 	if err != nil {
 		return nil, err
 	}
+	for id := range known {
+		filter.Except = append(filter.Except, id)
+	}
 	now := b.now()
 	feels := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
-	// Few are read where most of them may be shown; whoever has little of a memory that others fill looks further.
-	for most := 3 * n; ; most *= 8 {
-		hits, err := b.Memory.Near(ctx, a.ID, space, v[0], most, recallable...)
-		if err != nil {
-			return nil, err
-		}
-		wanted := len(hits)
-		cosines := map[string]float64{}
-		var ids []string
-		for _, hit := range hits {
-			if hit.Cosine >= least && !known[hit.Item] {
-				cosines[hit.Item] = hit.Cosine
-				ids = append(ids, hit.Item)
-			}
-		}
-		items, err := b.Memory.Get(ctx, a.ID, ids...)
-		if err != nil {
-			return nil, err
-		}
-		items = slices.DeleteFunc(items, func(i dream.Item) bool { return !b.shows(i, c, hears) })
-		far := wanted > 0 && hits[wanted-1].Cosine < least
-		if len(items) >= n || wanted < most || far || most > 4096 {
-			return best(items, cosines, feels, now, n), nil
+	hits, err := b.Memory.Near(ctx, memory.Near{Agent: a.ID, Space: space, V: v[0], Limit: 3 * n, Filter: filter})
+	if err != nil {
+		return nil, err
+	}
+	cosines := map[string]float64{}
+	var ids []string
+	for _, hit := range hits {
+		if hit.Cosine >= least {
+			cosines[hit.Item] = hit.Cosine
+			ids = append(ids, hit.Item)
 		}
 	}
-}
-
-// shows says whether a memory may come to mind before this caller: what was lived in a talk belongs to who talked, and of what
-// was dreamt only what was promoted counts, for whoever hears of dreams.
-func (b *Being) shows(item dream.Item, c Caller, hears bool) bool {
-	h := item.Header()
-	if h.State != dream.Live {
-		return false
+	items, err := b.Memory.Get(ctx, a.ID, ids...)
+	if err != nil {
+		return nil, err
 	}
-	if dreamt(h) && (h.Kind != dream.KindPlaybook || b.o.Private || !hears) {
-		return false
+	items = slices.DeleteFunc(items, func(i dream.Item) bool { return i.Header().State != dream.Live })
+	return best(items, cosines, feels, now, n), nil
+}
+
+// visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks. Of what
+// was dreamt only what was promoted counts, for callers that may hear of dreams.
+func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
+	hears, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	if err != nil {
+		return memory.Filter{}, err
 	}
-	return mine(item, c)
+	f := memory.Filter{Kinds: recallable, Owners: []string{"", c.Owner()}, Dreamt: memory.NoneDreamt}
+	if hears && !b.o.Private {
+		f.Dreamt = memory.PromotedDreamt
+	}
+	return f, nil
 }
-
-func mine(item dream.Item, c Caller) bool {
-	e, ok := item.(*dream.Episode)
-	return !ok || !strings.HasPrefix(e.Origin, ofTalks) || e.Origin == c.Owner()
-}
-
-// ofTalks begins the origin of what was said in talks (Caller.Owner).
-const ofTalks = "talk/"
-
-func dreamt(h *dream.Head) bool { return h.Dream != "" || h.Taint == dream.FromDream }
 
 // The weights of what comes to mind. Park et al. (2023) add relevance, recency and importance; here relevance leads, since what is
 // recalled stands in the prompt whether it helps or not. Mood congruence (Bower 1981) tips the scale between equals.
@@ -195,11 +182,11 @@ func best(items []dream.Item, cosines map[string]float64, feels mood.PAD, now ti
 		score := weighsNear*cosines[h.ID] + weighsRecent*math.Exp2(-float64(age)/float64(recentHalf)) +
 			weighsHeavy*max(item.Marks().Salience, item.Marks().Score) + weighsMood*(1+feels.Cosine(tone))/2
 		label := ""
-		if dreamt(h) {
+		if h.Dreamt() {
 			label = journal.Label
 		}
 		out = append(out, Memory{
-			ID: h.ID, Kind: h.Kind, At: h.At, Content: item.Text(), Taint: h.Taint, Score: max(0, min(1, score)), Dreamt: dreamt(h), Label: label,
+			ID: h.ID, Kind: h.Kind, At: h.At, Content: item.Text(), Taint: h.Taint, Score: max(0, min(1, score)), Dreamt: h.Dreamt(), Label: label,
 		})
 	}
 	slices.SortStableFunc(out, func(a, b Memory) int {

@@ -196,12 +196,12 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		return p, nil
 	}
 	p.v, p.space = v, space
-	hears, err := b.talkers.hears(ctx, c, a.ID, a.Handle, b.o.Shared)
+	filter, err := b.visible(ctx, a, c)
 	if err != nil {
 		return p, err
 	}
 	for i := range lines {
-		hits, err := b.Memory.Near(ctx, a.ID, space, v[i], 8, recallable...)
+		hits, err := b.Memory.Near(ctx, memory.Near{Agent: a.ID, Space: space, V: v[i], Limit: 1, Filter: filter})
 		if errors.Is(err, memory.ErrSpace) {
 			p.v = nil
 			return p, nil
@@ -209,19 +209,8 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		if err != nil {
 			return p, err
 		}
-		ids := make([]string, len(hits))
-		cosines := map[string]float64{}
-		for j, hit := range hits {
-			ids[j], cosines[hit.Item] = hit.Item, hit.Cosine
-		}
-		items, err := b.Memory.Get(ctx, a.ID, ids...)
-		if err != nil {
-			return p, err
-		}
-		for _, item := range items {
-			if b.shows(item, c, hears) {
-				p.novelty[i] = min(p.novelty[i], max(0, 1-cosines[item.Header().ID]))
-			}
+		for _, hit := range hits {
+			p.novelty[i] = max(0, 1-max(0, hit.Cosine))
 		}
 	}
 	return p, nil

@@ -361,9 +361,9 @@ type held struct {
 	agent string // whose searches; empty: everybody's
 }
 
-func (h *held) Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]memory.Hit, error) {
-	if h.agent != "" && agent != h.agent {
-		return h.Store.Near(ctx, agent, space, v, k, kinds...)
+func (h *held) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
+	if h.agent != "" && q.Agent != h.agent {
+		return h.Store.Near(ctx, q)
 	}
 	select {
 	case <-h.gate:
@@ -373,7 +373,7 @@ func (h *held) Near(ctx context.Context, agent, space string, v []float32, k int
 	if h.err != nil {
 		return nil, h.err
 	}
-	return h.Store.Near(ctx, agent, space, v, k, kinds...)
+	return h.Store.Near(ctx, q)
 }
 
 func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {

@@ -2,6 +2,7 @@ package psyche_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -97,4 +99,33 @@ func TestASecondTalkerIsNoticedByEveryProcess(t *testing.T) {
 	later, err := other.Status(t.Context(), ann, "echo")
 	require.NoError(t, err)
 	require.Empty(t, later.Digest)
+}
+
+// However much others have said that lies nearer, a caller recalls what is its own.
+func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	placed, err := localmodel.New().Embed(t.Context(), localmodel.Lexical, []string{"The lighthouse lantern is green.", "Ann's lighthouse burnt down in May."}, "")
+	require.NoError(t, err)
+	plant := func(from, to int, origin, text string, v []float32) {
+		w := memory.Write{Agent: r.agent.ID, Cause: "import"}
+		for i := from; i < to; i++ {
+			e := lived(fmt.Sprintf("ep_%s_%d", origin, i), text)
+			e.Agent, e.At, e.State, e.Origin = r.agent.ID, dawn, dream.Live, "talk/"+origin
+			w.Add = append(w.Add, e)
+			w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: placed.Space, V: v})
+		}
+		_, err := r.store.Commit(t.Context(), w)
+		require.NoError(t, err)
+	}
+	for i := range 20 {
+		plant(i*1000, (i+1)*1000, fmt.Sprint("key_b/", i), "The lighthouse lantern is green.", placed.V[0])
+	}
+	plant(0, 1, "key_a/ann", "Ann's lighthouse burnt down in May.", placed.V[1])
+	found, err := r.Recall(t.Context(), ann, "echo", "Is the lighthouse lantern green?", 5)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, "Ann's lighthouse burnt down in May.", found[0].Content)
+	_, told := r.talk(turn(ann, chat("Is the lighthouse lantern green?")))
+	require.Equal(t, 1, told.Recalled, told.Skipped)
 }

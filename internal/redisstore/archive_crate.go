@@ -94,12 +94,10 @@ func (f *filling) unload() error {
 	if f.life.Agent == c.agent {
 		c.plan.Own = f.life.Space
 	}
-	if c.plan.Own != "" {
-		f.tide++
-		c.plan.Tide = f.tide
-		if err := f.do("HSET", f.key(c.agent, lifePart), "tide", f.tide); err != nil { // goes with the next step
-			return err
-		}
+	f.tide++
+	c.plan.Tide = f.tide
+	if err := f.do("HSET", f.key(c.agent, lifePart), "tide", f.tide); err != nil { // goes with the next step
+		return err
 	}
 	return f.advance(func(before, after string) (any, error) {
 		c.plan.Before, c.plan.After = before, after

@@ -47,7 +47,8 @@ type marks struct {
 	Status   string      `json:"st,omitempty"`
 	Session  string      `json:"se,omitempty"`
 	Dream    string      `json:"dr,omitempty"`
-	Text     string      `json:"x"` // a hash, to see that it changed
+	Owner    *string     `json:"o,omitempty"` // nil: of before owners were marked
+	Text     string      `json:"x"`           // a hash, to see that it changed
 	Refers   []string    `json:"rf,omitempty"`
 }
 
@@ -111,7 +112,7 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 	hash := sha256.Sum256([]byte(text))
 	r := row{id: h.ID, read: h.Revision, kind: h.Kind, body: string(body), places: places(h.At, m, text), marks: marks{
 		State: h.State, Cause: cause, Changed: date(now), At: h.At.Unix(), AtNano: h.At.Nanosecond(), Salience: m.Salience, Score: m.Score,
-		Status: m.Status, Session: m.Session, Dream: h.Dream, Text: hex.EncodeToString(hash[:16]), Refers: refers,
+		Status: m.Status, Session: m.Session, Dream: h.Dream, Owner: &m.Owner, Text: hex.EncodeToString(hash[:16]), Refers: refers,
 	}}
 	if !m.Due.IsZero() {
 		due := m.Due.Unix()

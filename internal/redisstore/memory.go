@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
 var (
@@ -20,9 +21,9 @@ var (
 	_ fabric.Log   = (*Store)(nil)
 )
 
-// VectorMemory bounds the bytes of vectors kept in this process for Near; the agents searched longest ago make room.
-// 1 GiB by default. One agent's vectors are always held whole while it is searched.
-func VectorMemory(bytes int64) Option { return func(s *settings) { s.vectors = bytes } }
+// VectorMemory bounds the bytes of the indexes kept in this process for searches; the agents searched longest ago make room.
+// 1 GiB by default. One agent's index is always held whole while it is searched.
+func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
 // Keys of memory, each of an agent (keys.go names those that presence shares):
 //
@@ -31,20 +32,24 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.vectors = b
 //	by:<order>:<kind>:<state> zset    all of one score; members sort by their bytes: key, beginning of the text, id
 //	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
 //	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, that a session holds
+//	owner:<owner>             set     ids of the items that were said in this owner's talks
+//	changes                   zset    id of every item by the tide of its newest change, or its vector's
 //	refers:<id>               set     ids of the items that name this one
 //	vectors:<space>           hash    id -> live (0 or 1), kind, newline, float32 numbers in little endian
-//	tides:<space>             zset    id by the tide of its newest change; 0 while it is only collected
+//	tides:<space>             zset    id by the tide at which its vector was put; 0 while it is only collected
 //	spaces                    hash    space -> numbers of a vector, of the spaces that are being collected
 //	events, announced         stream  <seq>-0 -> envelope, data; and the set of the events' ids
 //	notes:<dream>             hash    key -> value
 //
-// Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows. Of the
+// Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows; fed is 1 once
+// every item has its place among the changes and the owners, which older programs did not write. Of the
 // deployment: the hashes agents, handles, slots and feeds; done:<token>, what a step answered, for a minute; and the
 // channel events, where an agent's id says that it has new ones.
 
 // mind is what memory keeps in this process.
 type mind struct {
-	shelf   shelf
+	indexes index.Cache
+	fed     sync.Map // agents whose items are known to be fed
 	waiting sync.Mutex
 	rings   map[string]chan struct{} // closed at the agent's next event
 	tuned   bool                     // the subscription has begun

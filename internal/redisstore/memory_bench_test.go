@@ -121,16 +121,69 @@ func BenchmarkNear100k(b *testing.B) {
 	s := aged(b, 100_000, 384)
 	r := rand.New(rand.NewPCG(3, 4))
 	begun := time.Now()
-	_, err := s.Near(b.Context(), echo, "bench", throw(r, 384), 20)
+	_, err := s.Near(b.Context(), memory.Near{Agent: echo, Space: "bench", V: throw(r, 384), Limit: 20})
 	require.NoError(b, err)
 	loading := time.Since(begun)
 	sought := throw(r, 384)
 	laps(b, func(int) {
-		hits, err := s.Near(b.Context(), echo, "bench", sought, 20)
+		hits, err := s.Near(b.Context(), memory.Near{Agent: echo, Space: "bench", V: sought, Limit: 20})
 		require.NoError(b, err)
 		require.Len(b, hits, 20)
 	})
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
+}
+
+// BenchmarkNearOwner searches what one of 1,000 owners said among 100,000 memories of one agent, and the same memories alone:
+// goal for the ratio of the 99th percentiles 2 at most.
+func BenchmarkNearOwner(b *testing.B) {
+	const owners, each = 1000, 100
+	s := open(b, redis.Start(b).URL, "oneiros:", redisstore.Timeout(30*time.Second))
+	r := rand.New(rand.NewPCG(7, 8))
+	alone := memory.Write{Agent: "alone", Cause: "import"}
+	for i := range owners {
+		w := memory.Write{Agent: echo, Cause: "import"}
+		for j := range each {
+			h := dream.Head{
+				ID: fmt.Sprintf("%04d-%03d", i, j), Agent: echo, Kind: dream.KindEpisode, At: noon, State: dream.Live, Taint: dream.FromHuman,
+			}
+			e := &dream.Episode{Head: h, Content: fmt.Sprint("memory ", i, j), Origin: fmt.Sprint("talk/k/", i)}
+			v := memory.Vector{Item: h.ID, Space: "bench", V: throw(r, 384)}
+			w.Add, w.Vectors = append(w.Add, e), append(w.Vectors, v)
+			if i == 0 {
+				own := *e
+				own.Agent = alone.Agent
+				alone.Add, alone.Vectors = append(alone.Add, &own), append(alone.Vectors, v)
+			}
+		}
+		_, err := s.Commit(b.Context(), w)
+		require.NoError(b, err)
+	}
+	_, err := s.Commit(b.Context(), alone)
+	require.NoError(b, err)
+	sought := throw(r, 384)
+	search := func(agent string) time.Duration {
+		begun := time.Now()
+		hits, err := s.Near(b.Context(), memory.Near{
+			Agent: agent, Space: "bench", V: sought, Limit: 20, Filter: memory.Filter{Owners: []string{"", "talk/k/0"}},
+		})
+		require.NoError(b, err)
+		require.Len(b, hits, 20)
+		return time.Since(begun)
+	}
+	search(echo) // read once
+	search(alone.Agent)
+	var among, by []time.Duration
+	for b.Loop() {
+		among, by = append(among, search(echo)), append(by, search(alone.Agent))
+	}
+	slices.Sort(among)
+	slices.Sort(by)
+	p99 := func(times []time.Duration) float64 {
+		return float64(times[int(.99*float64(len(times)-1))].Microseconds()) / 1000
+	}
+	b.ReportMetric(p99(among), "p99-ms")
+	b.ReportMetric(p99(by), "alone-p99-ms")
+	b.ReportMetric(p99(among)/p99(by), "ratio")
 }
 
 // BenchmarkCommit imports memories, so many to a write: it is how long nobody else is served.

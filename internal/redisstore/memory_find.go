@@ -148,6 +148,11 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 
 // walk reads all pages of an answer as of one moment.
 func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
+	if p.needsFeed {
+		if err := s.ensureFed(ctx, agent); err != nil {
+			return nil, 0, err
+		}
+	}
 	err = s.settle(ctx, func(try int) (bool, error) {
 		p.Scan, p.Pair, p.Found, rows, count = lookAtOnce, 1, 0, nil, 0
 		if try >= pagedTries {

@@ -63,7 +63,7 @@ func (h *historian) item() dream.Item {
 	}
 	text := strings.Repeat(h.pick("tide", "glass", "ünïcode \n{", ""), h.IntN(12))
 	if head.ID < "i2" {
-		return &dream.Episode{Head: head, Content: text, Salience: float64(h.IntN(5)) / 4, Session: h.pick("", "s1", "s2")}
+		return &dream.Episode{Head: head, Content: text, Salience: float64(h.IntN(5)) / 4, Session: h.pick("", "s1", "s2"), Origin: h.pick("", "book", "talk/k/ann", "talk/k/bob")}
 	}
 	head.Kind = dream.KindSemantic
 	s := &dream.Semantic{Head: head, Content: text, Strength: float64(h.IntN(5)) / 4}
@@ -128,9 +128,9 @@ func (h *historian) indexes(t *testing.T) map[string][]string {
 		name := strings.TrimPrefix(key, base)
 		family, _, _ := strings.Cut(name, ":")
 		switch family {
-		case "by", "bare", "tides":
+		case "by", "bare", "tides", "changes":
 			found[name] = c.ZRange(ctx, key, 0, -1).Val()
-		case "cause", "dream", "session", "refers":
+		case "cause", "dream", "session", "owner", "refers":
 			found[name] = c.SMembers(ctx, key).Val()
 		case "vectors":
 			for id, v := range c.HGetAll(ctx, key).Val() {
@@ -172,7 +172,8 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 				add("refers:"+other, id)
 			}
 		}
-		for name, value := range map[string]string{"dream:": r.marks.Dream, "session:": r.marks.Session} {
+		add("changes", id)
+		for name, value := range map[string]string{"dream:": r.marks.Dream, "session:": r.marks.Session, "owner:": *r.marks.Owner} {
 			if value != "" {
 				add(name+value, id)
 			}

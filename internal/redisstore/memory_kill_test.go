@@ -124,7 +124,7 @@ func (d *diarist) holds(t *testing.T, s *redisstore.Store, f memory.Fence) {
 	items, err := s.Find(t.Context(), memory.Query{Agent: echo, Kinds: []dream.Kind{dream.KindEpisode}})
 	require.NoError(t, err)
 	require.Len(t, items, 2*len(events), "a write is whole or not at all")
-	near, err := s.Near(t.Context(), echo, "flat/2", []float32{1, 0}, 1<<20)
+	near, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: 1 << 20})
 	require.NoError(t, err)
 	require.Len(t, near, len(events))
 	for _, id := range d.kept {

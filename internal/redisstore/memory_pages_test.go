@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
 // crowd is a life that takes several pages to read, with many ties: few times, few saliences, texts that begin alike.
@@ -141,13 +143,64 @@ func TestASearchThatIsLoadedInPagesSeesWholeWrites(t *testing.T) {
 			_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{at(crowded[i-1].ID, false), at(crowded[i].ID, true)}})
 			written <- err
 		}()
-		hits, err := s.Near(t.Context(), echo, "flat/2", []float32{1, 0}, 2)
+		hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: 2})
 		require.NoError(t, err)
 		require.InDelta(t, 1, hits[0].Cosine, 1e-6)
 		require.InDelta(t, 0, hits[1].Cosine, 1e-6)
 		require.NoError(t, <-written)
 	}
-	all, err := s.Near(t.Context(), echo, "flat/2", []float32{1, 0}, n+1)
+	all, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: n + 1})
 	require.NoError(t, err)
 	require.Len(t, all, n)
 }
+
+// A deployment of before items had owners and a place among the changes: its rows name no owner, and it has neither set.
+func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
+	t.Parallel()
+	server, prefix := redis.Shared(t), redis.Prefix(t)
+	s := open(t, server.URL, prefix)
+	w := memory.Write{Agent: echo, Cause: "import"}
+	for i := range 1200 {
+		e := episode(fmt.Sprintf("%04d", i), "x")
+		e.Origin = []string{"talk/k/ann", "talk/k/bob", "diary.md"}[i%3]
+		w.Add = append(w.Add, e)
+		w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: "flat/2", V: []float32{1, float32(i)}})
+	}
+	write(t, s, w)
+	c := server.Dial(t)
+	base := prefix + "a:" + echo + ":"
+	rows, err := c.HGetAll(t.Context(), base+"items").Result()
+	require.NoError(t, err)
+	for id, row := range rows {
+		older := ownerMark.ReplaceAllString(row, "")
+		require.NotEqual(t, row, older)
+		require.NoError(t, c.HSet(t.Context(), base+"items", id, older).Err())
+	}
+	require.NoError(t, c.Del(t.Context(), base+"changes", base+"owner:talk/k/ann", base+"owner:talk/k/bob").Err())
+	require.NoError(t, c.HDel(t.Context(), base+"life", "fed").Err())
+
+	count := func(s *redisstore.Store, owners ...string) int {
+		n, err := s.Count(t.Context(), memory.Query{Agent: echo, Owners: owners})
+		require.NoError(t, err)
+		return n
+	}
+	near := func(s *redisstore.Store, owner string) int {
+		hits, err := s.Near(t.Context(), memory.Near{
+			Agent: echo, Space: "flat/2", V: []float32{1, 0}, Limit: 9999, Filter: memory.Filter{Owners: []string{owner}},
+		})
+		require.NoError(t, err)
+		return len(hits)
+	}
+	other := open(t, server.URL, prefix)
+	moved := episode("0000", "x") // changed before anybody asked
+	moved.Origin = "talk/k/bob"
+	write(t, other, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{moved}})
+	require.Equal(t, 399, near(other, "talk/k/ann"))
+	require.Equal(t, 401, near(other, "talk/k/bob"))
+	require.Equal(t, 400, near(other, ""))
+	require.Equal(t, 399, count(other, "talk/k/ann"))
+	require.Equal(t, 800, count(other, "talk/k/ann", "talk/k/bob"))
+	require.Equal(t, 400, count(other, ""))
+}
+
+var ownerMark = regexp.MustCompile(`,"o":"[^"]*"`)

@@ -21,6 +21,7 @@ const (
 	newestOrder = "by:newest:"
 	oldestOrder = "by:oldest:"
 	dueOrder    = "by:due:"
+	ownerSet    = "owner:"
 )
 
 // readPlan is a query as find.lua reads it.
@@ -36,6 +37,7 @@ type readPlan struct {
 	Kinds    []string  `json:"kinds,omitempty"`
 	States   []string  `json:"states,omitempty"`
 	Statuses []string  `json:"statuses,omitempty"`
+	Owners   []string  `json:"owners,omitempty"`
 	Dream    string    `json:"dream,omitempty"`
 	Session  string    `json:"session,omitempty"`
 	Salient  float64   `json:"salient,omitempty"`
@@ -49,7 +51,8 @@ type readPlan struct {
 	Pair  int64 `json:"pair"`
 	Found int64 `json:"found"`
 
-	from, to string // bounds of the order
+	from, to  string // bounds of the order
+	needsFeed bool   // the set lacks what an older program wrote until it is fed
 }
 
 var orders = map[memory.Order]struct {
@@ -64,7 +67,7 @@ var orders = map[memory.Order]struct {
 	memory.SoonestDue:   {dueOrder, whenBytes},
 }
 
-// planRead chooses what to read: a dream's or a session's items, else each pair of kind and state in the query's order, as
+// planRead chooses what to read: the items of a dream, a session or an owner other than the agent, else each pair of kind and state in the query's order, as
 // far as the bounds that the order itself gives. What the order does not answer is asked of each item.
 func planRead(q memory.Query) (readPlan, error) {
 	order, ok := orders[q.Order]
@@ -80,14 +83,19 @@ func planRead(q memory.Query) (readPlan, error) {
 	}
 	p := readPlan{
 		By: order.by, Key: order.key, Limit: max(q.Limit, 0), Statuses: distinct(q.Statuses), Salient: q.SalientFrom, Score: q.ScoreFrom,
-		Since: instant(q.Since), Until: instant(q.Until), Due: instant(q.DueBefore), Dated: q.Order == memory.SoonestDue,
+		Since: instant(q.Since), Until: instant(q.Until), Due: instant(q.DueBefore), Dated: q.Order == memory.SoonestDue, Owners: distinct(q.Owners),
 		Pair: 1, from: lowest, to: highest,
 	}
-	if q.Dream != "" || q.Session != "" {
+	theirs := len(p.Owners) == 1 && p.Owners[0] != ""
+	if q.Dream != "" || q.Session != "" || theirs {
 		p.Kinds, p.States, p.Dream, p.Session, p.Strict = distinct(kinds), distinct(states), q.Dream, q.Session, true
-		p.Set = "session:" + q.Session
-		if q.Dream != "" {
+		switch {
+		case q.Dream != "":
 			p.Set = "dream:" + q.Dream
+		case q.Session != "":
+			p.Set = "session:" + q.Session
+		default:
+			p.Set, p.needsFeed = ownerSet+p.Owners[0], true
 		}
 		return p, nil
 	}
@@ -97,7 +105,7 @@ func planRead(q memory.Query) (readPlan, error) {
 		}
 	}
 	p.bound(q)
-	p.Strict = len(p.Statuses) > 0 || p.Salient != 0 || p.Score != 0 || p.Since != nil || p.Until != nil || p.Due != nil || p.Dated
+	p.Strict = len(p.Owners) > 0 || len(p.Statuses) > 0 || p.Salient != 0 || p.Score != 0 || p.Since != nil || p.Until != nil || p.Due != nil || p.Dated
 	return p, nil
 }
 

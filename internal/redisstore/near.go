@@ -3,20 +3,26 @@ package redisstore
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/nearest"
+	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
-var nearScript = script("memory", "near")
+var (
+	entriesScript = script("memory", "entries")
+	feedScript    = script("memory", "feed")
+)
 
-// vectorsAtOnce is about how many vectors one step reads.
-const vectorsAtOnce = 1000
+// entriesAtOnce is about how many items one step reads.
+const entriesAtOnce = 1000
+
+// indexMemory is how many bytes of indexes a process keeps by default: some 500,000 items with vectors of 384 numbers.
+const indexMemory = 1 << 30
 
 // checkVector refuses what no cosine can be taken of.
 func checkVector(v memory.Vector) error {
@@ -42,118 +48,177 @@ func packVector(v []float32) []byte {
 	return b
 }
 
-// Near compares v with every live vector of the agent, which this process holds and refreshes by the tide.
-func (s *Store) Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]memory.Hit, error) {
-	hits, err := s.nearest(ctx, agent, memory.Vector{Item: "what is sought", Space: space, V: v}, k, kinds)
+// Near compares a vector with every live vector of the agent that the filter leaves.
+func (s *Store) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
+	hits, err := s.nearest(ctx, q)
 	if err != nil {
-		return nil, fmt.Errorf("nearest memories of %s: %w", agent, err)
+		return nil, fmt.Errorf("nearest memories of %s: %w", q.Agent, err)
 	}
 	return hits, nil
 }
 
-func (s *Store) nearest(ctx context.Context, agent string, sought memory.Vector, k int, kinds []dream.Kind) ([]memory.Hit, error) {
-	if err := checkVector(sought); err != nil {
+func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
+	if err := checkVector(memory.Vector{Item: "what is sought", Space: q.Space, V: q.V}); err != nil {
 		return nil, err
 	}
-	h := s.mind.shelf.of(agent)
-	defer s.mind.shelf.weigh(s.set.vectors)
+	x := s.mind.indexes.Of(q.Agent)
+	defer s.trimIndexes()
 	for {
-		space, err := s.bring(ctx, h, agent, sought)
-		if err != nil || space == "" || k <= 0 {
+		v, err := s.catchUp(ctx, x, q.Agent)
+		if err != nil || v.Space == "" || q.Limit <= 0 {
 			return nil, err
 		}
-		if hits, same := h.search(sought, k, kinds); same {
+		if v.Space != q.Space || v.Numbers != len(q.V) {
+			return nil, fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
+				q.Space, len(q.V), v.Space, v.Numbers, memory.ErrSpace)
+		}
+		// Since the index was read somebody may have moved the agent to another space, or erased its last vector.
+		if hits, same := x.Near(q); same {
 			return hits, nil
 		}
 	}
 }
 
-// mark is as of when vectors were read.
-type mark struct {
-	space  string
-	scrubs string
-	tide   int64
+func (s *Store) trimIndexes() {
+	limit := s.set.indexMemory
+	if limit == 0 {
+		limit = indexMemory
+	}
+	s.mind.indexes.Trim(limit)
 }
 
-// tidal is what near.lua answers.
-type tidal struct {
-	mark
-	dim, all int
-	more     bool
-	said     []any // ids and vectors
+// catchUp reads what an agent's index lacks, and answers as of when.
+func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
+	for {
+		p, err := s.entries(ctx, agent, index.Version{}, -1, 0)
+		if err != nil || x.Current(p.Version) {
+			return p.Version, err
+		}
+		if !p.fed {
+			if err := s.feed(ctx, agent); err != nil {
+				return index.Version{}, err
+			}
+		}
+		err = x.CatchUp(p.Version, func(since int64, put func(index.Entry)) (int64, error) {
+			return s.readEntries(ctx, agent, p.Version, since, put)
+		})
+		if !errors.Is(err, errTorn) {
+			return p.Version, err
+		}
+	}
 }
 
-func (s *Store) tidal(ctx context.Context, agent string, since mark, most int) (tidal, error) {
-	said, err := s.of(ctx, nearScript, agent, struct{}{}, since.tide, since.space, since.scrubs, most)
+// readEntries reads pages until none follows. Each page is as of one moment, and what changed after it was read comes in a
+// later one, so that after the last page everything is as of that page.
+func (s *Store) readEntries(
+	ctx context.Context, agent string, of index.Version, since int64, put func(index.Entry),
+) (int64, error) {
+	numbers := make([]float32, of.Numbers)
+	for {
+		p, err := s.entries(ctx, agent, of, since, entriesAtOnce)
+		if err != nil {
+			return 0, err
+		}
+		if p.Space != of.Space || p.Erasures != of.Erasures || p.Numbers != of.Numbers {
+			return 0, errTorn
+		}
+		for i := 0; i+2 < len(p.said); i += 3 {
+			e, err := readEntry(text(p.said, i), text(p.said, i+1), text(p.said, i+2), numbers)
+			if err != nil {
+				return 0, err
+			}
+			put(e)
+		}
+		since = p.reached
+		if !p.more {
+			return since, nil
+		}
+	}
+}
+
+// readEntry reads an item's row and its vector into numbers.
+func readEntry(id, kept, vector string, numbers []float32) (index.Entry, error) {
+	if kept == "" { // it is gone since
+		return index.Entry{ID: id}, nil
+	}
+	r, err := readKept(id, kept, false)
 	if err != nil {
-		return tidal{}, err
+		return index.Entry{}, err
+	}
+	item, err := r.item()
+	if err != nil {
+		return index.Entry{}, err
+	}
+	h := item.Header()
+	e := index.Entry{ID: id, Kind: h.Kind, Owner: item.Marks().Owner, Live: h.State == dream.Live, Dreamt: h.Dreamt()}
+	if vector != "" {
+		_, packed, _ := strings.Cut(vector, "\n")
+		if !unpackVector(packed, numbers) {
+			return e, fmt.Errorf("vector of %s has %d bytes; the agent's vectors have %d numbers", id, len(packed), len(numbers))
+		}
+		e.Vector = numbers
+	}
+	return e, nil
+}
+
+// entryPage is what entries.lua answers.
+type entryPage struct {
+	index.Version
+	reached int64 // the tide read up to
+	more    bool
+	fed     bool
+	said    []any // ids, rows and vectors
+}
+
+func (s *Store) entries(ctx context.Context, agent string, of index.Version, since int64, most int) (entryPage, error) {
+	said, err := s.of(ctx, entriesScript, agent, struct{}{}, since, of.Space, of.Erasures, most)
+	if err != nil {
+		return entryPage{}, err
 	}
 	if len(said) < 7 {
-		return tidal{}, fmt.Errorf("the server answered vectors in %d parts; there are 7 at least", len(said))
+		return entryPage{}, fmt.Errorf("the server answered a change in %d parts; there are 7 at least", len(said))
 	}
-	t := tidal{mark: mark{space: text(said, 0), scrubs: text(said, 3)}, all: int(whole(said, 4)), more: whole(said, 6) == 1, said: said[7:]}
-	if t.dim, err = strconv.Atoi(text(said, 1)); err != nil {
-		return tidal{}, fmt.Errorf("numbers of a vector: %w", err)
-	}
-	if t.tide, err = strconv.ParseInt(text(said, 5), 10, 64); err != nil {
-		return tidal{}, fmt.Errorf("the tide: %w", err)
-	}
-	return t, nil
-}
-
-// bring reads what the held vectors lack, and answers the agent's space; empty when it has none.
-func (s *Store) bring(ctx context.Context, h *hold, agent string, sought memory.Vector) (string, error) {
-	h.mu.RLock()
-	since := h.mark
-	h.mu.RUnlock()
-	t, err := s.tidal(ctx, agent, since, 0)
+	n, err := numbers([]string{text(said, 1), text(said, 2), text(said, 3), text(said, 4)})
 	if err != nil {
-		return "", err
+		return entryPage{}, fmt.Errorf("the counters of the memory of %s: %w", agent, err)
 	}
-	if t.space == "" {
-		return "", nil
-	}
-	if t.space != sought.Space || t.dim != len(sought.V) {
-		return "", fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
-			sought.Space, len(sought.V), t.space, t.dim, memory.ErrSpace)
-	}
-	if !t.more && t.space == since.space && t.scrubs == since.scrubs {
-		return t.space, nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for more := true; more; more = t.more {
-		if t, err = s.tidal(ctx, agent, h.mark, vectorsAtOnce); err == nil {
-			err = h.take(t)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return sought.Space, nil
+	return entryPage{
+		Version: index.Version{Space: text(said, 0), Numbers: int(n[0]), Tide: n[1], Erasures: n[2]},
+		reached: n[3],
+		more:    whole(said, 5) == 1,
+		fed:     whole(said, 6) == 1,
+		said:    said[7:],
+	}, nil
 }
 
-// take adds a page of vectors. Erasure and a change of space start again. Each page is as of one moment, and what changed
-// after it was read comes in a later one, so that after the last page everything is as of that page.
-func (h *hold) take(t tidal) error {
-	if h.matrix == nil || h.space != t.space || h.scrubs != t.scrubs {
-		h.matrix = nearest.New(t.dim)
-		h.mark = mark{space: t.space, scrubs: t.scrubs, tide: -1}
+// ensureFed feeds an agent's items when no process is known to have done it.
+func (s *Store) ensureFed(ctx context.Context, agent string) error {
+	if _, known := s.mind.fed.Load(agent); known {
+		return nil
 	}
-	h.matrix.Reserve(t.all)
-	v := make([]float32, t.dim)
-	for i := 0; i+1 < len(t.said); i += 2 {
-		id, kept := text(t.said, i), text(t.said, i+1)
-		flag, numbers, ok := strings.Cut(kept, "\n")
-		if !ok || flag == "" || !unpackVector(numbers, v) {
-			h.matrix, h.mark = nil, mark{}
-			return fmt.Errorf("vector of %s has %d bytes; space %s has %d numbers", id, len(numbers), t.space, t.dim)
-		}
-		h.matrix.Put(id, dream.Kind(flag[1:]), flag[0] == '1', v)
+	p, err := s.entries(ctx, agent, index.Version{}, -1, 0)
+	if err != nil {
+		return err
 	}
-	h.tide = max(h.tide, t.tide)
-	h.bytes.Store(h.matrix.Bytes())
+	if !p.fed {
+		return s.feed(ctx, agent)
+	}
+	s.mind.fed.Store(agent, true)
 	return nil
+}
+
+// feed gives the items that an older program wrote their place among the changes and the owners, a page at a time.
+func (s *Store) feed(ctx context.Context, agent string) error {
+	for cursor := "0"; ; {
+		said, err := s.of(ctx, feedScript, agent, struct{}{}, cursor)
+		if err != nil {
+			return fmt.Errorf("feed the items of an older deployment: %w", err)
+		}
+		if cursor = text(said, 0); cursor == "0" {
+			s.mind.fed.Store(agent, true)
+			return nil
+		}
+	}
 }
 
 // unpackVector reads a packed vector into out; false when the lengths differ.

@@ -54,13 +54,13 @@ type Store struct {
 type Option func(*settings)
 
 type settings struct {
-	prefix  string
-	now     func() time.Time
-	timeout time.Duration
-	trust   bool
-	pool    int
-	vectors int64 // bytes
-	refill  bool
+	prefix      string
+	now         func() time.Time
+	timeout     time.Duration
+	trust       bool
+	pool        int
+	indexMemory int64 // bytes
+	refill      bool
 }
 
 // Prefix begins the name of every key and channel, so that deployments can share a server. "oneiros:" by default.

@@ -73,10 +73,7 @@ func (f *filling) agent(k memory.KeptAgent) error {
 
 func (f *filling) lives(k memory.KeptLife) error {
 	f.life = k
-	l := life{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space}
-	if k.Space != "" {
-		l.tide = filledTide
-	}
+	l := life{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, tide: filledTide}
 	if err := f.setLife(k.Agent, l); err != nil {
 		return err
 	}
@@ -101,7 +98,7 @@ func (f *filling) lives(k memory.KeptLife) error {
 	return f.setVigil(k.Agent, v)
 }
 
-// filledTide is the tide of every vector that came with an archive.
+// filledTide is the tide of every item that came with an archive.
 const filledTide = 1
 
 // sortable refuses times that the file could keep only as the earliest or the latest that it knows.
@@ -181,19 +178,18 @@ func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptR
 	}
 	bare := true
 	for _, v := range k.Vectors {
-		tide := 0
-		if v.Space == own {
-			bare, tide = false, filledTide
-		}
-		if err := f.put("INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			k.Agent, k.ID, v.Space, string(k.Kind), r.head.State == dream.Live, tide, v.V); err != nil {
+		bare = bare && v.Space != own
+		if err := f.put("INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)",
+			k.Agent, k.ID, v.Space, string(k.Kind), r.head.State == dream.Live, v.V); err != nil {
 			return err
 		}
 	}
 	return f.put(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
-		revision, cause, changed, text, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		revision, cause, changed, text, body, owner, dreamt, tide)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.Agent, k.ID, string(k.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(),
-		r.marks.Status, r.marks.Session, r.head.Dream, bare, number, kept.Cause, kept.At.UnixNano(), r.text, r.body)
+		r.marks.Status, r.marks.Session, r.head.Dream, bare, number, kept.Cause, kept.At.UnixNano(), r.text, r.body,
+		r.marks.Owner, r.head.Dreamt(), filledTide)
 }
 
 func (f *filling) event(e memory.KeptEvent) error {

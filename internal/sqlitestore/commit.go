@@ -89,9 +89,8 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	}
 	before := l
 	next := l.tide + 1
-	touched := false
 	for _, row := range p.add {
-		added, err := d.insert(row, p.Cause, now)
+		added, err := d.insert(row, p.Cause, now, next)
 		if err != nil {
 			return r, fmt.Errorf("add %s: %w", row.id, err)
 		}
@@ -107,22 +106,20 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 			row.read = 0 // the revision it was read at was the newest when this write began
 		}
 		written[row.id] = true
-		changed, moved, err := d.revise(row, p.Cause, now, next)
+		changed, err := d.revise(row, p.Cause, now, next)
 		if err != nil {
 			return r, fmt.Errorf("change %s: %w", row.id, err)
 		}
 		if changed {
 			r.Changed++
 		}
-		touched = touched || moved
 	}
 	for _, v := range p.Vectors {
 		if err := d.putVector(p.Agent, &l, v, next); err != nil {
 			return r, fmt.Errorf("vector of %s: %w", v.Item, err)
 		}
-		touched = true
 	}
-	if touched {
+	if r.Added > 0 || r.Changed > 0 || len(p.Vectors) > 0 {
 		l.tide = next
 	}
 	if len(p.Vectors) > 0 && p.Fence == (memory.Fence{}) {

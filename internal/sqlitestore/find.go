@@ -93,14 +93,14 @@ var sorts = map[memory.Order]sorting{
 	memory.SoonestDue:   {by: "due, text, id", index: "items_due"},
 }
 
-// findSQL answers from one index when the query names a dream or a session. Otherwise each pair of kind and state is a
+// findSQL answers from one index when the query names a dream, a session or an owner other than the agent. Otherwise each pair of kind and state is a
 // stretch of an index in the order wanted, read only as far as the limit, and the stretches are merged.
 func findSQL(q memory.Query, sort sorting) (string, []any) {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = -1
 	}
-	if q.Dream != "" || q.Session != "" {
+	if q.Dream != "" || q.Session != "" || theirs(q) != "" {
 		w := where{}
 		w.filter(q)
 		return "SELECT kind, body, revision FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
@@ -150,6 +150,14 @@ func once[T comparable](list []T) []T {
 	return out
 }
 
+// theirs is the one owner that a query asks for, other than the agent itself; empty when there is none.
+func theirs(q memory.Query) string {
+	if owners := once(q.Owners); len(owners) == 1 {
+		return owners[0]
+	}
+	return ""
+}
+
 // where gathers conditions and their arguments.
 type where struct {
 	terms []string
@@ -179,6 +187,12 @@ func (w *where) filter(q memory.Query) {
 	}
 	if q.Session != "" {
 		w.and("session = ? AND session <> ''", q.Session)
+	}
+	if len(q.Owners) > 0 {
+		in(w, "owner", once(q.Owners))
+	}
+	if owner := theirs(q); owner != "" {
+		w.and("owner <> ''")
 	}
 	in(w, "kind", kindsOf(q))
 	in(w, "state", statesOf(q))
@@ -213,6 +227,8 @@ func (w *where) index(q memory.Query, sorted string) string {
 		return " INDEXED BY items_dream"
 	case q.Session != "":
 		return " INDEXED BY items_session"
+	case theirs(q) != "":
+		return " INDEXED BY items_owner"
 	case sorted != "":
 		return " INDEXED BY " + sorted
 	case !q.DueBefore.IsZero():

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +50,7 @@ func planOf(t *testing.T, s *Store, query string, args []any) string {
 
 func TestTheAgentsSearchedLongestAgoMakeRoom(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), ":memory:", VectorMemory(3_000))
+	s, err := Open(t.Context(), ":memory:", VectorMemory(4_000))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	for _, agent := range []string{"a", "b", "c", "a"} {
@@ -63,33 +62,13 @@ func TestTheAgentsSearchedLongestAgoMakeRoom(t *testing.T) {
 		}
 		_, err := s.Commit(t.Context(), w)
 		require.NoError(t, err)
-		hits, err := s.Near(t.Context(), agent, "s", []float32{1, 0}, 99)
+		hits, err := s.Near(t.Context(), memory.Near{Agent: agent, Space: "s", V: []float32{1, 0}, Limit: 99})
 		require.NoError(t, err)
 		require.Len(t, hits, 10)
 	}
-	require.Len(t, s.near.agents, 2)
-	require.Contains(t, s.near.agents, "a")
-	require.NotContains(t, s.near.agents, "b")
-}
-
-func TestABlockedSearchFindsWhatAPlainOneFinds(t *testing.T) {
-	t.Parallel()
-	m := &matrix{at: map[string]int{}, stride: 8}
-	for i := range 10 * block {
-		m.put(fmt.Sprintf("%05d", i*7919%(10*block)), string(dream.KindEpisode), i%3 != 0, []float32{float32(i % 97), float32(i % 89), 1})
-	}
-	var plain []place
-	sought := []float32{3, 1, 2, 0, 0, 0, 0, 0}
-	unit := slices.Clone(sought)
-	normalise(unit)
-	for i := range m.ids {
-		if m.live[i] {
-			plain = append(plain, place{i, dot(unit, m.rows[i*8:i*8+8])})
-		}
-	}
-	want := m.merge([]podium{{heap: plain}}, 50)
-	require.Equal(t, want, m.search(sought, 50, nil))
-	require.Empty(t, m.search(sought, 50, []dream.Kind{dream.KindGist}))
+	require.Equal(t, 2, s.indexes.Agents())
+	require.True(t, s.indexes.Holds("a"))
+	require.False(t, s.indexes.Holds("b"))
 }
 
 func TestAPanicLeavesNoTransaction(t *testing.T) {
@@ -124,12 +103,12 @@ func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
 	missing, err := s.Move(t.Context(), "a", "new")
 	require.NoError(t, err)
 	require.Zero(t, missing)
-	_, err = s.Near(t.Context(), "a", "new", []float32{0, 1}, 1)
+	_, err = s.Near(t.Context(), memory.Near{Agent: "a", Space: "new", V: []float32{0, 1}, Limit: 1})
 	require.NoError(t, err)
-	m := s.near.of("a")
-	_, same := m.within("old", []float32{1, 0}, 1, nil)
+	x := s.indexes.Of("a")
+	_, same := x.Near(memory.Near{Space: "old", V: []float32{1, 0}, Limit: 1})
 	require.False(t, same)
-	hits, same := m.within("new", []float32{0, 1}, 1, nil)
+	hits, same := x.Near(memory.Near{Space: "new", V: []float32{0, 1}, Limit: 1})
 	require.True(t, same)
 	require.Equal(t, []memory.Hit{{Item: "g", Cosine: 1}}, hits)
 }

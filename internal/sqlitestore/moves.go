@@ -56,7 +56,7 @@ func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vect
 	return nil
 }
 
-// collect keeps one vector. Its tide is 0: no search hears of it until the agent moves, when every search starts again.
+// collect keeps one vector. No search reads it until the agent moves, when every search starts again.
 func (d deal) collect(agent string, v memory.Vector) error {
 	var kind, state string
 	found, err := d.one("SELECT kind, state FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &kind, &state)
@@ -75,8 +75,8 @@ func (d deal) collect(agent string, v memory.Vector) error {
 	case dim != int64(len(v.V)):
 		return fmt.Errorf("it has %d numbers and those collected in %s have %d: %w", len(v.V), v.Space, dim, memory.ErrSpace)
 	}
-	_, err = d.exec(`INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES (?, ?, ?, ?, ?, 0, ?)
-		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, tide = 0, v = excluded.v`,
+	_, err = d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v`,
 		agent, v.Item, v.Space, kind, state == string(dream.Live), packVector(v.V))
 	return err
 }

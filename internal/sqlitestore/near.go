@@ -3,183 +3,85 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
-// Near compares v with every live vector of the agent.
-func (s *Store) Near(ctx context.Context, agent, space string, v []float32, k int, kinds ...dream.Kind) ([]memory.Hit, error) {
-	hits, err := s.nearest(ctx, agent, space, v, k, kinds)
+// Near compares a vector with every live vector of the agent that the filter leaves.
+func (s *Store) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
+	hits, err := s.nearest(ctx, q)
 	if err != nil {
-		return nil, fmt.Errorf("nearest memories of %s: %w", agent, err)
+		return nil, fmt.Errorf("nearest memories of %s: %w", q.Agent, err)
 	}
 	return hits, nil
 }
 
-func (s *Store) nearest(ctx context.Context, agent, space string, v []float32, k int, kinds []dream.Kind) ([]memory.Hit, error) {
-	if err := checkVector(space, v); err != nil {
+func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
+	if err := checkVector(q.Space, q.V); err != nil {
 		return nil, fmt.Errorf("the vector sought: %w", err)
 	}
-	m := s.near.of(agent)
-	defer s.near.weigh()
+	x := s.indexes.Of(q.Agent)
+	defer s.indexes.Trim(s.set.indexMemory)
 	for {
-		l, err := s.bring(ctx, m, agent, space, len(v))
-		if err != nil || l.space == "" || k <= 0 {
+		v, err := s.catchUp(ctx, x, q.Agent)
+		if err != nil || v.Space == "" || q.Limit <= 0 {
 			return nil, err
 		}
-		if hits, same := m.within(space, v, k, kinds); same {
+		if v.Space != q.Space || v.Numbers != len(q.V) {
+			return nil, fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
+				q.Space, len(q.V), v.Space, v.Numbers, memory.ErrSpace)
+		}
+		// Since the snapshot somebody may have moved the agent to another space, or erased its last vector.
+		if hits, same := x.Near(q); same {
 			return hits, nil
 		}
 	}
 }
 
-// bring reads what the agent's matrix lacks, and answers as of when.
-func (s *Store) bring(ctx context.Context, m *matrix, agent, space string, numbers int) (life, error) {
-	var l life
+// catchUp reads what an agent's index lacks, and answers as of when.
+func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
+	var v index.Version
 	err := s.read(ctx, func(d deal) error {
-		var err error
-		if l, err = d.life(agent); err != nil || l.space == "" {
+		l, err := d.life(agent)
+		if err != nil {
 			return err
 		}
-		if l.space != space || l.dim != int64(numbers) {
-			return fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w", space, numbers, l.space, l.dim, memory.ErrSpace)
+		v = index.Version{Erasures: l.scrubs, Space: l.space, Numbers: int(l.dim), Tide: l.tide}
+		if x.Current(v) {
+			return nil
 		}
-		return m.catchUp(d, agent, l)
+		return x.CatchUp(v, func(since int64, put func(index.Entry)) (int64, error) {
+			return v.Tide, d.entries(agent, v, since, put)
+		})
 	})
-	return l, err
+	return v, err
 }
 
-// within searches if the matrix still is of the space: since the snapshot somebody may have moved the agent to another, or
-// erased its last vector.
-func (m *matrix) within(space string, v []float32, k int, kinds []dream.Kind) ([]memory.Hit, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.life.space != space {
-		return nil, false
+// entries reads the items that changed after a tide, those that are live alone when it is all of them.
+func (d deal) entries(agent string, of index.Version, since int64, put func(index.Entry)) error {
+	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, v.v FROM items AS i INDEXED BY items_tide
+		LEFT JOIN vectors AS v ON v.agent = i.agent AND v.id = i.id AND v.space = ? WHERE i.agent = ? AND i.tide > ?`
+	if since < 0 {
+		query += " AND i.state = 'live'"
 	}
-	return m.search(v, k, kinds), true
-}
-
-// search answers the k best of the rows whose kind is wanted.
-func (m *matrix) search(v []float32, k int, kinds []dream.Kind) []memory.Hit {
-	sought := make([]float32, m.stride)
-	copy(sought, v)
-	normalise(sought)
-	var wanted [256]bool
-	for i, kind := range dream.Kinds {
-		wanted[i] = len(kinds) == 0 || slices.Contains(kinds, kind)
-	}
-	best := make([]podium, m.workers())
-	var next atomic.Int64
-	work := func(p *podium) {
-		for from := next.Add(block) - block; from < int64(len(m.ids)); from = next.Add(block) - block {
-			m.scan(sought, int(from), min(int(from)+block, len(m.ids)), &wanted, p)
+	numbers := make([]float32, of.Numbers)
+	return d.each(query, []any{of.Space, agent, since}, func(scan func(...any) error) error {
+		var e index.Entry
+		var kind, state string
+		var packed []byte
+		if err := scan(&e.ID, &kind, &state, &e.Owner, &e.Dreamt, &packed); err != nil {
+			return err
 		}
-	}
-	var wg sync.WaitGroup
-	for w := range best {
-		best[w] = podium{m: m, size: min(k, len(m.ids))}
-		if w > 0 {
-			wg.Go(func() { work(&best[w]) })
-		}
-	}
-	work(&best[0])
-	wg.Wait()
-	return m.merge(best, k)
-}
-
-// Rows are handed out in blocks, so that a core that is busy elsewhere holds nobody up. A search of a few blocks is done
-// before a second goroutine has begun.
-const (
-	block     = 1024
-	fewBlocks = 4
-)
-
-func (m *matrix) workers() int {
-	if len(m.ids) <= fewBlocks*block {
-		return 1
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-func (m *matrix) scan(sought []float32, from, to int, wanted *[256]bool, best *podium) {
-	for i := from; i < to; i++ {
-		if m.live[i] && wanted[m.kinds[i]] {
-			best.offer(place{row: i, cosine: dot(sought, m.rows[i*m.stride:(i+1)*m.stride])})
-		}
-	}
-}
-
-func (m *matrix) merge(best []podium, k int) []memory.Hit {
-	var all []place
-	for _, p := range best {
-		all = append(all, p.heap...)
-	}
-	slices.SortFunc(all, func(a, b place) int {
-		if m.better(a, b) {
-			return -1
-		}
-		return 1
-	})
-	hits := make([]memory.Hit, 0, min(k, len(all)))
-	for _, p := range all[:min(k, len(all))] {
-		hits = append(hits, memory.Hit{Item: m.ids[p.row], Cosine: max(-1, min(1, float64(p.cosine)))})
-	}
-	return hits
-}
-
-type place struct {
-	row    int
-	cosine float32
-}
-
-// better orders by cosine, then by id.
-func (m *matrix) better(a, b place) bool {
-	if a.cosine != b.cosine {
-		return a.cosine > b.cosine
-	}
-	return m.ids[a.row] < m.ids[b.row]
-}
-
-// podium keeps the best of what it is offered in a heap whose root is the worst kept.
-type podium struct {
-	m    *matrix
-	size int
-	heap []place
-}
-
-func (p *podium) offer(c place) {
-	switch {
-	case p.size == 0:
-	case len(p.heap) < p.size:
-		p.heap = append(p.heap, c)
-		for i := len(p.heap) - 1; i > 0 && p.m.better(p.heap[(i-1)/2], p.heap[i]); i = (i - 1) / 2 {
-			p.heap[i], p.heap[(i-1)/2] = p.heap[(i-1)/2], p.heap[i]
-		}
-	case c.cosine < p.heap[0].cosine || !p.m.better(c, p.heap[0]):
-	default:
-		p.heap[0] = c
-		p.sink()
-	}
-}
-
-func (p *podium) sink() {
-	for i := 0; ; {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(p.heap); child++ {
-			if p.m.better(p.heap[worst], p.heap[child]) {
-				worst = child
+		e.Kind, e.Live = dream.Kind(kind), state == string(dream.Live)
+		if packed != nil {
+			if !unpackVector(packed, numbers) {
+				return fmt.Errorf("vector of %s has %d bytes; space %s has %d numbers", e.ID, len(packed), of.Space, of.Numbers)
 			}
+			e.Vector = numbers
 		}
-		if worst == i {
-			return
-		}
-		p.heap[i], p.heap[worst] = p.heap[worst], p.heap[i]
-		i = worst
-	}
+		put(e)
+		return nil
+	})
 }

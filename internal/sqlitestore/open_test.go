@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -217,6 +218,45 @@ func TestAFileOfAnOlderSchemaIsBroughtForward(t *testing.T) {
 	_, kept, err := s.Ledger().Answer(t.Context(), "d1/s")
 	require.NoError(t, err)
 	require.True(t, kept)
+}
+
+// What an older program kept has its owners at once, and is found by them.
+func TestItemsOfAnOlderSchemaGetTheirOwners(t *testing.T) {
+	t.Parallel()
+	const columns = "agent, id, kind, state, at, salience, surprise, score, status, session, dream, bare, revision, cause, changed, text, body"
+	row := func(id, kind, body string) string {
+		return fmt.Sprintf("INSERT INTO items (%s) VALUES ('%s', '%s', '%s', 'live', 1, 0, 0, 0, '', '', '', 0, 1, 'import', 1, 'x', '%s')",
+			columns, echo, id, kind, body)
+	}
+	body := func(id, kind, more string) string {
+		return fmt.Sprintf(`{"id":"%s","agent":"%s","kind":"%s","at":"2026-03-01T06:00:00Z","state":"live","content":"x"%s}`, id, echo, kind, more)
+	}
+	rows := []string{"INSERT INTO lives (agent, space, dim, tide) VALUES ('agent-echo', 's/1/2', 2, 3)"}
+	for id, more := range map[string]string{
+		"ann's": `,"taint":"human","origin":"talk/k/ann"`, "diary": `,"taint":"human","origin":"Talk/diary.md"`, "dreamt": `,"taint":"dream"`,
+	} {
+		rows = append(rows, strings.ReplaceAll(row("ID", "episode", "BODY"), "'ID'", "'"+strings.ReplaceAll(id, "'", "''")+"'"))
+		last := len(rows) - 1
+		rows[last] = strings.ReplaceAll(rows[last], "'BODY'", "'"+strings.ReplaceAll(body(id, "episode", more), "'", "''")+"'")
+		rows = append(rows, fmt.Sprintf("INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES ('%s', '%s', 's/1/2', 'episode', 1, 3, X'0000803F00000000')",
+			echo, strings.ReplaceAll(id, "'", "''")))
+	}
+	s := open(t, before(t, 7, rows...))
+	for owner, want := range map[string]int{"talk/k/ann": 1, "": 2, "talk/k/bob": 0} {
+		n, err := s.Count(t.Context(), memory.Query{Agent: echo, Owners: []string{owner}})
+		require.NoError(t, err)
+		require.Equal(t, want, n, owner)
+		hits, err := s.Near(t.Context(), memory.Near{
+			Agent: echo, Space: "s/1/2", V: []float32{1, 0}, Limit: 9, Filter: memory.Filter{Owners: []string{owner}},
+		})
+		require.NoError(t, err)
+		require.Len(t, hits, want, owner)
+	}
+	hits, err := s.Near(t.Context(), memory.Near{
+		Agent: echo, Space: "s/1/2", V: []float32{1, 0}, Limit: 9, Filter: memory.Filter{Dreamt: memory.NoneDreamt},
+	})
+	require.NoError(t, err)
+	require.Len(t, hits, 2)
 }
 
 // before makes a file of an older schema with some rows.

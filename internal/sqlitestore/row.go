@@ -90,58 +90,59 @@ func (r row) due() any {
 }
 
 // insert adds a new item; false when the id exists.
-func (d deal) insert(r row, cause string, now int64) (bool, error) {
+func (d deal) insert(r row, cause string, now, tide int64) (bool, error) {
 	n, err := d.exec(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
-		revision, cause, changed, text, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?)
+		revision, cause, changed, text, body, owner, dreamt, tide)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent, id) DO NOTHING`,
 		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score,
-		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.body)
+		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.body, r.marks.Owner, r.head.Dreamt(), tide)
 	return n == 1, err
 }
 
-// revise makes r the newest revision. changed is false when the newest says the same already; moved says that the item
-// has a vector and that a neighbour search must learn of the change.
-func (d deal) revise(r row, cause string, now, tide int64) (changed, moved bool, err error) {
-	var key, bare int64
+// revise makes r the newest revision. changed is false when the newest says the same already.
+func (d deal) revise(r row, cause string, now, tide int64) (changed bool, err error) {
+	var key int64
 	var kind, state, text, body string
 	var newest int
-	found, err := d.one("SELECT key, kind, state, bare, text, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
-		&key, &kind, &state, &bare, &text, &body, &newest)
+	found, err := d.one("SELECT key, kind, state, text, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
+		&key, &kind, &state, &text, &body, &newest)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	if !found {
-		return false, false, memory.ErrNotFound
+		return false, memory.ErrNotFound
 	}
 	if kind != string(r.head.Kind) {
-		return false, false, fmt.Errorf("it is a %s and cannot become a %s", kind, r.head.Kind)
+		return false, fmt.Errorf("it is a %s and cannot become a %s", kind, r.head.Kind)
 	}
 	if r.read != 0 && r.read != newest {
-		return false, false, fmt.Errorf("it was read at revision %d and the newest is %d: %w", r.read, newest, memory.ErrStale)
+		return false, fmt.Errorf("it was read at revision %d and the newest is %d: %w", r.read, newest, memory.ErrStale)
 	}
 	if body == r.body {
-		return false, false, nil
+		return false, nil
 	}
 	if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body)
 		SELECT agent, id, revision, kind, cause, changed, body FROM items WHERE key = ?`, key); err != nil {
-		return false, false, err
+		return false, err
 	}
 	if _, err := d.exec(`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
-		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ? WHERE key = ?`,
+		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ?, owner = ?, dreamt = ?, tide = ? WHERE key = ?`,
 		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(), r.marks.Status,
-		r.marks.Session, r.head.Dream, cause, now, r.text, r.body, key); err != nil {
-		return false, false, err
+		r.marks.Session, r.head.Dream, cause, now, r.text, r.body,
+		r.marks.Owner, r.head.Dreamt(), tide, key); err != nil {
+		return false, err
 	}
 	if text != r.text {
 		if err := d.dropCollected(r.head.Agent, r.id); err != nil {
-			return false, false, err
+			return false, err
 		}
 	}
 	if state == string(r.head.State) {
-		return true, false, nil
+		return true, nil
 	}
-	_, err = d.exec("UPDATE vectors SET live = ?, tide = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live, tide, r.head.Agent, r.id)
-	return true, bare == 0, err
+	_, err = d.exec("UPDATE vectors SET live = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live, r.head.Agent, r.id)
+	return true, err
 }
 
 // nanos is a time as SQLite sorts it, saturated where int64 ends (years 1678 and 2262).

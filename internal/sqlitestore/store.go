@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
 // One Store keeps all promises in one file.
@@ -45,7 +46,7 @@ type Store struct {
 	written bool         // the writing connection was made
 	private bool         // in memory: nobody else can hold it
 	gate    sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
-	near    shelf
+	indexes index.Cache
 	bell    bell
 	tower   tower
 	fold    folding
@@ -57,11 +58,11 @@ type Store struct {
 type Option func(*settings)
 
 type settings struct {
-	now      func() time.Time
-	busy     time.Duration
-	network  bool
-	shelfCap int64
-	readers  int
+	now         func() time.Time
+	busy        time.Duration
+	network     bool
+	indexMemory int64
+	readers     int
 }
 
 // Clock sets the clock that dates revisions. The system's by default.
@@ -74,15 +75,15 @@ func Busy(d time.Duration) Option { return func(s *settings) { s.busy = d } }
 // network file systems lack: only for a file that one host alone will ever open, at the caller's risk.
 func OnNetwork() Option { return func(s *settings) { s.network = true } }
 
-// VectorMemory bounds the bytes of vectors kept in memory for Near; the agents searched longest ago make room.
-// 1 GiB by default. One agent's vectors are always held whole while it is searched.
-func VectorMemory(bytes int64) Option { return func(s *settings) { s.shelfCap = bytes } }
+// VectorMemory bounds the bytes of the indexes kept in memory for searches; the agents searched longest ago make room.
+// 1 GiB by default. One agent's index is always held whole while it is searched.
+func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
 // Open opens the deployment's file, making it (mode 0600, its folder 0700) and its tables when they are missing.
 // The path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or on a network
 // file system is refused.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
-	set := settings{now: time.Now, busy: 10 * time.Second, shelfCap: 1 << 30, readers: max(4, runtime.GOMAXPROCS(0))}
+	set := settings{now: time.Now, busy: 10 * time.Second, indexMemory: 1 << 30, readers: max(4, runtime.GOMAXPROCS(0))}
 	for _, opt := range opts {
 		opt(&set)
 	}
@@ -125,7 +126,6 @@ func (s *Store) open(ctx context.Context) error {
 		s.readers <- l
 		s.lines++
 	}
-	s.near.limit = s.set.shelfCap
 	if !s.private {
 		s.tower.path = s.name
 		s.bell.watch, err = newLine(ctx, s.readDB)

@@ -48,15 +48,12 @@ func (u *undoing) all() error {
 	if err != nil {
 		return err
 	}
-	moved := false
 	for _, id := range ids {
-		m, err := u.item(id, l.tide+1)
-		if err != nil {
+		if err := u.item(id, l.tide+1); err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
-		moved = moved || m
 	}
-	if moved {
+	if u.done.Archived > 0 || u.done.Restored > 0 {
 		l.tide++
 		if err := u.setLife(u.agent, l); err != nil {
 			return err
@@ -80,10 +77,10 @@ func (u *undoing) touched() ([]string, error) {
 	return ids, err
 }
 
-func (u *undoing) item(id string, tide int64) (moved bool, err error) {
+func (u *undoing) item(id string, tide int64) error {
 	revisions, err := u.revisions(u.agent, id)
 	if err != nil {
-		return false, err
+		return err
 	}
 	causes := make([]string, len(revisions))
 	for i, r := range revisions {
@@ -102,28 +99,28 @@ func (u *undoing) item(id string, tide int64) (moved bool, err error) {
 				break
 			}
 		}
-		return false, nil
+		return nil
 	case len(below) == 0:
 		item := revisions[len(revisions)-1].Item
 		item.Header().State = dream.Archived
-		changed, moved, err := u.put(item, tide)
+		changed, err := u.put(item, tide)
 		if changed {
 			u.done.Archived++
 		}
-		return moved, err
+		return err
 	default:
-		changed, moved, err := u.put(revisions[below[len(below)-1]].Item, tide)
+		changed, err := u.put(revisions[below[len(below)-1]].Item, tide)
 		if changed {
 			u.done.Restored++
 		}
-		return moved, err
+		return err
 	}
 }
 
-func (u *undoing) put(item dream.Item, tide int64) (changed, moved bool, err error) {
+func (u *undoing) put(item dream.Item, tide int64) (changed bool, err error) {
 	r, err := encode(u.agent, item)
 	if err != nil {
-		return false, false, err
+		return false, err
 	}
 	r.read = 0 // the newest was read in this transaction
 	return u.revise(r, undoCause+u.dream, u.now, tide)

@@ -42,23 +42,21 @@ func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) erro
 	if l.dim != int64(len(v.V)) {
 		return fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), l.space, l.dim, memory.ErrSpace)
 	}
-	var key, bare int64
+	var key int64
 	var kind, state string
-	found, err := d.one("SELECT key, kind, state, bare FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &key, &kind, &state, &bare)
+	found, err := d.one("SELECT key, kind, state FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &key, &kind, &state)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return memory.ErrNotFound
 	}
-	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, tide, v) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, tide = excluded.tide, v = excluded.v`,
-		agent, v.Item, v.Space, kind, state == string(dream.Live), tide, packVector(v.V)); err != nil {
+	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v`,
+		agent, v.Item, v.Space, kind, state == string(dream.Live), packVector(v.V)); err != nil {
 		return err
 	}
-	if bare == 1 {
-		_, err = d.exec("UPDATE items SET bare = 0 WHERE key = ?", key)
-	}
+	_, err = d.exec("UPDATE items SET bare = 0, tide = ? WHERE key = ?", tide, key)
 	return err
 }
 

@@ -168,7 +168,7 @@ func (n *Night) read(ctx context.Context, c *stage.Company, models inference.Swi
 		if err != nil {
 			return err
 		}
-		near, err := c.Store.Near(ctx, agent, placed.Space, placed.V[0], 1, dream.KindEpisode, dream.KindSemantic)
+		near, err := c.Store.Near(ctx, memory.Near{Agent: agent, Space: placed.Space, V: placed.V[0], Limit: 1, Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}}})
 		if err != nil {
 			return err
 		}

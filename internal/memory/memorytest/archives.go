@@ -149,7 +149,9 @@ func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
 		func(s ArchiveStore) (any, error) { return s.Notes(ctx, agent, "dream/x/0001", "") },
 		func(s ArchiveStore) (any, error) { return s.Bare(ctx, agent, ownSpace, nil, 0) },
 		func(s ArchiveStore) (any, error) { return s.Bare(ctx, agent, otherSpace, nil, 0) },
-		func(s ArchiveStore) (any, error) { return s.Near(ctx, agent, ownSpace, []float32{1, 2, 3, 4, 5}, 1000) },
+		func(s ArchiveStore) (any, error) {
+			return s.Near(ctx, memory.Near{Agent: agent, Space: ownSpace, V: []float32{1, 2, 3, 4, 5}, Limit: 1000})
+		},
 		func(s ArchiveStore) (any, error) {
 			return s.Count(ctx, memory.Query{Agent: agent, Session: odd[0] + "1"})
 		},
@@ -321,7 +323,7 @@ func filledGoesOn(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 		Vectors: []memory.Vector{{Item: "e3", Space: "flat/2", V: []float32{1, 1}}},
 	})
 	require.Equal(t, memory.Receipt{Added: 1, Changed: 1}, r)
-	hits, err := s.Near(t.Context(), echo, "flat/2", []float32{1, .1}, 9)
+	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "flat/2", V: []float32{1, .1}, Limit: 9})
 	require.NoError(t, err)
 	require.Equal(t, []string{"e1", "e3", "s1"}, []string{hits[0].Item, hits[1].Item, hits[2].Item})
 	wakeUp(t, s, f)

@@ -43,7 +43,7 @@ func move(t *testing.T, s memory.Store, to string) int {
 
 func nearThere(t *testing.T, s memory.Store, v ...float32) []string {
 	t.Helper()
-	hits, err := s.Near(t.Context(), echo, elsewhere, v, 99)
+	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: v, Limit: 99})
 	require.NoError(t, err)
 	found := []string{}
 	for _, hit := range hits {
@@ -82,7 +82,7 @@ func movesInOneStep(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{space: 3, elsewhere: 3}, spaces)
 	require.Equal(t, []string{"a", "b", "c"}, near(t, s, []float32{1, 0}, 9), "search goes on in the old space")
-	_, err = s.Near(t.Context(), echo, elsewhere, []float32{1, 0, 0}, 9)
+	_, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 9})
 	require.ErrorIs(t, err, memory.ErrSpace)
 
 	require.Zero(t, move(t, s, elsewhere))
@@ -90,7 +90,7 @@ func movesInOneStep(t *testing.T, s memory.Store) {
 	require.NoError(t, err)
 	require.Equal(t, elsewhere, now)
 	require.Equal(t, []string{"c", "b", "a"}, nearThere(t, s, 1, 0, 0))
-	_, err = s.Near(t.Context(), echo, space, []float32{1, 0}, 9)
+	_, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{1, 0}, Limit: 9})
 	require.ErrorIs(t, err, memory.ErrSpace)
 	spaces, err = s.Spaces(t.Context(), echo)
 	require.NoError(t, err)
@@ -225,10 +225,10 @@ func bothMove(t *testing.T, one, other memory.Store) {
 			searched <- func() error {
 				for {
 					s := []memory.Store{one, other}[i%2]
-					hits, err := s.Near(t.Context(), echo, space, []float32{1, 0, 0}, 1)
+					hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{1, 0, 0}, Limit: 1})
 					if errors.Is(err, memory.ErrSpace) {
 						<-moved
-						if hits, err = s.Near(t.Context(), echo, elsewhere, []float32{1, 0, 0}, 1); err == nil && hits[0].Item != "e39" {
+						if hits, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: elsewhere, V: []float32{1, 0, 0}, Limit: 1}); err == nil && hits[0].Item != "e39" {
 							err = fmt.Errorf("after the move %s is nearest", hits[0].Item)
 						}
 						return err

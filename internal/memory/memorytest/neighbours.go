@@ -18,6 +18,9 @@ var neighbours = []clause{
 	{"NearIsExact", nearIsExact},
 	{"EqualNeighboursComeById", equalNeighbours},
 	{"OnlyLiveItemsOfTheKindsAskedForAreNear", nearIsLive},
+	{"OnlyWhatTheFilterLeavesIsNear", nearIsFiltered},
+	{"AnItemIsNearToItsOwnersOfNow", nearFollowsOwners},
+	{"FilteredNeighboursAgreeWithAPlainScan", filteredAgreesWithScan},
 	{"TheNewestVectorOfAnItemWins", newestVector},
 	{"VectorsOfTwoSpacesNeverMix", spacesNeverMix},
 	{"AVectorNeedsItsItem", vectorNeedsItem},
@@ -33,7 +36,7 @@ func vector(id string, v ...float32) memory.Vector {
 
 func near(t *testing.T, s memory.Store, v []float32, k int, kinds ...dream.Kind) []string {
 	t.Helper()
-	hits, err := s.Near(t.Context(), echo, space, v, k, kinds...)
+	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: v, Limit: k, Filter: memory.Filter{Kinds: kinds}})
 	require.NoError(t, err)
 	out := []string{}
 	for _, h := range hits {
@@ -78,14 +81,14 @@ func nearIsExact(t *testing.T, s memory.Store) {
 			want = append(want, memory.Hit{Item: id, Cosine: cosine(sought, v)})
 		}
 		slices.SortFunc(want, func(a, b memory.Hit) int { return cmp.Compare(b.Cosine, a.Cosine) })
-		got, err := s.Near(t.Context(), echo, space, sought, 25)
+		got, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: sought, Limit: 25})
 		require.NoError(t, err)
 		require.Len(t, got, 25)
 		for i, hit := range got {
 			require.Equal(t, want[i].Item, hit.Item)
 			require.InDelta(t, want[i].Cosine, hit.Cosine, 1e-5)
 		}
-		all, err := s.Near(t.Context(), echo, space, sought, 10_000)
+		all, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: sought, Limit: 10_000})
 		require.NoError(t, err)
 		require.Len(t, all, len(vectors))
 	}
@@ -96,7 +99,7 @@ func equalNeighbours(t *testing.T, s memory.Store) {
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("c", 2, 0), vector("a", 2, 0), vector("b", 2, 0), vector("z", 0, 0)}})
 	require.Equal(t, []string{"a", "b"}, near(t, s, []float32{1, 0}, 2))
 	require.Equal(t, []string{"a", "b", "c", "z"}, near(t, s, []float32{1, 0}, 9))
-	hits, err := s.Near(t.Context(), echo, space, []float32{3, 0}, 4)
+	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{3, 0}, Limit: 4})
 	require.NoError(t, err)
 	require.InDelta(t, 1, hits[0].Cosine, 1e-6)
 	require.Zero(t, hits[3].Cosine) // a vector of zeros is like nothing
@@ -161,7 +164,7 @@ func spacesNeverMix(t *testing.T, s memory.Store) {
 	} {
 		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{w}})
 		require.ErrorIs(t, err, memory.ErrSpace)
-		_, err = s.Near(t.Context(), echo, w.Space, w.V, 3)
+		_, err = s.Near(t.Context(), memory.Near{Agent: echo, Space: w.Space, V: w.V, Limit: 3})
 		require.ErrorIs(t, err, memory.ErrSpace)
 	}
 	named, err = s.Space(t.Context(), echo)
@@ -170,7 +173,7 @@ func spacesNeverMix(t *testing.T, s memory.Store) {
 	_, err = s.Forget(t.Context(), echo, "a") // with its last vector gone, an agent may choose a space anew
 	require.NoError(t, err)
 	commit(t, s, memory.Write{Vectors: []memory.Vector{{Item: "b", Space: "other/1/2", V: []float32{1, 0}}}})
-	hits, err := s.Near(t.Context(), echo, "other/1/2", []float32{1, 0}, 3)
+	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: "other/1/2", V: []float32{1, 0}, Limit: 3})
 	require.NoError(t, err)
 	require.Len(t, hits, 1)
 }
@@ -205,4 +208,150 @@ func bareLists(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"c"}, bare(space, 1, dream.KindEpisode))
 	require.ElementsMatch(t, []string{"c", "s", "a"}, bare(space, 0))
 	require.Equal(t, []string{"c", "b", "a"}, bare("other/1/2", 9, dream.KindEpisode))
+}
+
+// nearTo lists the nearest to [1, 0] that a filter leaves.
+func nearTo(t *testing.T, s memory.Store, f memory.Filter) []string {
+	t.Helper()
+	hits, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: []float32{1, 0}, Limit: 99, Filter: f})
+	require.NoError(t, err)
+	out := []string{}
+	for _, h := range hits {
+		out = append(out, h.Item)
+	}
+	return out
+}
+
+// said is an episode of somebody's talk.
+func said(id, owner string) *dream.Episode {
+	e := episode(id, id)
+	e.Origin = owner
+	return e
+}
+
+func nearIsFiltered(t *testing.T, s memory.Store) {
+	dreamtOf, wise := semantic("dreamt", "x"), &dream.Playbook{Head: head(dream.KindPlaybook, "wise"), Content: "x"}
+	dreamtOf.Dream, dreamtOf.Taint = "echo/0001", dream.FromDream
+	wise.Taint = dream.FromDream
+	add(t, s, said("ann's", ann), said("bob's", bob), said("diary", "diary.md:1"), dreamtOf, wise)
+	w := memory.Write{}
+	for i, id := range []string{"ann's", "bob's", "diary", "dreamt", "wise"} {
+		w.Vectors = append(w.Vectors, vector(id, 1, float32(i)))
+	}
+	commit(t, s, w)
+	for _, c := range []struct {
+		filter memory.Filter
+		want   []string
+	}{
+		{memory.Filter{}, []string{"ann's", "bob's", "diary", "dreamt", "wise"}},
+		{memory.Filter{Owners: []string{"", ann}}, []string{"ann's", "diary", "dreamt", "wise"}},
+		{memory.Filter{Owners: []string{bob, bob}}, []string{"bob's"}},
+		{memory.Filter{Owners: []string{"talk/k9/nobody"}}, []string{}},
+		{memory.Filter{Dreamt: memory.NoneDreamt}, []string{"ann's", "bob's", "diary"}},
+		{memory.Filter{Dreamt: memory.PromotedDreamt}, []string{"ann's", "bob's", "diary", "wise"}},
+		{memory.Filter{Except: []string{"bob's", "wise", "unknown"}}, []string{"ann's", "diary", "dreamt"}},
+		{
+			memory.Filter{
+				Kinds:  []dream.Kind{dream.KindEpisode},
+				Owners: []string{""},
+				Dreamt: memory.NoneDreamt,
+				Except: []string{"ann's"},
+			},
+			[]string{"diary"},
+		},
+	} {
+		require.Equal(t, c.want, nearTo(t, s, c.filter), "%+v", c.filter)
+	}
+}
+
+// However an item comes to another owner, it is near to this one alone from then on.
+func nearFollowsOwners(t *testing.T, s memory.Store) {
+	only := func(owner string, want ...string) {
+		t.Helper()
+		if want == nil {
+			want = []string{}
+		}
+		require.Equal(t, want, nearTo(t, s, memory.Filter{Owners: []string{owner}}), owner)
+		n, err := s.Count(t.Context(), memory.Query{Agent: echo, Owners: []string{owner}})
+		require.NoError(t, err)
+		require.Equal(t, len(want), n, owner)
+	}
+	add(t, s, said("e", ann), said("f", ann))
+	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("e", 1, 0), vector("f", 1, 1)}})
+	only(ann, "e", "f")
+	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{said("e", bob)}})
+	only(ann, "f")
+	only(bob, "e")
+	fence := sleep(t, s, "echo/0001")
+	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{said("e", "")}})
+	wakeUp(t, s, fence)
+	only(bob)
+	only("", "e")
+	_, err := s.Undo(t.Context(), echo, "echo/0001")
+	require.NoError(t, err)
+	only("")
+	only(bob, "e")
+	forget(t, s, "f")
+	only(ann)
+	commit(t, s, memory.Write{Cause: "import", Add: []dream.Item{said("g", ann)}, Vectors: []memory.Vector{vector("g", 1, 2)}})
+	only(ann, "g")
+	collect := []memory.Vector{{Item: "e", Space: "other/1/2", V: []float32{1, 0}}, {Item: "g", Space: "other/1/2", V: []float32{1, 0}}}
+	require.NoError(t, s.Collect(t.Context(), echo, collect))
+	missing, err := s.Move(t.Context(), echo, "other/1/2")
+	require.NoError(t, err)
+	require.Zero(t, missing)
+	hits, err := s.Near(t.Context(), memory.Near{
+		Agent: echo, Space: "other/1/2", V: []float32{1, 0}, Limit: 9, Filter: memory.Filter{Owners: []string{bob}},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []memory.Hit{{Item: "e", Cosine: 1}}, hits)
+}
+
+// filteredAgreesWithScan changes a life at random and compares every search with a filter and a sort over what Find answers.
+func filteredAgreesWithScan(t *testing.T, s memory.Store) {
+	r := rand.New(rand.NewPCG(31, 7))
+	owners := []string{"", ann, bob, "talk/k2/"}
+	vectors := map[string][]float32{}
+	for round := range 12 {
+		w := memory.Write{Cause: "import"}
+		for i := range 20 {
+			id := fmt.Sprintf("%02d-%02d", round, i)
+			e := said(id, owners[r.IntN(len(owners))])
+			e.Dream = []string{"", "", "echo/0001"}[r.IntN(3)]
+			w.Add = append(w.Add, e)
+			if r.IntN(5) > 0 {
+				vectors[id] = []float32{r.Float32() - .5, r.Float32() - .5}
+				w.Vectors = append(w.Vectors, vector(id, vectors[id]...))
+			}
+		}
+		commit(t, s, w)
+		w = memory.Write{Cause: "operator"}
+		for _, item := range find(t, s, memory.Query{States: dream.States}) {
+			if e, ok := item.(*dream.Episode); ok && r.IntN(8) == 0 {
+				e.Origin, e.State = owners[r.IntN(len(owners))], dream.States[r.IntN(len(dream.States))]
+				w.Change = append(w.Change, e)
+			}
+		}
+		commit(t, s, w)
+		if round%4 == 3 {
+			forget(t, s, fmt.Sprintf("%02d-%02d", round, r.IntN(20)))
+		}
+		filter := memory.Filter{Owners: owners[:r.IntN(len(owners)+1)], Dreamt: memory.Dreamt(r.IntN(3))}
+		sought := []float32{r.Float32() - .5, r.Float32() - .5}
+		want := []memory.Hit{}
+		for _, item := range find(t, s, memory.Query{Owners: filter.Owners}) {
+			h := item.Header()
+			if v := vectors[h.ID]; v != nil && (h.Dream == "" || filter.Dreamt == memory.AllDreamt) {
+				want = append(want, memory.Hit{Item: h.ID, Cosine: cosine(sought, v)})
+			}
+		}
+		slices.SortFunc(want, func(a, b memory.Hit) int { return cmp.Compare(b.Cosine, a.Cosine) })
+		got, err := s.Near(t.Context(), memory.Near{Agent: echo, Space: space, V: sought, Limit: 1000, Filter: filter})
+		require.NoError(t, err)
+		require.Len(t, got, len(want))
+		for i := range got {
+			require.Equal(t, want[i].Item, got[i].Item)
+			require.InDelta(t, want[i].Cosine, got[i].Cosine, 1e-5)
+		}
+	}
 }

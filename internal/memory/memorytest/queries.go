@@ -14,6 +14,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
+// Two who talk to the agent.
+const (
+	ann = "talk/k1/ann"
+	bob = "talk/k1/bob"
+)
+
 var queries = []clause{
 	{"TiesBreakByTextAndThenById", tiesBreak},
 	{"TimeIsFromSinceUpToUntil", timeIsHalfOpen},
@@ -102,6 +108,7 @@ func randomLife(r *rand.Rand, n int) []dream.Item {
 		case 0:
 			e := episode(id, text)
 			e.Salience, e.Session = grade, []string{"", "s1", "s2"}[r.IntN(3)]
+			e.Origin = []string{"", "diary.md:4", ann, bob}[r.IntN(4)]
 			set(&e.Head)
 			life = append(life, e)
 		case 1:
@@ -135,6 +142,9 @@ func randomQuery(r *rand.Rand) memory.Query {
 	}
 	if some() {
 		q.Statuses = [][]string{{dream.HypothesisStaged}, {dream.HypothesisPromoted, "", dream.HypothesisStaged}}[r.IntN(2)]
+	}
+	if some() {
+		q.Owners = [][]string{{""}, {ann}, {"", bob}, {ann, bob, ann}, {"talk/k9/nobody"}}[r.IntN(5)]
 	}
 	if some() {
 		q.Dream = "echo/0001"
@@ -180,6 +190,7 @@ func fits(h *dream.Head, m dream.Marks, q memory.Query) bool {
 	return slices.Contains(states, h.State) &&
 		(len(q.Kinds) == 0 || slices.Contains(q.Kinds, h.Kind)) &&
 		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, m.Status)) &&
+		(len(q.Owners) == 0 || slices.Contains(q.Owners, m.Owner)) &&
 		(q.Dream == "" || q.Dream == h.Dream) &&
 		(q.Session == "" || q.Session == m.Session) &&
 		m.Salience >= q.SalientFrom && m.Score >= q.ScoreFrom &&

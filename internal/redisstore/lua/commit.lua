@@ -101,9 +101,11 @@ end
 -- From here on nothing is refused, but by a server without room: it refuses the first command that may take some, and none
 -- after it. So that one comes before any that only takes away.
 if added > 0 or changed > 0 or #placed > 0 or plan.affect then
-  call('HINCRBY', life, 'pulse', 1)
+  if call('HINCRBY', life, 'pulse', 1) == 1 then
+    call('HSET', life, 'fed', 1)
+  end
 end
-local tide, touched = number('tide') + 1, #placed > 0
+local tide = number('tide') + 1
 if founded then
   call('HDEL', base .. 'spaces', space)
   for _, id in ipairs(call('ZRANGE', base .. 'tides:' .. space, 0, -1)) do
@@ -129,6 +131,7 @@ for _, id in ipairs(order) do
       soon('HSET', revisions, id .. '\0' .. p.revision, p.row)
     end
     soon('HSET', items, id, new.row)
+    soon('ZADD', base .. 'changes', tide, id)
     if not old then
       place(id, new, not vectors[id])
     elseif moved(old, new) then
@@ -140,6 +143,10 @@ for _, id in ipairs(order) do
         if old.marks[field] and old.marks[field] ~= new.marks[field] then
           call('SREM', base .. name[field] .. old.marks[field], id)
         end
+      end
+      local owner = ownerof(old)
+      if owner ~= '' and owner ~= ownerof(new) then
+        call('SREM', base .. 'owner:' .. owner, id)
       end
     end
     for _, p in ipairs(s.past) do
@@ -153,7 +160,7 @@ for _, id in ipairs(order) do
       soon('SADD', base .. group, id)
     end
     if old and old.marks.s ~= new.marks.s then
-      touched = reflag(id, new, space, tide) or touched
+      reflag(id, new)
     end
     if s.retold then
       for _, other in ipairs(collecting()) do
@@ -167,13 +174,17 @@ for _, id in ipairs(placed) do
   local s = staged[id]
   soon('HSET', base .. 'vectors:' .. space, id, flag(s.new) .. vectors[id])
   soon('ZADD', home, tide, id)
+  soon('ZADD', base .. 'changes', tide, id)
   if s.old then
     soon('ZREM', base .. 'bare:' .. s.new.kind .. ':' .. s.new.marks.s, members(id, s.new)[2][2])
   end
 end
 flush()
-if touched then
-  call('HSET', life, 'tide', tide, 'space', space, 'dim', dim)
+if added > 0 or changed > 0 or #placed > 0 then
+  call('HSET', life, 'tide', tide)
+end
+if #placed > 0 then
+  call('HSET', life, 'space', space, 'dim', dim)
 end
 if plan.affect then
   call('RPUSH', base .. 'affects', blob())

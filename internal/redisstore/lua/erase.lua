@@ -28,6 +28,7 @@ for _, id in ipairs(plan.gone) do
     call('HDEL', revisions, name)
   end
   call('HDEL', items, id)
+  call('ZREM', base .. 'changes', id)
   for _, space in ipairs(spaces) do
     dropvector(space, id)
   end

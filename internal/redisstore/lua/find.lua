@@ -25,7 +25,7 @@ end
 local function fits(item)
   local m = item.marks
   return wanted(plan.kinds, item.kind) and wanted(plan.states, m.s) and wanted(plan.statuses, m.st or '') and
-    (not plan.dream or plan.dream == m.dr) and (not plan.session or plan.session == m.se) and
+    (not plan.owners or wanted(plan.owners, ownerof(item))) and (not plan.dream or plan.dream == m.dr) and (not plan.session or plan.session == m.se) and
     (not plan.salient or (m.sa or 0) >= plan.salient) and (not plan.score or (m.sc or 0) >= plan.score) and
     not (plan.since and earlier(m.a, m.an or 0, plan.since)) and
     not (plan['until'] and not earlier(m.a, m.an or 0, plan['until'])) and

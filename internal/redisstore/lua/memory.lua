@@ -86,10 +86,25 @@ local function displace(id, item)
   soon('ZREM', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, list[2][2])
 end
 
--- groups are the sets that an item is found in by what it names: its dream, its session, its cause, what it refers to.
+-- ownerof says whose talk an item was said in; empty for the agent's own. Rows of before owners were marked do not say it:
+-- there it follows from the origin of an episode.
+local function ownerof(item)
+  if item.marks.o then
+    return item.marks.o
+  end
+  local origin = item.kind == 'episode' and cjson.decode(item.body).origin
+  return origin and sub(origin, 1, 5) == 'talk/' and origin or ''
+end
+
+-- groups are the sets that an item is found in by what it names: its dream, its session, its owner, its cause, what it refers
+-- to.
 local function groups(item)
   local m = item.marks
   local list = {'cause:' .. m.c}
+  local owner = ownerof(item)
+  if owner ~= '' then
+    list[#list + 1] = 'owner:' .. owner
+  end
   if m.dr then
     list[#list + 1] = 'dream:' .. m.dr
   end
@@ -111,22 +126,16 @@ local function collecting()
   return call('HKEYS', base .. 'spaces')
 end
 
--- reflag tells the vectors of an item that its state has changed, and whether the agent's own space has one.
-local function reflag(id, item, own, tide)
-  local found = false
+-- reflag writes an item's new state beside its vectors.
+local function reflag(id, item)
   local spaces = collecting()
-  spaces[#spaces + 1] = own
+  spaces[#spaces + 1] = call('HGET', life, 'space') or ''
   for _, space in ipairs(spaces) do
     local v = space ~= '' and call('HGET', base .. 'vectors:' .. space, id)
     if v then
       call('HSET', base .. 'vectors:' .. space, id, flag(item) .. sub(v, find(v, '\n', 1, true) + 1))
-      if space == own then
-        call('ZADD', base .. 'tides:' .. space, tide, id)
-        found = true
-      end
     end
   end
-  return found
 end
 
 local function dropvector(space, id)

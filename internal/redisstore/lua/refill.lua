@@ -1,5 +1,5 @@
 -- A part of an import: items of one agent. The plan: the mark that the part needs and the one that it leaves; the agent's own
--- space; the tide of vectors in it; and of each item its id, how many older revisions there are, and the spaces of its vectors. Rows and
+-- space; the tide of these items; and of each item its id, how many older revisions there are, and the spaces of its vectors. Rows and
 -- vectors follow in that order. Answers as fill does.
 local plan = cjson.decode(ARGV[3])
 local mark = prefix .. 'schema'
@@ -26,6 +26,7 @@ for _, i in ipairs(plan.items) do
   end
   local new, bare = kept(blob()), true
   soon('HSET', items, i.id, new.row)
+  soon('ZADD', base .. 'changes', plan.tide, i.id)
   for _, group in ipairs(groups(new)) do
     soon('SADD', base .. group, i.id)
   end

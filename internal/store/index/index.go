@@ -1,0 +1,142 @@
+// Package index keeps an agent's live items in memory, grouped by owner, and finds the nearest exactly. Both stores feed it.
+package index
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+)
+
+// Version is a state of an agent's memory. Another space or another count of erasures makes an index start again; a
+// higher tide brings what has changed since.
+type Version struct {
+	Erasures int64
+	Space    string // of the vectors; empty when there are none
+	Numbers  int    // in each vector
+	Tide     int64  // rises with every change of an item
+}
+
+// same says whether an index of one version can be brought to the other.
+func (v Version) same(o Version) bool {
+	return v.Erasures == o.Erasures && v.Space == o.Space && v.Numbers == o.Numbers
+}
+
+// Entry is an item as a store feeds it. An item that is not live leaves the index.
+type Entry struct {
+	ID     string
+	Kind   dream.Kind
+	Owner  string
+	Live   bool
+	Dreamt bool
+	Vector []float32 // nil: it has none in the space; else of the version's length. It is copied.
+}
+
+// Index is the live items of one agent. Many may search at once.
+type Index struct {
+	mu      sync.RWMutex
+	version Version
+	groups  map[string]*group
+	at      map[string]address
+	bytes   atomic.Int64
+	used    int64 // when it was last asked for; kept by the cache
+}
+
+// address says where an item stands.
+type address struct {
+	group *group
+	owner string
+	row   int
+}
+
+// New makes an empty index.
+func New() *Index {
+	x := &Index{}
+	x.clear(Version{Erasures: -1})
+	return x
+}
+
+func (x *Index) clear(v Version) {
+	x.version = v
+	x.version.Tide = -1
+	x.groups, x.at = map[string]*group{}, map[string]address{}
+	x.bytes.Store(0)
+}
+
+// Current says whether the index has seen a version, or a later one.
+func (x *Index) Current(v Version) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.current(v)
+}
+
+func (x *Index) current(v Version) bool {
+	return x.version.Erasures > v.Erasures || x.version.same(v) && x.version.Tide >= v.Tide
+}
+
+// CatchUp brings the index to a version. read puts every entry that changed after the tide since, -1 for all of them, and
+// answers the tide up to which it read. Where it fails the index is empty again.
+func (x *Index) CatchUp(v Version, read func(since int64, put func(Entry)) (int64, error)) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.current(v) {
+		return nil
+	}
+	if !x.version.same(v) {
+		x.clear(v)
+	}
+	tide, err := read(x.version.Tide, x.put)
+	if err != nil {
+		x.clear(Version{Erasures: -1})
+		return err
+	}
+	x.version.Tide = tide
+	total := int64(0)
+	for _, g := range x.groups {
+		total += g.bytes()
+	}
+	x.bytes.Store(total)
+	return nil
+}
+
+// Len counts the items.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.at)
+}
+
+// Bytes is about what the index takes.
+func (x *Index) Bytes() int64 { return x.bytes.Load() }
+
+func (x *Index) put(e Entry) {
+	at, known := x.at[e.ID]
+	if known && (!e.Live || at.owner != e.Owner) {
+		x.remove(e.ID, at)
+		known = false
+	}
+	if !e.Live {
+		return
+	}
+	if !known {
+		g := x.groups[e.Owner]
+		if g == nil {
+			g = &group{stride: (x.version.Numbers + 7) / 8 * 8}
+			x.groups[e.Owner] = g
+		}
+		at = address{group: g, owner: e.Owner, row: g.take(e.ID)}
+		x.at[e.ID] = at
+	}
+	at.group.set(at.row, kindNumber(e.Kind), e.Dreamt, e.Vector)
+}
+
+func (x *Index) remove(id string, at address) {
+	at.group.drop(at.row)
+	delete(x.at, id)
+	if at.group.empty() {
+		delete(x.groups, at.owner)
+	}
+}
+
+func kindNumber(kind dream.Kind) uint8 { return uint8(max(0, slices.Index(dream.Kinds, kind))) }

@@ -1,0 +1,148 @@
+package index_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/store/index"
+)
+
+const space = "test/1/5"
+
+// fill brings an index to a tide with these entries.
+func fill(t *testing.T, x *index.Index, v index.Version, entries ...index.Entry) {
+	t.Helper()
+	require.NoError(t, x.CatchUp(v, func(_ int64, put func(index.Entry)) (int64, error) {
+		for _, e := range entries {
+			put(e)
+		}
+		return v.Tide, nil
+	}))
+}
+
+// Searches of one block and of many, by one goroutine and by all, of some owners and of all, agree with a plain scan.
+func TestSearchAgreesWithAPlainScan(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 84))
+	owners := []string{"", "talk/a", "talk/b"}
+	for _, n := range []int{0, 1, 40, 1024, 9000} {
+		x := index.New()
+		all := map[string]index.Entry{}
+		var entries []index.Entry
+		for i := range n + n/4 { // some change their place, kind, owner or state
+			e := index.Entry{
+				ID:     fmt.Sprintf("%04d", i%max(n, 1)),
+				Kind:   dream.Kinds[r.IntN(3)],
+				Owner:  owners[r.IntN(len(owners))],
+				Live:   r.IntN(4) > 0,
+				Dreamt: r.IntN(3) == 0,
+				Vector: randomVector(r),
+			}
+			all[e.ID] = e
+			entries = append(entries, e)
+		}
+		fill(t, x, index.Version{Space: space, Numbers: 5, Tide: 1}, entries...)
+		sought := randomVector(r)
+		for _, f := range []memory.Filter{
+			{},
+			{Kinds: []dream.Kind{dream.Kinds[1]}},
+			{Owners: []string{"", "talk/b"}, Dreamt: memory.NoneDreamt},
+			{Owners: []string{"talk/a"}, Kinds: []dream.Kind{dream.Kinds[0], dream.Kinds[2]}, Except: []string{"0000", "0007"}},
+		} {
+			want := []memory.Hit{}
+			live := 0
+			for id, e := range all {
+				if e.Live {
+					live++
+				}
+				if e.Live && fits(e, f) {
+					want = append(want, memory.Hit{Item: id, Cosine: cosine(sought, e.Vector)})
+				}
+			}
+			require.Equal(t, live, x.Len())
+			slices.SortFunc(want, func(a, b memory.Hit) int { return cmp.Compare(b.Cosine, a.Cosine) })
+			for _, k := range []int{0, 1, 7, n + 1} {
+				got, same := x.Near(memory.Near{Space: space, V: sought, Limit: k, Filter: f})
+				require.True(t, same)
+				require.Len(t, got, min(k, len(want)))
+				for i, hit := range got {
+					require.InDelta(t, want[i].Cosine, hit.Cosine, 1e-5)
+				}
+			}
+		}
+	}
+}
+
+func fits(e index.Entry, f memory.Filter) bool {
+	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, e.Kind)) && (len(f.Owners) == 0 || slices.Contains(f.Owners, e.Owner)) &&
+		(f.Dreamt == memory.AllDreamt || !e.Dreamt) && !slices.Contains(f.Except, e.ID)
+}
+
+func randomVector(r *rand.Rand) []float32 {
+	v := make([]float32, 5)
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
+	return v
+}
+
+func cosine(a, b []float32) float64 {
+	var dot, x, y float64
+	for i := range a {
+		dot, x, y = dot+float64(a[i])*float64(b[i]), x+float64(a[i])*float64(a[i]), y+float64(b[i])*float64(b[i])
+	}
+	return dot / math.Sqrt(x*y)
+}
+
+func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
+	t.Parallel()
+	entry := func(id string) index.Entry {
+		return index.Entry{ID: id, Kind: dream.KindEpisode, Live: true, Vector: []float32{1, 0, 0, 0, 0}}
+	}
+	x := index.New()
+	first := index.Version{Space: space, Numbers: 5, Tide: 4}
+	require.False(t, x.Current(first))
+	fill(t, x, first, entry("a"), entry("b"))
+	require.True(t, x.Current(first))
+	require.Positive(t, x.Bytes())
+	since := func(v index.Version) int64 {
+		at := int64(-2) // not asked
+		require.NoError(t, x.CatchUp(v, func(since int64, _ func(index.Entry)) (int64, error) {
+			at = since
+			return v.Tide, nil
+		}))
+		return at
+	}
+	require.EqualValues(t, -2, since(first))
+	require.EqualValues(t, 4, since(index.Version{Space: space, Numbers: 5, Tide: 6}))
+	require.Equal(t, 2, x.Len())
+	erased := index.Version{Space: space, Numbers: 5, Tide: 6, Erasures: 1}
+	require.EqualValues(t, -1, since(erased))
+	require.Zero(t, x.Len())
+	require.EqualValues(t, -2, since(index.Version{Space: space, Numbers: 5, Tide: 9}), "a reader of before the erasure")
+	fill(t, x, index.Version{Space: "other", Numbers: 5, Tide: 6, Erasures: 1}, entry("a"))
+	_, same := x.Near(memory.Near{Space: space, V: []float32{1, 0, 0, 0, 0}, Limit: 1})
+	require.False(t, same)
+}
+
+func TestAnIndexThatCouldNotBeReadIsEmpty(t *testing.T) {
+	t.Parallel()
+	x := index.New()
+	fault := errors.New("the disk is gone")
+	v := index.Version{Space: space, Numbers: 5, Tide: 1}
+	require.ErrorIs(t, x.CatchUp(v, func(_ int64, put func(index.Entry)) (int64, error) {
+		put(index.Entry{ID: "a", Kind: dream.KindEpisode, Live: true})
+		return 0, fault
+	}), fault)
+	require.Zero(t, x.Len())
+	require.False(t, x.Current(v))
+}
