@@ -153,7 +153,7 @@ func (p Ports) sift(s Sitting, o Order, items []dream.Item, w *memory.Write) ([]
 	w.Events = slices.DeleteFunc(w.Events, func(e event.Event) bool { return e.Type != event.OutputBarred{}.EventType() && tells(e, barred) })
 	w.Change = slices.DeleteFunc(w.Change, func(item dream.Item) bool {
 		f, ok := item.(*dream.Fragment)
-		return ok && barred[f.Hypothesis]
+		return ok && barred[f.Hypothesis] || barred[item.Header().NewerID] // what would have taken its place does not count
 	})
 	return kept, nil
 }

@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -134,42 +133,6 @@ func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
 	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
 	require.Len(t, r.find(s, dream.KindPrediction), 1)
-}
-
-func TestFadedKnowledgeGivesUpItsGistAndIsArchivedNightAfterNight(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.live(3)
-	ctx := context.Background()
-	w := memory.Write{Agent: "a", Cause: "import"}
-	for i := range 50 { // far below the threshold by now
-		w.Add = append(w.Add, &dream.Semantic{
-			Head:    dream.Head{ID: fmt.Sprintf("k%02d", i), Agent: "a", Kind: dream.KindSemantic, At: tonight.Add(-4000 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
-			Content: fmt.Sprintf("the keeper of the lighthouse likes soup and also %c", 'a'+i%26), Strength: .5, Due: tonight.Add(time.Duration(i-100) * time.Hour),
-		})
-	}
-	_, err := r.store.Commit(ctx, w)
-	require.NoError(t, err)
-	archived := func() int {
-		n, err := r.store.Count(ctx, memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, States: []dream.State{dream.Archived}})
-		require.NoError(t, err)
-		return n
-	}
-	var gists []string
-	for i := range 20 {
-		gists = append(gists, fmt.Sprintf(`{"source":"r%d","gist":"somebody by the sea likes warm soup"}`, i+1))
-	}
-	r.model.say["gists"] = `{"gists":[` + strings.Join(gists, ",") + `]}`
-	for night, want := range []int{20, 40, 50, 50} {
-		s := r.lie(r.order(night+1, tonight.Add(time.Duration(night)*24*time.Hour)))
-		_, err := (&Replay{r.ports}).LastLook(ctx, step(s, .8))
-		require.NoError(t, err)
-		require.Equal(t, want, archived(), "night %d", night+1)
-		r.rise(s)
-	}
-	entry, err := memory.One[*dream.Semantic](ctx, r.store, "a", "k00")
-	require.NoError(t, err)
-	require.Equal(t, "gist/k00", entry.NewerID)
 }
 
 func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {

@@ -47,9 +47,15 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	room := min(most, order.Knobs.MaxStaged-staged)
+	resting, err := g.mayRest(ctx, order)
+	if err != nil {
+		return StepResult{}, tell(err)
+	}
+	room := min(most, order.Knobs.MaxStaged-staged+len(resting))
 	if room <= 0 {
-		return StepResult{Done: Done{Unasked: true, Reason: fmt.Sprintf("%d hypotheses are staged already, and no more than %d may be", staged, order.Knobs.MaxStaged)}}, nil
+		reason := fmt.Sprintf("%d hypotheses are staged already, no more than %d may be, and none has waited %d days without any outcome",
+			staged, order.Knobs.MaxStaged, int(prediction.StagedAtLeast.Hours()/24))
+		return StepResult{Done: Done{Unasked: true, Reason: reason}}, nil
 	}
 	view, behind, err := g.material(ctx, r, room)
 	if err != nil || len(view.Lines) == 0 {
@@ -84,7 +90,32 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
 		return StepResult{}, tell(err)
 	}
+	g.rest(r.Sitting, resting, staged+len(items)-order.Knobs.MaxStaged, &w)
 	return g.keep(ctx, r.Sitting, c, done, items, w)
+}
+
+// mayRest are the staged hypotheses that may give way tonight, the first to go first. A dream whose makings wait for a person
+// puts nothing aside.
+func (g *Integration) mayRest(ctx context.Context, o Order) ([]*dream.Hypothesis, error) {
+	if o.Review.Holds() {
+		return nil, nil
+	}
+	items, err := g.Memory.Find(ctx, memory.Query{
+		Agent: o.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, Until: o.AsOf,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find which hypotheses may give way: %w", err)
+	}
+	return prediction.GiveWay(memory.As[*dream.Hypothesis](items), o.AsOf), nil
+}
+
+// rest archives as many hypotheses as are too many with the new ones.
+func (g *Integration) rest(s Sitting, resting []*dream.Hypothesis, surplus int, w *memory.Write) {
+	for _, h := range resting[:max(0, min(surplus, len(resting)))] {
+		h.State, h.Status = dream.Archived, dream.HypothesisRested
+		w.Change = append(w.Change, h)
+		w.Events = append(w.Events, g.event(s, "integration/rested/"+h.ID, event.ItemArchived{Item: h.ID, Kind: h.Kind, Reason: event.Unfounded}))
+	}
 }
 
 // stagedBefore counts the hypotheses that are staged, or wait to be, but for the dream's own: a deed that is done again has the

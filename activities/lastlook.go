@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -20,8 +19,9 @@ type gists struct {
 	} `json:"gists"`
 }
 
-// LastLook lets entries near their demurrage threshold give up their gist, and archives those whose strength has faded
-// below it (H11). A gist that still carries numbers, dates or addresses is cut down until it does not.
+// LastLook lets knowledge that no person and no agent said give up its gist before it fades. The gist takes its place: the
+// entry is archived in the write that keeps the gist, under the gist's id. An entry that gave none, or only its own words,
+// stays. A gist that still carries numbers, dates or addresses is cut down until it does not.
 func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error) {
 	order, err := n.order(ctx, r.Sitting)
 	if err != nil {
@@ -36,7 +36,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 		return StepResult{}, tell(err)
 	}
 	if len(entries) == 0 {
-		return StepResult{Done: Done{Unasked: true}}, tell(n.archive(ctx, order, r.Sitting, volatility))
+		return StepResult{Done: Done{Unasked: true}}, nil
 	}
 	self, _, err := n.self(ctx, r.Sitting)
 	if err != nil {
@@ -63,19 +63,18 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 			return StepResult{Done: done}, tell(err)
 		}
 	}
-	items, w := n.distil(order, r.Sitting, entries, gistsBySource(answer, lines, texts, spec.Judges))
-	result, err := n.keep(ctx, r.Sitting, c, done, items, w)
+	items, w, err := n.distil(ctx, order, r.Sitting, entries, gistsBySource(answer, lines, texts, spec.Judges))
 	if err != nil {
-		return result, err
+		return StepResult{}, tell(err)
 	}
-	return result, tell(n.archive(ctx, order, r.Sitting, volatility, entries...))
+	return n.keep(ctx, r.Sitting, c, done, items, w)
 }
 
 // fadingNote freezes what is looked at tonight, out of the fadingPool live entries that are due soonest.
 const fadingNote, fadingPool = "fading", 1000
 
-// fading are the entries nearest to their demurrage threshold that have not given up their gist yet, at the rate of
-// forgetting that the volatility of the night's episodes sets (H11). The choice is frozen in a note.
+// fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of forgetting
+// that the volatility of the night's episodes sets. The choice is frozen in a note.
 func (n *Replay) fading(ctx context.Context, o Order, s Sitting, volatility float64) ([]*dream.Semantic, error) {
 	ids, err := n.frozen(ctx, s, fadingNote, func() ([]string, error) {
 		all, err := n.entries(ctx, o)
@@ -84,7 +83,7 @@ func (n *Replay) fading(ctx context.Context, o Order, s Sitting, volatility floa
 		}
 		var ids []string
 		for _, e := range all {
-			if len(ids) == o.Knobs.LastLookEntries || n.due(o, e, volatility).After(o.AsOf.Add(o.Knobs.HalfLife/4)) {
+			if len(ids) == o.Knobs.LastLookEntries || forgetting.Protected(e.Taint) || n.due(o, e, volatility).After(o.AsOf.Add(o.Knobs.HalfLife/4)) {
 				continue
 			}
 			if state, err := n.gisted(ctx, o.Agent, e.ID); err != nil {
@@ -155,51 +154,37 @@ func gistsBySource(answer gists, lines []prompt.Line, texts []string, asked bool
 	return bySource
 }
 
-// distil makes the gists of entries.
-func (n *Replay) distil(o Order, s Sitting, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write) {
+// distil makes the gists of entries, and lets each take the place of its entry.
+func (n *Replay) distil(ctx context.Context, o Order, s Sitting, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
 	var items []dream.Item
 	w := memory.Write{}
 	for i, e := range entries {
-		gist, ok := forgetting.Gist(texts[i])
-		if !ok {
+		text, ok := forgetting.Gist(texts[i])
+		if !ok || !forgetting.Replaces(text, e.Content) {
 			continue
 		}
-		g := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "", []string{e.ID}), Content: gist}
-		g.ID = gistID(e.ID)
+		id, err := n.freeGist(ctx, o, e.ID)
+		if err != nil {
+			return nil, w, err
+		}
+		g := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "", []string{e.ID}), Content: text}
+		g.ID, g.Taint = id, e.Taint // it says what its source said, and stands where that stood
 		items = append(items, g)
-		w.Events = append(w.Events, n.event(s, fmt.Sprintf("nrem/gist-%d", i+1), event.GistExtracted{Gist: g.ID, Source: e.ID}))
+		e.State, e.NewerID = dream.Archived, g.ID
+		w.Change = append(w.Change, e)
+		w.Events = append(w.Events,
+			n.event(s, fmt.Sprintf("nrem/gist-%d", i+1), event.GistExtracted{Gist: g.ID, Source: e.ID}),
+			n.event(s, "nrem/faded/"+e.ID, event.ItemArchived{Item: e.ID, Kind: dream.KindSemantic, Newer: g.ID, Reason: event.Faded}))
 	}
-	return items, w
+	return items, w, nil
 }
 
-// archive lets go of the knowledge whose strength has faded below the threshold: what has given up its gist, and what
-// was looked at tonight and had none to give. The rest waits for its last look.
-func (n *Replay) archive(ctx context.Context, o Order, s Sitting, volatility float64, looked ...*dream.Semantic) error {
-	all, err := n.entries(ctx, o)
-	if err != nil {
-		return err
+// freeGist is the id for the gist of an entry. That of a dream that was undone stays taken.
+func (n *Replay) freeGist(ctx context.Context, o Order, source string) (string, error) {
+	id := gistID(source)
+	known, err := n.Memory.Get(ctx, o.Agent, id)
+	if err == nil && len(known) > 0 && known[0].Header().Dream != o.Dream {
+		id += "@" + o.Dream
 	}
-	w := memory.Write{}
-	for _, e := range all {
-		if n.due(o, e, volatility).After(o.AsOf) {
-			continue
-		}
-		state, err := n.gisted(ctx, o.Agent, e.ID)
-		if err != nil {
-			return err
-		}
-		gisted := state == dream.Live || state == dream.Proposed && o.Review == dream.ReviewAsk
-		seen := slices.ContainsFunc(looked, func(l *dream.Semantic) bool { return l.ID == e.ID })
-		if !gisted && !seen || state == dream.Proposed && !seen { // the gist is not there yet, or waits for a person
-			continue
-		}
-		if e.State = dream.Archived; gisted {
-			e.NewerID = gistID(e.ID)
-		}
-		w.Change = append(w.Change, e)
-	}
-	if len(w.Change) == 0 {
-		return nil
-	}
-	return n.write(ctx, s, w)
+	return id, err
 }

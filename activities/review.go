@@ -62,7 +62,7 @@ func (p Ports) proposed(o Order, s Sitting, w memory.Write) memory.Write {
 			w.Add = append(w.Add, archiving(o, h))
 		}
 	}
-	w.Events = unsaid(w.Events, event.HypothesisStaged{})
+	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.ItemArchived{})
 	for _, item := range w.Add {
 		h := item.Header()
 		if h.State == dream.Live && (h.Kind.Outlives() || h.Kind == dream.KindProposal) { // what the policy bars is archived already
@@ -118,7 +118,7 @@ func (p Ports) drafted(ctx context.Context, s Sitting, w memory.Write) (memory.W
 		return item.Header().Dream != s.Dream || ok && gone[f.Hypothesis]
 	})
 	w.Vectors = slices.DeleteFunc(slices.Clone(w.Vectors), func(v memory.Vector) bool { return gone[v.Item] })
-	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{})
+	w.Events = unsaid(w.Events, event.HypothesisStaged{}, event.PatternFound{}, event.GistExtracted{}, event.ItemArchived{})
 	return w, nil
 }
 

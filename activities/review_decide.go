@@ -239,16 +239,13 @@ func (d *deciding) propose(ctx context.Context, p *dream.Proposal) error {
 	if e.Revision != p.Was {
 		return fmt.Errorf("%s would be archived by %s, and %w; reject that, a later dream looks at it again", p.Of, p.ID, ErrChanged)
 	}
-	if e.State = dream.Archived; p.Newer != "" {
-		stands, err := d.stands(ctx, p.Newer)
-		if err != nil {
-			return err
-		}
-		if stands {
-			e.NewerID = p.Newer
-		}
+	stands, err := d.stands(ctx, p.Newer)
+	if err != nil || !stands { // nothing would stand in its place
+		return err
 	}
+	e.State, e.NewerID = dream.Archived, p.Newer
 	d.w.Change = append(d.w.Change, e)
+	d.tell(fmt.Sprintf("review/%s/%d", p.ID, p.Revision), event.ItemArchived{Item: e.ID, Kind: e.Kind, Newer: e.NewerID, Reason: event.Faded})
 	return nil
 }
 

@@ -23,6 +23,9 @@ func (n *night) integrate(ctx workflow.Context, _ activities.LieDownResult) erro
 		if gravest(err) {
 			return err
 		}
+		if r.Unasked {
+			p.remark = r.Reason
+		}
 		n.staged = r.Made
 		p.made, p.kept = len(r.Made), activities.Kept(r.Made)
 	}

@@ -29,6 +29,7 @@ type phase struct {
 	reused  int
 	stopped string // why it ended early; empty when it ran to its end
 	fault   string // how the last failed call failed
+	remark  string // of one that ran: why it made nothing
 	alarm   string // the alarm that ended an onset; empty for none
 }
 
@@ -58,6 +59,9 @@ func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
 // note keeps a mark to be announced with the next ones.
 func (p *phase) note(m activities.Mark) {
 	m.Phase, m.Reason, m.Cap, m.Started = p.name, p.stopped, p.limit, p.began
+	if m.Reason == "" {
+		m.Reason = p.remark
+	}
 	m.Made, m.Kept, m.Cycles, m.Failed = p.made, p.kept, p.cycles, p.failed
 	m.Reused, m.Away = p.reused, p.n.away-p.away
 	p.n.marks = append(p.n.marks, m)

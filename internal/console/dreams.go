@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -101,7 +102,7 @@ func (app *App) reportJSON(r screen.NightReport) map[string]any {
 	return map[string]any{
 		"agent": r.Agent, "night": app.public(&r.Night), "breaks": orEmpty(r.Breaks), "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
-		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
+		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "archived": orEmpty(r.Archived), "built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
 	}
 }
 
@@ -125,6 +126,9 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 	r.Hypotheses = memory.As[*dream.Hypothesis](items)
 	r.Gists = memory.As[*dream.Gist](items)
 	r.Playbook = memory.As[*dream.Playbook](items)
+	if r.Archived, err = archivedBy(ctx, h, night); err != nil {
+		return r, err
+	}
 	surfaced, err := h.Store.Get(ctx, a.ID, night.Insights...)
 	for _, item := range surfaced {
 		r.Surfaced = append(r.Surfaced, item.Text())
@@ -141,4 +145,35 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 		r.Breaks = screen.Breaks(events)
 	}
 	return r, err
+}
+
+// archivedBy is what a dream has put aside, as its events told it; what was forgotten since is left out.
+func archivedBy(ctx context.Context, h *House, night *dream.Night) ([]screen.Archived, error) {
+	events, err := eventsOf(ctx, h, night)
+	if err != nil {
+		return nil, err
+	}
+	var all []screen.Archived
+	for _, e := range events {
+		var told event.ItemArchived
+		if e.Type != told.EventType() || json.Unmarshal(e.Data, &told) != nil {
+			continue
+		}
+		items, err := h.Store.Get(ctx, night.Agent, told.Item, told.Newer)
+		if err != nil {
+			return nil, err
+		}
+		a := screen.Archived{ID: told.Item, Kind: told.Kind, Reason: told.Reason}
+		for _, item := range items {
+			if item.Header().ID == told.Item {
+				a.Text = item.Text()
+			} else {
+				a.Newer = item.Text()
+			}
+		}
+		if a.Text != "" {
+			all = append(all, a)
+		}
+	}
+	return all, nil
 }

@@ -65,7 +65,8 @@ func some(ids []string) string {
 var naming = map[string]string{
 	event.FragmentCaptured{}.EventType(): "fragment_id", event.FragmentDiscarded{}.EventType(): "fragment_id", event.PatternFound{}.EventType(): "prediction_id",
 	event.GistExtracted{}.EventType(): "gist_id", event.ScenarioImagined{}.EventType(): "scenario_id", event.HypothesisStaged{}.EventType(): "hypothesis_id",
-	event.ReviewAsked{}.EventType(): "item_id", event.DreamInterrupted{}.EventType(): "journal",
+	event.ItemArchived{}.EventType(): "item_id",
+	event.ReviewAsked{}.EventType():  "item_id", event.DreamInterrupted{}.EventType(): "journal",
 }
 
 // told are the ids that nights have told of, in their events and in their records.

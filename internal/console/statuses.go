@@ -6,7 +6,7 @@ import "github.com/seed-56a03226/oneiros/internal/dream"
 var statuses = map[dream.Kind][]string{
 	dream.KindFragment:   {dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted, dream.FragmentDiscarded},
 	dream.KindScenario:   {"kept", "dropped"},
-	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted},
+	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted, dream.HypothesisRested},
 	dream.KindPrediction: {dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid},
 	dream.KindMarker:     {string(dream.CameOutWell), string(dream.CameOutBadly)},
 	dream.KindNight: {

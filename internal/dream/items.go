@@ -240,6 +240,7 @@ const (
 	HypothesisPromoted = "promoted"
 	HypothesisRefuted  = "refuted"
 	HypothesisBarred   = "barred" // by the policy: it was never staged (H18)
+	HypothesisRested   = "rested" // nothing had spoken for it, and it gave way to a newer one; a person may restore it
 )
 
 // Hypothesis is a claim staged for the playbook: starts at .2-.3, promoted at .7, refuted below .1 (H14).

@@ -59,6 +59,7 @@ func ofThePhases() []Entry {
 		{PhaseCompleted{}, "NREM, REM or integration is over", "once a phase that began or was skipped", "H21"},
 		{PatternFound{}, "a pattern was consolidated as a prediction", "in NREM, for each", "H12"},
 		{GistExtracted{}, "a fading memory left its gist behind", "in NREM, for each", "H11"},
+		{ItemArchived{}, "a dream put something aside that counted before it, and what took its place", "for each, in the write that does it", "docs/memory.md"},
 		{ScenarioImagined{}, "a scenario was made and weighed", "in REM, for each", "H13"},
 		{HypothesisStaged{}, "a claim was staged for the playbook", "in integration, for each", "H14"},
 		{OutputBarred{}, "the policy bars what a phase wrote: it is archived, not kept", "in NREM, REM, integration and return, for each rule that it breaks", "H18"},
@@ -83,6 +84,7 @@ func ofOutcomes() []Entry {
 func ofReview() []Entry {
 	return []Entry{
 		{ReviewAsked{}, "something a dream made waits for a person", "for each item, when it is made, where the agent's review asks for it", "Z7, Z8"},
+		{ItemRestored{}, "a person made something count again that a dream had archived", "for each", "docs/memory.md"},
 		{ReviewDecided{}, "what a person decided about what waited", "once for all items of a dream that were decided together", "Z7, Z8"},
 	}
 }

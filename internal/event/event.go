@@ -162,6 +162,27 @@ type GistExtracted struct {
 	Source string `json:"source_id"`
 }
 
+// Why an item was archived.
+const (
+	Faded     = "faded"     // its strength fell, and a gist took its place
+	Unfounded = "unfounded" // a hypothesis that nothing has spoken for, put aside for a newer one
+)
+
+// ItemArchived announces that a dream has put something aside that counted before it.
+type ItemArchived struct {
+	Item   string     `json:"item_id"`
+	Kind   dream.Kind `json:"kind"`
+	Newer  string     `json:"newer_id,omitempty"` // what took its place
+	Reason string     `json:"reason"`             // faded or unfounded
+}
+
+// ItemRestored announces that a person has made something count again that a dream had archived.
+type ItemRestored struct {
+	Item string     `json:"item_id"`
+	Kind dream.Kind `json:"kind"`
+	By   string     `json:"by"` // person
+}
+
 // ScenarioImagined announces a scenario of REM.
 type ScenarioImagined struct {
 	Scenario  string  `json:"scenario_id"`
@@ -327,6 +348,8 @@ func (PhaseStarted) EventType() string         { return "PhaseStarted" }
 func (PhaseCompleted) EventType() string       { return "PhaseCompleted" }
 func (PatternFound) EventType() string         { return "PatternFound" }
 func (GistExtracted) EventType() string        { return "GistExtracted" }
+func (ItemArchived) EventType() string         { return "ItemArchived" }
+func (ItemRestored) EventType() string         { return "ItemRestored" }
 func (ScenarioImagined) EventType() string     { return "ScenarioImagined" }
 func (HypothesisStaged) EventType() string     { return "HypothesisStaged" }
 func (HypothesisMoved) EventType() string      { return "HypothesisMoved" }

@@ -39,6 +39,7 @@ var payloads = []event.Payload{
 	event.PhaseCompleted{Phase: dream.NREM, Made: 9, Kept: 3, Calls: 12, Spent: 83_200, State: "ran"},
 	event.PatternFound{Prediction: "p-1", Confidence: .32, Direction: "backward"},
 	event.GistExtracted{Gist: "g-1", Source: "se-9"},
+	event.ItemArchived{Item: "se-9", Kind: dream.KindSemantic, Newer: "g-1", Reason: event.Faded},
 	event.ScenarioImagined{Scenario: "s-1", Score: .71, Kept: true, Synthetic: true},
 	event.HypothesisStaged{Hypothesis: "h-1", Confidence: .25},
 	event.HypothesisMoved{Hypothesis: "h-1", Prediction: "p-1", Confidence: .35, Status: "staged"},
@@ -58,6 +59,7 @@ var payloads = []event.Payload{
 	event.OutputBarred{Item: "s-1", Kind: dream.KindScenario, By: "policy/leverage"},
 	event.HookSilent{Hook: "audit", Border: "exit", Default: "allow"},
 	event.ReviewAsked{Item: "h-1", Kind: dream.KindHypothesis},
+	event.ItemRestored{Item: "se-9", Kind: dream.KindSemantic, By: "person"},
 	event.ReviewDecided{Items: []string{"h-1", "h-2"}, Accepted: true, By: "mara"},
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
 }

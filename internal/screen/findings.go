@@ -225,6 +225,31 @@ func left(p *page, gists []*dream.Gist) {
 	list(p, gists, func(_ int, g *dream.Gist) { p.item("· ", blue, g.Content) })
 }
 
+// Archived is something that a dream has put aside.
+type Archived struct {
+	ID     string     `json:"id"`
+	Kind   dream.Kind `json:"kind"`
+	Text   string     `json:"text"`
+	Newer  string     `json:"newer,omitempty"` // the text that stands in its place
+	Reason string     `json:"reason"`
+}
+
+// archived shows what the night has put aside, and what stands in its place.
+func archived(p *page, all []Archived) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Archived (oneiros memory restore brings it back)")
+	list(p, all, func(_ int, a Archived) {
+		p.item("· ", faint, a.Text)
+		note := fmt.Sprintf("%s %s, %s", a.Kind, Clean(a.ID), Clean(a.Reason))
+		if newer := Clean(a.Newer); newer != "" {
+			note += "; in its place: " + newer
+		}
+		p.note(note)
+	})
+}
+
 // returned shows the insights that surfaced.
 func returned(p *page, r NightReport) {
 	if len(r.Surfaced) == 0 {

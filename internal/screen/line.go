@@ -94,6 +94,18 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 		return read(e, func(p event.GistExtracted) (string, ink, string) {
 			return "gist", blue, fmt.Sprintf("%s from %s", own(e, p.Gist), p.Source)
 		})
+	case "ItemArchived":
+		return read(e, func(p event.ItemArchived) (string, ink, string) {
+			newer := ""
+			if p.Newer != "" {
+				newer = ", " + own(e, p.Newer) + " stands for it"
+			}
+			return "archived", amber, fmt.Sprintf("%s %s: %s%s", p.Kind, own(e, p.Item), p.Reason, newer)
+		})
+	case "ItemRestored":
+		return read(e, func(p event.ItemRestored) (string, ink, string) {
+			return "restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)
+		})
 	case "ScenarioImagined":
 		return read(e, func(p event.ScenarioImagined) (string, ink, string) {
 			fate, kind := "let go", ""

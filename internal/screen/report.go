@@ -25,6 +25,8 @@ type NightReport struct {
 
 	BuiltInRoles []string // the roles that the built-in model had
 	Breaks       []Break  // where it was woken, Breaks of its events
+
+	Archived []Archived // what it put aside that counted before
 }
 
 // most is how many entries of a list the report shows before it only counts the rest.
@@ -53,6 +55,7 @@ func Report(r NightReport, st Style) string {
 	imagined(p, r.Scenarios)
 	staged(p, r)
 	left(p, r.Gists)
+	archived(p, r.Archived)
 	returned(p, r)
 	moodOf(p, r.Night)
 	costs(p, r.Night)
@@ -247,6 +250,11 @@ func costs(p *page, n dream.Night) {
 	var notes []string
 	if !n.Paid && n.Spent == 0 {
 		notes = append(notes, "Every model of this night is free of charge.")
+	}
+	for _, t := range n.Phases {
+		if reason := Clean(t.Reason); reason != "" && t.State == "ran" {
+			notes = append(notes, fmt.Sprintf("%s made nothing: %s.", phaseName(t.Phase), reason))
+		}
 	}
 	if reused > 0 {
 		notes = append(notes, count(reused, "step")+" answered from what was already bought.")

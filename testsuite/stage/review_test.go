@@ -43,7 +43,7 @@ func faded(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 	t.Helper()
 	at := stage.Night.AddDate(-1, 0, 0)
 	_, err := company.Store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
-		Head:    dream.Head{ID: "old", Agent: agent.ID, Kind: dream.KindSemantic, At: at, State: dream.Live, Taint: dream.FromHuman},
+		Head:    dream.Head{ID: "old", Agent: agent.ID, Kind: dream.KindSemantic, At: at, State: dream.Live, Taint: dream.FromWeb},
 		Content: "The harbour master raises the flag before the wind turns to the north.", Strength: .3, Due: at.AddDate(0, 1, 0),
 	}}})
 	require.NoError(t, err)

@@ -1,0 +1,127 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Restoring makes items count again that dreams have archived. It holds no fence: a person does it.
+type Restoring struct {
+	Memory memory.Store
+	Now    func() time.Time
+}
+
+// ErrNotArchived says that an item was not archived by a dream, and why it cannot be restored.
+var ErrNotArchived = errors.New("was not archived by a dream")
+
+// restored is the cause of what Restore writes.
+const restored = "restore"
+
+// Faded lists the ids of what dreams have archived although they did not make it, by the dream that did; of one dream when it
+// is named.
+func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, error) {
+	q := memory.Query{Agent: agent, States: []dream.State{dream.Archived}, Order: memory.Oldest}
+	items, err := k.Memory.Find(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("find what dreams have archived: %w", err)
+	}
+	var ids []string
+	for _, item := range items {
+		h := item.Header()
+		if h.Kind == dream.KindNight || h.Kind == dream.KindProposal {
+			continue
+		}
+		by, err := k.by(ctx, agent, h.ID)
+		if errors.Is(err, ErrNotArchived) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if dreamID == "" || by == dreamID {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids, nil
+}
+
+// by is the dream that archived an item, or ErrNotArchived with what did.
+func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
+	history, err := k.Memory.Revisions(ctx, agent, id)
+	if err != nil {
+		return "", fmt.Errorf("read the revisions of %s: %w", id, err)
+	}
+	newest := history[len(history)-1]
+	if state := newest.Item.Header().State; state != dream.Archived {
+		return "", fmt.Errorf("%s %w: it is %s", id, ErrNotArchived, state)
+	}
+	if len(history) == 1 || history[len(history)-2].Item.Header().State == dream.Proposed {
+		return "", fmt.Errorf("%s %w: it never counted", id, ErrNotArchived)
+	}
+	if of, undone := strings.CutPrefix(newest.Cause, "undo:"); undone {
+		return "", fmt.Errorf("%s %w: it went when %s was undone", id, ErrNotArchived, of)
+	}
+	if _, err := memory.One[*dream.Night](ctx, k.Memory, agent, newest.Cause); err != nil {
+		return "", fmt.Errorf("%s %w: %s did it", id, ErrNotArchived, newest.Cause)
+	}
+	return newest.Cause, nil
+}
+
+// Restore makes these items count again, all or none, each as a new revision. What took the place of one is archived, so that
+// no two say the same. memory.ErrNotFound, ErrNotArchived.
+func (k Restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
+	var items []dream.Item
+	err := again(func() (err error) {
+		items, err = k.restore(ctx, agent, distinct(ids))
+		return err
+	})
+	return items, err
+}
+
+func (k Restoring) restore(ctx context.Context, agent string, ids []string) ([]dream.Item, error) {
+	w := memory.Write{Agent: agent, Cause: restored}
+	var items []dream.Item
+	var faults []error
+	for _, id := range ids {
+		by, err := k.by(ctx, agent, id)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		found, err := k.Memory.Get(ctx, agent, id)
+		if err != nil || len(found) == 0 {
+			faults = append(faults, errors.Join(err, fmt.Errorf("%s: %w", id, memory.ErrNotFound)))
+			continue
+		}
+		item, h := found[0], found[0].Header()
+		newer := h.NewerID
+		h.State, h.NewerID = dream.Live, ""
+		if hypothesis, ok := item.(*dream.Hypothesis); ok && hypothesis.Status == dream.HypothesisRested {
+			hypothesis.Status = dream.HypothesisStaged
+		}
+		items, w.Change = append(items, item), append(w.Change, item)
+		told := event.ItemRestored{Item: id, Kind: h.Kind, By: dream.ByPerson}
+		w.Events = append(w.Events, event.New(fmt.Sprintf("restore/%s/%d", id, h.Revision), agent, by, k.Now().UTC(), told))
+		if stood, err := memory.One[*dream.Gist](ctx, k.Memory, agent, newer); err == nil && stood.State == dream.Live {
+			stood.State, stood.NewerID = dream.Archived, id
+			w.Change = append(w.Change, stood)
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if len(items) == 0 {
+		return nil, nil
+	}
+	if _, err := k.Memory.Commit(ctx, w); err != nil {
+		return nil, fmt.Errorf("restore what dreams have archived: %w", err)
+	}
+	return items, nil
+}

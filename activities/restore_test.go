@@ -1,0 +1,128 @@
+package activities
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+func TestWhatADreamArchivedIsRestored(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	r.live(3)
+	r.knows(3, dream.FromWeb)
+	r.gistsOf(repeated("somebody by the sea likes warm soup", 3)...)
+	r.looks(1)
+	restoring := Restoring{r.store, time.Now}
+	faded, err := restoring.Faded(ctx, "a", "")
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"k00", "k01", "k02"}, faded)
+	none, err := restoring.Faded(ctx, "a", "dream/a/0009")
+	require.NoError(t, err)
+	require.Empty(t, none)
+	of, err := restoring.Faded(ctx, "a", "dream/a/0001")
+	require.NoError(t, err)
+	require.Len(t, of, 3)
+
+	items, err := restoring.Restore(ctx, "a", "k01", "k01")
+	require.NoError(t, err)
+	require.Len(t, items, 1)
+	entry, err := memory.One[*dream.Semantic](ctx, r.store, "a", "k01")
+	require.NoError(t, err)
+	require.Equal(t, dream.Live, entry.State)
+	require.Empty(t, entry.NewerID)
+	gist, err := memory.One[*dream.Gist](ctx, r.store, "a", "gist/k01")
+	require.NoError(t, err)
+	require.Equal(t, dream.Archived, gist.State, "no two say the same")
+	require.Equal(t, "k01", gist.NewerID)
+	var told event.ItemRestored
+	require.Equal(t, 1, r.told("ItemRestored", &told))
+	require.Equal(t, event.ItemRestored{Item: "k01", Kind: dream.KindSemantic, By: dream.ByPerson}, told)
+
+	_, err = restoring.Restore(ctx, "a", "k00", "k01")
+	require.ErrorIs(t, err, ErrNotArchived)
+	require.ErrorContains(t, err, "k01 was not archived by a dream: it is live")
+	entry, err = memory.One[*dream.Semantic](ctx, r.store, "a", "k00")
+	require.NoError(t, err)
+	require.Equal(t, dream.Archived, entry.State, "all or none")
+	_, err = restoring.Restore(ctx, "a", "nothing")
+	require.ErrorIs(t, err, memory.ErrNotFound)
+}
+
+func TestWhatWasUndoneIsNotRestored(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	r.live(3)
+	r.knows(1, dream.FromWeb)
+	r.gistsOf("somebody by the sea likes warm soup")
+	r.looks(1)
+	_, err := r.store.Undo(ctx, "a", "dream/a/0001")
+	require.NoError(t, err)
+	restoring := Restoring{r.store, time.Now}
+	faded, err := restoring.Faded(ctx, "a", "")
+	require.NoError(t, err)
+	require.Empty(t, faded)
+	_, err = restoring.Restore(ctx, "a", "gist/k00")
+	require.ErrorContains(t, err, "it went when dream/a/0001 was undone")
+}
+
+// stages has n hypotheses staged since a time, by another dream.
+func (r *rig) stages(n int, since time.Time, confidence float64) {
+	r.t.Helper()
+	o := r.order(99, since)
+	w := memory.Write{Agent: "a", Cause: o.Dream}
+	for i := range n {
+		h := head(o, dream.Integration, dream.KindHypothesis, string(rune('a'+i)), nil)
+		w.Add = append(w.Add, &dream.Hypothesis{Head: h, Claim: "claim " + h.ID, Confidence: confidence, Status: dream.HypothesisStaged})
+	}
+	_, err := r.store.Commit(context.Background(), w)
+	require.NoError(r.t, err)
+}
+
+func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		days   int
+		rested int
+	}{{3, 0}, {8, 1}} {
+		r := newRig(t)
+		ctx := context.Background()
+		r.live(3)
+		r.stages(10, tonight.Add(-time.Duration(c.days)*24*time.Hour), .2)
+		s := r.lie(r.order(100, tonight))
+		r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"gulls sit before rain","first_step":"look","confidence":0.3,"sources":["r1"]}]}`
+		request := ConsolidateRequest{StepRequest: step(s, .4), Items: []string{"e1"}}
+		for range 2 { // done twice, it rests no more
+			result, err := (&Integration{r.ports}).Consolidate(ctx, request)
+			require.NoError(t, err)
+			require.Equal(t, c.rested == 0, result.Unasked)
+			require.Len(t, result.Made, c.rested)
+			if c.rested == 0 {
+				require.Contains(t, result.Reason, "10 hypotheses are staged already")
+			}
+		}
+		var told event.ItemArchived
+		require.Equal(t, c.rested, r.told("ItemArchived", &told))
+		q := memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}}
+		staged, err := r.store.Count(ctx, q)
+		require.NoError(t, err)
+		require.Equal(t, 10, staged)
+		r.rise(s)
+		if c.rested > 0 {
+			require.Equal(t, event.Unfounded, told.Reason)
+			_, err := Restoring{r.store, time.Now}.Restore(ctx, "a", told.Item)
+			require.NoError(t, err)
+			h, err := memory.One[*dream.Hypothesis](ctx, r.store, "a", told.Item)
+			require.NoError(t, err)
+			require.Equal(t, dream.HypothesisStaged, h.Status)
+		}
+	}
+}
