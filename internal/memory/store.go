@@ -172,6 +172,34 @@ type Undone struct {
 	Kept     []string
 }
 
+// Erasure is what is forgotten for good. The items go with their revisions and their vectors of every space, and their ids go
+// out of the references of every other item. A store that keeps the ledger as well drops the answers that are kept for the dreams
+// that made or changed the items, for those whose notes name one as a JSON text, because their prompts showed it, and for Dreams;
+// of those that showed one, late notes go too. Every answer that is kept for a request of the server becomes access.Erased.
+// Nothing of it is left in the store's files: what a store cannot reach its own documentation names.
+type Erasure struct {
+	IDs    []string // items to erase
+	Scrub  []string // items that stay, and lose what Words takes out of their revisions; one whose text changes loses its vectors
+	Words  Words    // nil: nothing is scrubbed. The notes of all dreams of the agent are scrubbed, too
+	Dreams []string // dreams whose kept answers are dropped
+	More   bool     // another part of the same erasure follows: what is done once, such as cutting a log, is left to the last
+}
+
+// Words takes what is forgotten out of texts. It is asked anew when a step is tried again.
+type Words interface {
+	// Scrub rewrites an item's JSON; changed is false when nothing of it is in there.
+	Scrub(kind dream.Kind, body []byte) (scrubbed []byte, changed bool, err error)
+	// Note rewrites a note in JSON; Holds says whether a late note, which has any form, is to go.
+	Note(value []byte) (scrubbed []byte, changed bool)
+	Holds(value []byte) bool
+}
+
+// Erased says what an erasure did.
+type Erased struct {
+	Items    int // erased
+	Scrubbed int // items that stay, with other words
+}
+
 // Store remembers. Every method is safe for concurrent use, by several processes of one deployment.
 // Answers are complete copies: changing one changes nothing remembered.
 type Store interface {
@@ -245,9 +273,10 @@ type Store interface {
 	// Undo archives what a dream made and restores what it changed, affect included, as revisions with the cause
 	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too.
 	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
-	// Forget erases items for good, revisions and vectors too, and scrubs them from sources (Z16). It answers how many. A store
-	// that keeps the ledger as well drops what the ledger kept of them: the answers of the dreams that made or changed them, and of
-	// those whose notes name them as a JSON text, because their prompts showed them. Of these the late notes go too.
+	// Erase does an Erasure in one step. An id whose item is gone already is no error: what is left of it goes. An erasure of
+	// nothing still completes what an earlier one left unfinished outside of its transaction.
+	Erase(ctx context.Context, agent string, e Erasure) (Erased, error)
+	// Forget is an Erase of these items alone. It answers how many there were.
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 
 	// Forgettings counts how often something of the agent was forgotten: what was read before the last time may be gone.

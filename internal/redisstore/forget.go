@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
@@ -29,19 +34,21 @@ const (
 	rewriteWait = 30 * time.Second
 )
 
-// Forget erases items, their revisions and vectors, takes their ids out of what was made from them, and drops the answers
-// that dreams made or changed them from or showed them for, in one step. Then it has the server rewrite its append-only file, which goes on
-// after Forget has returned: only when that is done is the text nowhere on the server's disk.
-// Replicas, backups and the server's own slow log are beyond it.
+// Forget is an erasure of these items alone.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
-	if len(ids) == 0 {
-		return 0, nil
-	}
-	erased := 0
+	done, err := s.Erase(ctx, agent, memory.Erasure{IDs: ids})
+	return done.Items, err
+}
+
+// Erase does an erasure in one step. Then it has the server rewrite its append-only file, which goes on after Erase has
+// returned: only when that is done is the text nowhere on the server's disk.
+// Replicas, backups and the server's own slow log are beyond it.
+func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
+	var done memory.Erased
 	err := s.settle(ctx, func(int) (bool, error) {
 		var torn bool
 		var err error
-		erased, torn, err = s.erase(ctx, agent, ids)
+		done, torn, err = s.erase(ctx, agent, e)
 		return torn, err
 	})
 	if err == nil {
@@ -50,10 +57,10 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 	if err == nil {
 		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what is gone
 	}
-	if err == nil {
+	if err == nil && !e.More {
 		err = s.rewrite(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
 	}
-	return erased, wrap(err, "forget memories of ", agent)
+	return done, wrap(err, "forget memories of ", agent)
 }
 
 // put is a row to put back.
@@ -61,56 +68,81 @@ type put struct {
 	Part   string `json:"part"`
 	Name   string `json:"name"`
 	Number int    `json:"number,omitempty"` // of a revision
+	Other  bool   `json:"other,omitempty"`  // of an item: its text is another one, so that its places change and its vectors go
+}
+
+// notePut is a note of a dream to replace; without a value it is dropped.
+type notePut struct {
+	Dream string `json:"dream"`
+	Key   string `json:"key"`
+	Drop  bool   `json:"drop,omitempty"`
 }
 
 type erasePlan struct {
-	Token  string   `json:"token"`
-	Agent  string   `json:"agent"`
-	Pulse  int64    `json:"pulse"`
-	Gone   []string `json:"gone"`
-	Dreams []string `json:"dreams,omitempty"` // whose answers go too
-	Shown  []string `json:"shown,omitempty"`  // dreams whose prompts showed them: their late notes go too
-	Late   string   `json:"late"`             // what the keys of these begin with
-	Put    []put    `json:"put,omitempty"`
+	Token  string    `json:"token"`
+	Agent  string    `json:"agent"`
+	Pulse  int64     `json:"pulse"`
+	Gone   []string  `json:"gone,omitempty"`
+	Dreams []string  `json:"dreams,omitempty"` // whose answers go too
+	Shown  []string  `json:"shown,omitempty"`  // dreams whose prompts showed them: their late notes go too
+	Late   string    `json:"late"`             // what the keys of these begin with
+	Awake  bool      `json:"awake,omitempty"`  // what was bought for the agent awake goes too
+	Put    []put     `json:"put,omitempty"`
+	Notes  []notePut `json:"notes,omitempty"`
 
-	gone  map[string]bool
-	blobs []any
+	gone      map[string]bool
+	words     memory.Words
+	blobs     []any
+	noteBlobs []any
 }
 
-func (s *Store) erase(ctx context.Context, agent string, ids []string) (erased int, torn bool, err error) {
-	p := erasePlan{Token: rand.Text(), Agent: agent, Late: memory.LateNote, gone: map[string]bool{}}
+func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done memory.Erased, torn bool, err error) {
+	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
+		return done, false, nil
+	}
+	p := erasePlan{Token: rand.Text(), Agent: agent, Late: memory.LateNote, gone: map[string]bool{}, words: e.Words}
 	if p.Pulse, err = s.counter(ctx, agent, "pulse"); err != nil {
-		return 0, false, err
+		return done, false, err
 	}
-	if err := s.condemn(ctx, &p, ids); err != nil || len(p.Gone) == 0 {
-		return 0, false, err
+	scrub := distinct(slices.Clone(e.Scrub))
+	if e.Words == nil {
+		scrub = nil
 	}
-	if err := s.betray(ctx, &p); err != nil {
-		return 0, false, err
+	if err := s.condemn(ctx, &p, e.IDs, scrub); err != nil {
+		return done, false, err
 	}
-	if err := s.scrub(ctx, &p); err != nil {
-		return 0, false, err
+	p.Dreams = distinct(append(p.Dreams, e.Dreams...))
+	if err := s.betray(ctx, &p, scrub); err != nil {
+		return done, false, err
 	}
-	said, err := s.of(ctx, eraseScript, agent, p, p.blobs...)
+	if done.Scrubbed, err = s.scrub(ctx, &p, scrub); err != nil {
+		return done, false, err
+	}
+	said, err := s.of(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
 	if err != nil || text(said, 0) == "torn" {
-		return 0, err == nil, err
+		return memory.Erased{}, err == nil, err
 	}
-	return len(p.Gone), false, refusal(said)
+	if err = refusal(said); err == nil && len(said) > 1 {
+		done.Items, err = strconv.Atoi(text(said, 1))
+	}
+	return done, false, err
 }
 
-// condemn finds which of the ids there are, and the dreams that made or changed them.
-func (s *Store) condemn(ctx context.Context, p *erasePlan, ids []string) error {
-	ids = distinct(ids)
-	histories, err := s.histories(ctx, p.Agent, ids)
+// condemn finds the dreams that made or changed what goes or is scrubbed. An id that names nothing goes as well: something of
+// it may be left.
+func (s *Store) condemn(ctx context.Context, p *erasePlan, ids, scrub []string) error {
+	ids = distinct(slices.Clone(ids))
+	p.Gone = ids
+	for _, id := range ids {
+		p.gone[id] = true
+	}
+	histories, err := s.histories(ctx, p.Agent, distinct(append(slices.Clone(ids), scrub...)))
 	if err != nil {
 		return err
 	}
 	var causes []string
-	for i, history := range histories {
-		if len(history) == 0 {
-			continue
-		}
-		p.Gone, p.gone[ids[i]] = append(p.Gone, ids[i]), true
+	for _, history := range histories {
+		p.Awake = p.Awake || len(history) > 0
 		for _, r := range history {
 			causes = append(causes, r.marks.Cause, r.marks.Dream)
 		}
@@ -119,10 +151,12 @@ func (s *Store) condemn(ctx context.Context, p *erasePlan, ids []string) error {
 	return nil
 }
 
-// betray finds the dreams whose notes name what goes, as a JSON text: their prompts showed it.
-func (s *Store) betray(ctx context.Context, p *erasePlan) error {
-	names := make([][]byte, len(p.Gone))
-	for i, id := range p.Gone {
+// betray finds the dreams whose notes name what goes or is scrubbed, as a JSON text: their prompts showed it. Of every note it
+// plans to take out what is forgotten.
+func (s *Store) betray(ctx context.Context, p *erasePlan, scrub []string) error {
+	ids := append(slices.Clone(p.Gone), scrub...)
+	names := make([][]byte, len(ids))
+	for i, id := range ids {
 		name, err := json.Marshal(id)
 		if err != nil {
 			return err
@@ -136,9 +170,11 @@ func (s *Store) betray(ctx context.Context, p *erasePlan) error {
 			if err != nil {
 				return err
 			}
+			dreamID := strings.TrimPrefix(key, start)
 			if namesAny(notes, names) {
-				p.Shown = append(p.Shown, strings.TrimPrefix(key, start))
+				p.Shown = append(p.Shown, dreamID)
 			}
+			p.reword(dreamID, notes)
 		}
 		return nil
 	})
@@ -156,9 +192,69 @@ func namesAny(notes map[string][]byte, names [][]byte) bool {
 	return false
 }
 
-// scrub takes the ids of what goes out of every revision of the items that name them.
-func (s *Store) scrub(ctx context.Context, p *erasePlan) error {
+// reword plans what becomes of a dream's notes.
+func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
+	if p.words == nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(notes)) {
+		n := notePut{Dream: dreamID, Key: key}
+		value, changed := []byte(nil), false
+		if strings.HasPrefix(key, memory.LateNote) {
+			changed, n.Drop = p.words.Holds(notes[key]), true
+		} else {
+			value, changed = p.words.Note(notes[key])
+		}
+		if !changed || slices.Contains(p.Notes, n) { // a scan may show a key twice
+			continue
+		}
+		p.Notes = append(p.Notes, n)
+		if !n.Drop {
+			p.noteBlobs = append(p.noteBlobs, value)
+		}
+	}
+}
+
+// scrub takes the ids of what goes out of every revision of the items that name them, and what is forgotten out of those to be
+// scrubbed. It answers how many of these change.
+func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, error) {
+	naming, err := s.naming(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	wanted := map[string]bool{}
+	for _, id := range scrub {
+		wanted[id] = !p.gone[id]
+	}
+	naming = distinct(append(naming, scrub...))
+	naming = slices.DeleteFunc(naming, func(id string) bool { return p.gone[id] })
+	histories, err := s.histories(ctx, p.Agent, naming)
+	if err != nil {
+		return 0, err
+	}
+	scrubbed := 0
+	for n, history := range histories {
+		changed := false
+		for i, r := range history {
+			words, err := p.putBack(r, i == len(history)-1, wanted[naming[n]])
+			if err != nil {
+				return scrubbed, fmt.Errorf("scrub %s: %w", r.id, err)
+			}
+			changed = changed || words
+		}
+		if changed {
+			scrubbed++
+		}
+	}
+	return scrubbed, nil
+}
+
+// naming lists the items that name what goes.
+func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	var naming []string
+	if len(p.Gone) == 0 {
+		return nil, nil
+	}
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		replies, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
 			for _, id := range p.Gone {
@@ -174,40 +270,55 @@ func (s *Store) scrub(ctx context.Context, p *erasePlan) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	slices.Sort(naming)
-	naming = slices.DeleteFunc(slices.Compact(naming), func(id string) bool { return p.gone[id] })
-	histories, err := s.histories(ctx, p.Agent, naming)
-	if err != nil {
-		return err
-	}
-	for _, history := range histories {
-		for i, r := range history {
-			if err := p.putBack(r, i == len(history)-1); err != nil {
-				return fmt.Errorf("scrub %s: %w", r.id, err)
-			}
-		}
-	}
-	return nil
+	return slices.Compact(naming), err
 }
 
-func (p *erasePlan) putBack(r row, newest bool) error {
+// putBack plans how a revision is kept without what goes. words says that its text lost something.
+func (p *erasePlan) putBack(r row, newest, scrub bool) (words bool, err error) {
 	body, changed, err := past.Scrub(r.kind, []byte(r.body), p.gone)
-	if err != nil || !changed {
-		return err
+	if err != nil {
+		return false, err
 	}
-	r.body = string(body)
-	r.marks.Refers = slices.DeleteFunc(r.marks.Refers, func(id string) bool { return p.gone[id] })
+	if changed {
+		r.body = string(body)
+		r.marks.Refers = slices.DeleteFunc(r.marks.Refers, func(id string) bool { return p.gone[id] })
+	}
+	before := r.marks.Text
+	if scrub {
+		if body, words, err = p.words.Scrub(r.kind, []byte(r.body)); err != nil {
+			return false, err
+		}
+	}
+	if words {
+		if err := r.reword(body); err != nil {
+			return false, err
+		}
+	}
+	if !changed && !words {
+		return false, nil
+	}
 	packed, err := r.packed()
 	where := put{Part: "revisions", Name: r.id, Number: r.number}
 	if newest {
-		where = put{Part: "items", Name: r.id}
+		where = put{Part: "items", Name: r.id, Other: r.marks.Text != before}
 	}
 	p.Put = append(p.Put, where)
 	p.blobs = append(p.blobs, fmt.Sprint(r.number, " ", packed))
-	return err
+	return words, err
+}
+
+// reword gives a row another body, and what follows from its text.
+func (r *row) reword(body []byte) error {
+	item, err := dream.Decode(r.kind, body)
+	if err != nil {
+		return err
+	}
+	said := item.Text()
+	hash := sha256.Sum256([]byte(said))
+	r.body, r.marks.Text = string(body), hex.EncodeToString(hash[:16])
+	r.places = places(item.Header().At, item.Marks(), said)
+	return nil
 }
 
 // rewrite has the server write its append-only file anew.

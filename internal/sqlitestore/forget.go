@@ -1,69 +1,120 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
 // errHeld says that the log could not be emptied.
 var errHeld = errors.New("the items are erased, but somebody reads an older state of the file, whose log still holds their text; forget again")
 
-// Forget erases items, their revisions and vectors, takes their ids out of what was made from them, drops the answers that
-// dreams made or changed them from or showed them for, and empties the write-ahead log, so that their text is nowhere in the file.
+// Forget is an erasure of these items alone.
 func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
-	erased := 0
+	done, err := s.Erase(ctx, agent, memory.Erasure{IDs: ids})
+	return done.Items, err
+}
+
+// Erase does an erasure in one transaction and then empties the write-ahead log, so that what was erased is nowhere in the file.
+func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
+	var done memory.Erased
 	err := s.write(ctx, func(d deal) error {
-		if err := d.eraseSaid(); err != nil {
-			return err
-		}
-		gone := map[string]bool{}
-		for _, id := range ids {
-			if err := d.forgetAnswers(agent, id); err != nil {
-				return err
-			}
-			n, err := d.exec("DELETE FROM items WHERE agent = ? AND id = ?", agent, id)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				continue
-			}
-			gone[id] = true
-			for _, table := range []string{"revisions", "vectors"} {
-				if _, err := d.exec("DELETE FROM "+table+" WHERE agent = ? AND id = ?", agent, id); err != nil {
-					return err
-				}
-			}
-		}
-		erased = len(gone)
-		if erased == 0 {
-			return nil
-		}
-		return d.afterErasure(agent, gone)
+		var err error
+		done, err = d.erase(agent, e)
+		return err
 	})
-	if err == nil && len(ids) > 0 {
+	if err == nil && !e.More {
 		err = s.emptyLog(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
 	}
 	if err != nil {
-		return erased, fmt.Errorf("forget memories of %s: %w", agent, err)
+		return done, fmt.Errorf("forget memories of %s: %w", agent, err)
 	}
-	return erased, nil
+	return done, nil
 }
 
-func (d deal) afterErasure(agent string, gone map[string]bool) error {
-	if _, err := d.exec("DELETE FROM backgrounds WHERE agent = ?", agent); err != nil { // they may quote what is gone
-		return err
+func (d deal) erase(agent string, e memory.Erasure) (memory.Erased, error) {
+	var done memory.Erased
+	if err := d.eraseSaid(); err != nil {
+		return done, err
 	}
-	for _, table := range []string{"items", "revisions"} {
-		if err := d.scrub(table, agent, gone); err != nil {
-			return err
+	if _, err := d.exec("DELETE FROM backgrounds WHERE agent = ?", agent); err != nil { // they may quote what is gone
+		return done, err
+	}
+	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
+		return done, nil
+	}
+	before, err := d.changes()
+	if err != nil {
+		return done, err
+	}
+	gone := map[string]bool{}
+	for _, id := range e.IDs {
+		erased, err := d.eraseItem(agent, id)
+		if err != nil {
+			return done, err
+		}
+		if erased {
+			done.Items++
+		}
+		gone[id] = true
+	}
+	for _, dream := range e.Dreams {
+		if err := d.dropAnswers("dream = ?", dream); err != nil {
+			return done, err
 		}
 	}
+	if e.Words != nil {
+		if done.Scrubbed, err = d.scrubWords(agent, e); err != nil {
+			return done, err
+		}
+	}
+	if len(gone) > 0 {
+		for _, table := range []string{"items", "revisions"} {
+			if err := d.scrub(table, agent, gone); err != nil {
+				return done, err
+			}
+		}
+	}
+	after, err := d.changes()
+	if err != nil || after == before {
+		return done, err
+	}
+	return done, d.afterErasure(agent)
+}
+
+// changes counts the rows that this connection has changed so far.
+func (d deal) changes() (int64, error) {
+	var n int64
+	_, err := d.one("SELECT total_changes()", nil, &n)
+	return n, err
+}
+
+// eraseItem erases an item and whatever is left of one that is gone.
+func (d deal) eraseItem(agent, id string) (bool, error) {
+	if err := d.forgetAnswers(agent, id); err != nil {
+		return false, err
+	}
+	n, err := d.exec("DELETE FROM items WHERE agent = ? AND id = ?", agent, id)
+	if err != nil {
+		return false, err
+	}
+	for _, table := range []string{"revisions", "vectors"} {
+		if _, err := d.exec("DELETE FROM "+table+" WHERE agent = ? AND id = ?", agent, id); err != nil {
+			return false, err
+		}
+	}
+	return n > 0, nil
+}
+
+// afterErasure tells caches that they start again, and lets an agent without vectors choose a space anew.
+func (d deal) afterErasure(agent string) error {
 	l, err := d.life(agent)
 	if err != nil {
 		return err
@@ -80,6 +131,107 @@ func (d deal) afterErasure(agent string, gone map[string]bool) error {
 	}
 	l.scrubs++
 	return d.setLife(agent, l)
+}
+
+// scrubWords takes what is forgotten out of items that stay and out of the notes of dreams. It answers how many items changed.
+func (d deal) scrubWords(agent string, e memory.Erasure) (int, error) {
+	scrubbed := 0
+	for _, id := range e.Scrub {
+		changed, err := d.scrubItem(agent, id, e.Words)
+		if err != nil {
+			return scrubbed, fmt.Errorf("scrub %s: %w", id, err)
+		}
+		if changed {
+			scrubbed++
+		}
+	}
+	return scrubbed, d.scrubNotes(agent, e.Words)
+}
+
+func (d deal) scrubItem(agent, id string, words memory.Words) (bool, error) {
+	if err := d.forgetAnswers(agent, id); err != nil {
+		return false, err
+	}
+	type row struct {
+		key      int64
+		revision int64
+		kind     string
+		body     []byte
+	}
+	var rows []row
+	err := d.each(`SELECT rowid, number, kind, body FROM revisions WHERE agent = ? AND id = ?
+		UNION ALL SELECT key, 0, kind, body FROM items WHERE agent = ? AND id = ?`, []any{agent, id, agent, id}, func(scan func(...any) error) error {
+		var r row
+		if err := scan(&r.key, &r.revision, &r.kind, &r.body); err != nil {
+			return err
+		}
+		r.body = bytes.Clone(r.body)
+		rows = append(rows, r)
+		return nil
+	})
+	changed := false
+	for i := 0; err == nil && i < len(rows); i++ {
+		r := rows[i]
+		body, found, scrubErr := words.Scrub(dream.Kind(r.kind), r.body)
+		switch {
+		case scrubErr != nil:
+			return changed, scrubErr
+		case !found:
+			continue
+		case r.revision > 0:
+			_, err = d.exec("UPDATE revisions SET body = ? WHERE rowid = ?", string(body), r.key)
+		default:
+			err = d.reword(agent, id, r.key, dream.Kind(r.kind), body)
+		}
+		changed = true
+	}
+	return changed, err
+}
+
+// reword gives an item another body in the same revision. When its text is another one, its vectors go.
+func (d deal) reword(agent, id string, key int64, kind dream.Kind, body []byte) error {
+	item, err := dream.Decode(kind, body)
+	if err != nil {
+		return err
+	}
+	n, err := d.exec("UPDATE items SET body = ? WHERE key = ? AND text = ?", string(body), key, item.Text())
+	if err != nil || n > 0 {
+		return err
+	}
+	if _, err := d.exec("UPDATE items SET text = ?, body = ?, bare = 1 WHERE key = ?", item.Text(), string(body), key); err != nil {
+		return err
+	}
+	_, err = d.exec("DELETE FROM vectors WHERE agent = ? AND id = ?", agent, id)
+	return err
+}
+
+func (d deal) scrubNotes(agent string, words memory.Words) error {
+	type note struct {
+		key   int64
+		name  string
+		value []byte
+	}
+	var notes []note
+	err := d.each("SELECT rowid, name, value FROM notes WHERE agent = ?", []any{agent}, func(scan func(...any) error) error {
+		var n note
+		if err := scan(&n.key, &n.name, &n.value); err != nil {
+			return err
+		}
+		n.value = bytes.Clone(n.value)
+		notes = append(notes, n)
+		return nil
+	})
+	for i := 0; err == nil && i < len(notes); i++ {
+		n := notes[i]
+		if strings.HasPrefix(n.name, memory.LateNote) {
+			if words.Holds(n.value) {
+				_, err = d.exec("DELETE FROM notes WHERE rowid = ?", n.key)
+			}
+		} else if value, changed := words.Note(n.value); changed {
+			_, err = d.exec("UPDATE notes SET value = ? WHERE rowid = ?", value, n.key)
+		}
+	}
+	return err
 }
 
 // scrub takes the ids of what is gone out of the bodies of a table.

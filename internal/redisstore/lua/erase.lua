@@ -1,5 +1,5 @@
--- Erases items, and puts back what named them without their names. The plan: ids to erase, with their revisions' causes and
--- references; ids of items and names of revisions to put back, whose rows follow.
+-- Erases items, and puts back what named or repeated them without that. The plan: ids to erase, of which some may be gone
+-- already; ids of items and names of revisions to put back, whose rows follow; notes to replace, whose values follow, or to drop.
 local plan = cjson.decode(ARGV[3])
 local before = done(plan.token)
 if before then
@@ -14,20 +14,25 @@ if own ~= '' then
   spaces[#spaces + 1] = own
 end
 -- From here on nothing is refused.
-for _, id in ipairs(plan.gone) do
-  local item = kept(call('HGET', items, id))
-  displace(id, item)
-  for _, group in ipairs(groups(item)) do
-    call('SREM', base .. group, id)
-  end
-  for number = 1, item.revision - 1 do
-    local name = id .. '\0' .. number
-    for _, group in ipairs(groups(kept(call('HGET', revisions, name)))) do
+local erased = 0
+for _, id in ipairs(plan.gone or {}) do
+  local row = call('HGET', items, id)
+  if row then
+    local item = kept(row)
+    erased = erased + 1
+    displace(id, item)
+    for _, group in ipairs(groups(item)) do
       call('SREM', base .. group, id)
     end
-    call('HDEL', revisions, name)
+    for number = 1, item.revision - 1 do
+      local name = id .. '\0' .. number
+      for _, group in ipairs(groups(kept(call('HGET', revisions, name)))) do
+        call('SREM', base .. group, id)
+      end
+      call('HDEL', revisions, name)
+    end
+    call('HDEL', items, id)
   end
-  call('HDEL', items, id)
   call('ZREM', base .. 'changes', id)
   for _, space in ipairs(spaces) do
     dropvector(space, id)
@@ -46,11 +51,33 @@ for _, dream in ipairs(plan.shown or {}) do
     end
   end
 end
-drop_awake(plan.agent)
+if plan.awake then
+  drop_awake(plan.agent)
+end
 local at = 3
 for _, put in ipairs(plan.put or {}) do
   at = at + 1
+  if put.other then
+    displace(put.name, kept(call('HGET', items, put.name)))
+    flush()
+    place(put.name, kept(ARGV[at]), true)
+    for _, space in ipairs(spaces) do
+      dropvector(space, put.name)
+    end
+  end
   call('HSET', base .. put.part, put.name .. (put.number and '\0' .. put.number or ''), ARGV[at])
+end
+flush()
+for _, note in ipairs(plan.notes or {}) do
+  local notes = base .. 'notes:' .. note.dream
+  if note.drop then
+    call('HDEL', notes, note.key)
+  else
+    at = at + 1
+    if call('HEXISTS', notes, note.key) == 1 then -- its dream may have ended since
+      call('HSET', notes, note.key, ARGV[at])
+    end
+  end
 end
 local left = 0
 for _, space in ipairs(spaces) do
@@ -62,4 +89,4 @@ if left == 0 then
 end
 call('HINCRBY', life, 'scrubs', 1)
 call('HINCRBY', life, 'pulse', 1)
-return finish(plan.token, {'ok', #plan.gone})
+return finish(plan.token, {'ok', tostring(erased)})

@@ -1,0 +1,302 @@
+package erasure_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
+)
+
+const said = "Quorvelant hides the brass key under the third flowerpot of the house"
+
+func head(kind dream.Kind, id string) dream.Head {
+	return dream.Head{ID: id, Agent: "echo", Kind: kind, At: time.Unix(0, 0).UTC(), State: dream.Live, Taint: dream.FromHuman}
+}
+
+func episode(id, text string) *dream.Episode {
+	return &dream.Episode{Head: head(dream.KindEpisode, id), Content: text}
+}
+
+func gist(dreamID, id, text string, from ...string) *dream.Gist {
+	g := &dream.Gist{Head: head(dream.KindGist, id), Content: text}
+	g.Dream, g.Sources, g.Taint = dreamID, from, dream.FromDream
+	return g
+}
+
+func entry(id, text string, from ...string) *dream.Semantic {
+	s := &dream.Semantic{Head: head(dream.KindSemantic, id), Content: text}
+	s.Sources, s.Derived = from, []string{"content", "strength"}
+	return s
+}
+
+func find(t *testing.T, wish erasure.Wish, items ...dream.Item) erasure.Plan {
+	t.Helper()
+	var entries []erasure.Entry
+	for _, item := range items {
+		entries = append(entries, erasure.Entry{Item: item})
+	}
+	plan, err := erasure.Find(entries, wish)
+	require.NoError(t, err)
+	return plan
+}
+
+func whys(found []erasure.Found) map[string]erasure.Why {
+	out := map[string]erasure.Why{}
+	for _, f := range found {
+		out[f.Item.Header().ID] = f.Why
+	}
+	return out
+}
+
+func idsOf(items []dream.Item) []string {
+	var out []string
+	for _, item := range items {
+		out = append(out, item.Header().ID)
+	}
+	return out
+}
+
+func TestWhatIsErasedWithAMemory(t *testing.T) {
+	t.Parallel()
+	later := episode("later", "You said that Quorvelant hides the brass key under the third flowerpot of the house, where gloves were drying")
+	own := &dream.Prediction{Head: head(dream.KindPrediction, "own"), Claim: "I say so", Episodes: []string{"e"}}
+	for name, c := range map[string]struct {
+		item  dream.Item
+		why   erasure.Why // empty: it is not erased
+		scrub []string
+	}{
+		"an entry made from it alone":            {entry("x", "Somebody noted something", "e"), erasure.Derived, nil},
+		"an entry whose sources are all gone":    {entry("x", "Somebody noted something"), erasure.Derived, nil},
+		"an entry that quotes it":                {entry("x", "It was noted: “Quorvelant hides the brass key”", "e", "rain"), erasure.Copied, nil},
+		"an entry of others":                     {entry("x", "It rains: “It rained all day”", "rain"), "", nil},
+		"a dream's text made from it alone":      {gist("d", "x", "a shape of hiding", "e"), erasure.Derived, nil},
+		"a dream's text made from what was made": {gist("d", "x", "a shape of a shape", "alone"), erasure.Derived, nil},
+		"a dream's text that names it too":       {gist("d", "x", "rain that conceals nothing of gold", "e", "rain"), "", nil},
+		"a dream's text with a word of it":       {gist("d", "x", "all day the rain spoke to Quorvelant and to me", "rain"), "", []string{"content"}},
+		"a dream's text that is a word of it":    {gist("d", "x", "Quorvelant!", "rain"), erasure.Copied, nil},
+		"what somebody said later":               {later, "", []string{"content"}},
+		"what somebody said again":               {episode("x", strings.ToUpper(said)+"!"), erasure.Copied, nil},
+		"what happens to share a few words":      {episode("x", "the rain stands under the third window of the year"), "", nil},
+		"what a person foretold of it":           {own, "", nil},
+		"the record of a night":                  {&dream.Night{Head: head(dream.KindNight, "x"), Theme: "Quorvelant"}, "", []string{"theme"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			id := c.item.Header().ID
+			plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), episode("rain", "It rained all day"), gist("d", "alone", "shape", "e"), c.item)
+			require.Equal(t, erasure.Named, whys(plan.Erase)["e"])
+			require.Equal(t, c.why, whys(plan.Erase)[id])
+			require.Equal(t, "e", plan.Erase[len(plan.Erase)-1].Item.Header().ID, "what the rest is recognised by goes last")
+			var scrub []string
+			for _, f := range plan.Scrub {
+				require.Equal(t, id, f.Item.Header().ID)
+				scrub = f.Fields
+			}
+			require.Equal(t, c.scrub, scrub)
+		})
+	}
+}
+
+func TestAWordThatOthersUseToo(t *testing.T) {
+	t.Parallel()
+	plan := find(t, erasure.Wish{IDs: []string{"e"}},
+		episode("e", said), episode("pot", "I bought a flowerpot"), gist("d", "x", "a flowerpot in the rain", "pot"))
+	require.Empty(t, plan.Scrub)
+	require.Len(t, plan.Erase, 1)
+}
+
+func TestNeighboursQuotesAreTakenOut(t *testing.T) {
+	t.Parallel()
+	next := episode("next", "It rained.")
+	next.Context = "On a Monday. Anna had just said: “Quorvelant hides the brass key under the third flower…”"
+	next.Action, next.Outcome = "Ben said: “It rained.”", "What came next: “The sun shone on everyone”."
+	next.Derived = []string{"context", "action", "outcome"}
+	before := episode("before", "The sun shone on everyone")
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, before, episode("e", said), next)
+	require.Len(t, plan.Scrub, 1)
+	require.Equal(t, []string{"context"}, plan.Scrub[0].Fields)
+	body, err := json.Marshal(next)
+	require.NoError(t, err)
+	scrubbed, changed, err := plan.Scrubber.Scrub(dream.KindEpisode, body)
+	require.NoError(t, err)
+	require.True(t, changed)
+	item, err := dream.Decode(dream.KindEpisode, scrubbed)
+	require.NoError(t, err)
+	after := item.(*dream.Episode)
+	require.Equal(t, "On a Monday. Anna had just said: “[forgotten]…”", after.Context)
+	require.Equal(t, next.Outcome, after.Outcome)
+	require.Equal(t, next.Action, after.Action)
+}
+
+func TestWhatAForgottenMemoryQuotesOfOthersStays(t *testing.T) {
+	t.Parallel()
+	e := episode("e", said)
+	e.Context, e.Derived = "Anna had just said: “The harbour master sold eleven boats before the flood came”", []string{"context"}
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("boats", "The harbour master sold eleven boats before the flood came"), e)
+	require.Empty(t, plan.Scrub)
+	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
+}
+
+func TestForgettingWhatWasDerivedLeavesWhereItCameFrom(t *testing.T) {
+	t.Parallel()
+	plan := find(t, erasure.Wish{IDs: []string{"k"}}, episode("e", said), entry("k", "It was noted: “"+said+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
+	require.Empty(t, plan.Scrub)
+	require.Equal(t, map[string]erasure.Why{"k": erasure.Named}, whys(plan.Erase))
+}
+
+func TestAnAnswerInTheSameConversationRepeatsNoWord(t *testing.T) {
+	t.Parallel()
+	asked := episode("e", "My locker is 4931, of all numbers")
+	asked.Session = "s"
+	answer := episode("a", "Locker: 4931. I have written that down.")
+	answer.Session, answer.Taint = "s", dream.FromAgent
+	other := episode("o", "4931 steps lead up there")
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, asked, answer)
+	require.Len(t, plan.Scrub, 1)
+	plan = find(t, erasure.Wish{IDs: []string{"e"}}, asked, other)
+	require.Empty(t, plan.Scrub, "a number that somebody else said by himself")
+}
+
+func TestEarlierRevisionsAreReadToo(t *testing.T) {
+	t.Parallel()
+	now := gist("d", "g", "rain alone", "rain")
+	plan, err := erasure.Find([]erasure.Entry{
+		{Item: episode("new", "kept"), Earlier: []dream.Item{episode("new", said)}},
+		{Item: now, Earlier: []dream.Item{gist("d", "g", "Quorvelant in the rain", "rain")}},
+		{Item: episode("rain", "rain")},
+	}, erasure.Wish{IDs: []string{"new"}})
+	require.NoError(t, err)
+	require.Len(t, plan.Scrub, 1)
+	require.Equal(t, "g", plan.Scrub[0].Item.Header().ID)
+}
+
+func TestTextsOfNoItemAreFoundToo(t *testing.T) {
+	t.Parallel()
+	plan := find(t, erasure.Wish{IDs: []string{"long gone"}, Texts: []string{said}}, episode("rain", "rain"), gist("d", "g", "Quorvelant speaks to the rain at night", "rain"))
+	require.Equal(t, []string{"long gone"}, plan.Absent)
+	require.Len(t, plan.Scrub, 1)
+}
+
+func TestWordsOfTheirOwnAreNamedAndErasedOnRequest(t *testing.T) {
+	t.Parallel()
+	items := []dream.Item{
+		episode("e", said), episode("rain", "It rained"), gist("d", "g", "something is hidden in the rain", "e", "rain"),
+		gist("d", "unsourced", "a thought"), gist("d2", "other", "rain", "rain"),
+	}
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, items...)
+	require.Equal(t, []string{"g", "unsourced"}, idsOf(plan.Left))
+	plan = find(t, erasure.Wish{IDs: []string{"e"}, Derived: true}, items...)
+	require.Empty(t, plan.Left)
+	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced}, whys(plan.Erase))
+	plan = find(t, erasure.Wish{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", said, "rain"))...)
+	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
+	require.Nil(t, plan.Scrubber)
+}
+
+func TestWhatIsWrittenMeanwhileIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), episode("rain", "rain"))
+	late := gist("d", "late", "Quorvelant! the rain came and it came and it came", "rain")
+	again, more, err := erasure.Again([]erasure.Entry{{Item: episode("rain", "rain")}, {Item: late}}, plan)
+	require.NoError(t, err)
+	require.True(t, more)
+	require.Len(t, again.Scrub, 1)
+	_, more, err = erasure.Again([]erasure.Entry{{Item: episode("rain", "rain")}}, plan)
+	require.NoError(t, err)
+	require.False(t, more)
+}
+
+func TestOtherScripts(t *testing.T) {
+	t.Parallel()
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", "我的保险箱密码写在冰箱后面的纸条上"), episode("rain", "昨天下雨了"),
+		gist("d", "g", "她说保险箱密码写在冰箱后面，雨还在下，没有人回家，灯也灭了", "rain"), episode("o", "Über Zürich schneit es"))
+	require.Len(t, plan.Scrub, 1)
+	require.Equal(t, "g", plan.Scrub[0].Item.Header().ID)
+}
+
+func TestUnsettledDreamsAreNamed(t *testing.T) {
+	t.Parallel()
+	goes := &dream.Night{Head: head(dream.KindNight, "n1"), Outcome: dream.Dreaming}
+	over := &dream.Night{Head: head(dream.KindNight, "n2"), Outcome: dream.Completed}
+	require.Equal(t, []string{"n1"}, find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
+}
+
+// TestEveryTextOfAnItemIsKnown fails when an item gets a field of text that nobody has looked at: it is one that holds words, or
+// one that names, counts or classifies.
+func TestEveryTextOfAnItemIsKnown(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dream.Kinds {
+		item, err := dream.Decode(kind, []byte("{}"))
+		require.NoError(t, err)
+		for _, name := range textsOf(reflect.TypeOf(item).Elem(), map[reflect.Type]bool{}) {
+			require.True(t, slices.Contains(nameless, name) || erasure.HoldsWords(kind, name),
+				"%s has a field %q: does it hold words of people or models? Then wordFields must name it, else nameless", kind, name)
+		}
+	}
+}
+
+// nameless are fields of text that hold ids, names, labels and machine's words.
+var nameless = []string{
+	"id", "agent", "kind", "state", "taint", "dream", "phase", "sources", "derived", "newer", "newer_id", "session", "origin", "speaker", "judge", "stage",
+	"status", "scenario", "hypothesis", "parent", "parents", "seeds", "operation", "ended", "confirmed", "contradicted", "source", "episodes",
+	"fragment", "resolved_by", "feed", "rule", "means", "workflow", "cluster", "run", "tier", "outcome", "insights", "models", "review", "valence",
+	"does", "of", "decided", "by", "model", "effective", "loosening", "steering", "held_to", "rated", "way", "blind", "from", "marker", "markers",
+}
+
+func textsOf(typ reflect.Type, seen map[reflect.Type]bool) []string {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[time.Time]() || seen[typ] {
+		return nil
+	}
+	seen[typ] = true
+	var out []string
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		inner := f.Type
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if inner.Kind() == reflect.String && name != "-" {
+			out = append(out, name)
+		}
+		out = append(out, textsOf(inner, seen)...)
+	}
+	return out
+}
+
+// FuzzScrub takes words out of bodies that a damaged file might hold, and out of notes of any form.
+func FuzzScrub(f *testing.F) {
+	f.Add(`{"id":"a","content":"Quorvelant hides the brass key","flags":[{"reason":"the third flowerpot"}]}`)
+	f.Add(`{"content":7,"topics":["Quorvelant",null],"claim":"\u0000Quorvelant"}`)
+	f.Add(`["Quorvelant"`)
+	plan, err := erasure.Find([]erasure.Entry{{Item: episode("e", said)}}, erasure.Wish{IDs: []string{"e"}})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, body string) {
+		plan.Scrubber.Holds([]byte(body))
+		if note, changed := plan.Scrubber.Note([]byte(body)); changed {
+			_, more := plan.Scrubber.Note(note)
+			require.False(t, more, "once is enough")
+		}
+		for _, kind := range dream.Kinds {
+			scrubbed, changed, err := plan.Scrubber.Scrub(kind, []byte(body))
+			if err != nil || !changed {
+				continue
+			}
+			_, err = dream.Decode(kind, scrubbed)
+			require.NoError(t, err)
+			_, changed, err = plan.Scrubber.Scrub(kind, scrubbed)
+			require.NoError(t, err)
+			require.False(t, changed, "once is enough")
+		}
+	})
+}
