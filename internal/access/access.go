@@ -176,6 +176,11 @@ func (k Key) Validate() error {
 	return errors.Join(faults...)
 }
 
+// AnyLive says whether one of the keys opens the doors at a time.
+func AnyLive(keys []Key, now time.Time) bool {
+	return slices.ContainsFunc(keys, func(k Key) bool { return k.Live(now) })
+}
+
 // UTC is the key with its times as stores keep them.
 func (k Key) UTC() Key {
 	for _, t := range []*time.Time{&k.Created, &k.Expires, &k.Revoked} {
@@ -228,6 +233,8 @@ var (
 	ErrBusy  = errors.New("the same request is under way")
 	ErrLost  = errors.New("the same request was begun, and whoever did it fell silent")
 	ErrOther = errors.New("this idempotency key was used for another request")
+	// ErrLiveKey is why a deployment cannot be used without keys again.
+	ErrLiveKey = errors.New("a key is live")
 )
 
 // Store keeps keys and answers. Each method is one atomic, durable step, safe across processes. It is kept by the same store
@@ -237,6 +244,12 @@ type Store interface {
 	PutKey(ctx context.Context, k Key) error
 	// Keys lists all, revoked and expired ones too, by creation, then id.
 	Keys(ctx context.Context) ([]Key, error)
+	// KeysRequired says whether every request needs a key. It does from the first PutKey on, in the same step, until AllowKeyless,
+	// whatever becomes of the keys themselves.
+	KeysRequired(ctx context.Context) (bool, error)
+	// AllowKeyless lets requests without a key in again, until the next PutKey. ErrLiveKey when a key is live at now. Keys stay
+	// listed.
+	AllowKeyless(ctx context.Context, now time.Time) error
 	// Claim takes a request to be done: nil when it is the caller's to do, what was answered when it is done, ErrBusy while
 	// another does it, ErrLost when its Hold is over and nobody answered, ErrOther when the name stands for another digest. Claims
 	// whose Keep is over are as if they had never been, and are removed in passing.

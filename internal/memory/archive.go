@@ -45,6 +45,7 @@ type Tally struct {
 	Feeds      int `json:"feeds"`
 	Agents     int `json:"agents"`
 	Keys       int `json:"keys,omitempty"`
+	Access     int `json:"access,omitempty"`
 	Lives      int `json:"lives"`
 	Leases     int `json:"leases"`
 	Slots      int `json:"slots"`
@@ -64,7 +65,7 @@ type Tally struct {
 
 // Records is how many there are of all kinds.
 func (t Tally) Records() int {
-	return t.Feeds + t.Agents + t.Keys + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
+	return t.Feeds + t.Agents + t.Keys + t.Access + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
 }
 
 // Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what is
@@ -75,6 +76,7 @@ type Record struct {
 	Feed      *KeptFeed      `json:"feed,omitempty"`
 	Agent     *KeptAgent     `json:"agent,omitempty"`
 	Key       *KeptKey       `json:"key,omitempty"`
+	Access    *KeptAccess    `json:"access,omitempty"`
 	Life      *KeptLife      `json:"life,omitempty"`
 	Lease     *KeptLease     `json:"lease,omitempty"`
 	Slot      *KeptSlot      `json:"slot,omitempty"`
@@ -106,6 +108,12 @@ type KeptKey struct {
 	ID   string `json:"id"`
 	Hash string `json:"hash"`
 	Body Raw    `json:"body"`
+}
+
+// KeptAccess says whether every request needs a key. It is told only where the keys do not say it: requests need one although
+// there is none, or need none although there are.
+type KeptAccess struct {
+	KeysRequired bool `json:"keys_required"`
 }
 
 // KeptLife is what a store counts for an agent, with or without a record of it. A life of which everything is zero is not told.

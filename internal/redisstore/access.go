@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
@@ -30,6 +32,9 @@ var (
 func (s *Store) keysKey() string      { return s.set.prefix + "keys" }
 func (s *Store) keyHashesKey() string { return s.set.prefix + "keyhashes" }
 
+// keysRequiredKey is 1 or 0. Where it is missing, keys are required when there are any: older programs did not write it.
+func (s *Store) keysRequiredKey() string { return s.set.prefix + "keysrequired" }
+
 // claimKey is a hash: digest, at, ends, token, and once it is answered status, type, body and header.
 func (s *Store) claimKey(c access.Claim) string {
 	return s.set.prefix + "claim:" + escaped.Replace(c.Scope) + ":" + escaped.Replace(c.Name)
@@ -44,7 +49,7 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 	}
 	var word any
 	if err == nil {
-		word, err = s.run(ctx, again, putKeyScript, []string{s.keysKey(), s.keyHashesKey()}, k.ID, k.Hash, body)
+		word, err = s.run(ctx, again, putKeyScript, []string{s.keysKey(), s.keyHashesKey(), s.keysRequiredKey()}, k.ID, k.Hash, body)
 	}
 	if err == nil && word == "taken" {
 		err = memory.ErrTaken
@@ -60,15 +65,83 @@ func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 		all, err = s.client.HVals(ctx, s.keysKey()).Result()
 		return err
 	})
-	keys := make([]access.Key, len(all))
-	for i, body := range all {
-		err = errors.Join(err, json.Unmarshal([]byte(body), &keys[i]))
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
 	}
+	keys, err := keysOf(all)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
 	slices.SortFunc(keys, func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return keys, nil
+}
+
+func keysOf(bodies []string) ([]access.Key, error) {
+	keys := make([]access.Key, len(bodies))
+	var err error
+	for i, body := range bodies {
+		err = errors.Join(err, json.Unmarshal([]byte(body), &keys[i]))
+	}
+	return keys, err
+}
+
+// KeysRequired says whether every request needs a key.
+func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
+	var mark *redis.StringCmd
+	var count *redis.IntCmd
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			mark, count = p.Get(ctx, s.keysRequiredKey()), p.HLen(ctx, s.keysKey())
+			return nil
+		})
+		return absent(err)
+	})
+	if err != nil {
+		return false, wrap(err, "whether keys are required")
+	}
+	return keysRequired(mark.Val(), count.Val()), nil
+}
+
+// keysRequired judges by the mark, empty for none, and the number of keys.
+func keysRequired(mark string, keys int64) bool {
+	if mark == "" {
+		return keys > 0
+	}
+	return mark != "0"
+}
+
+// AllowKeyless lets requests without a key in again. A key that is put meanwhile is noticed, and then it begins again.
+func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		for {
+			err := s.client.Watch(ctx, func(tx *redis.Tx) error { return s.allowKeyless(ctx, tx, now) }, s.keysKey())
+			if !errors.Is(err, redis.TxFailedErr) {
+				return err
+			}
+		}
+	})
+	return wrap(err, "allow requests without a key")
+}
+
+func (s *Store) allowKeyless(ctx context.Context, tx *redis.Tx, now time.Time) error {
+	bodies, err := tx.HVals(ctx, s.keysKey()).Result()
+	if err != nil {
+		return err
+	}
+	keys, err := keysOf(bodies)
+	if err != nil {
+		return err
+	}
+	if access.AnyLive(keys, now) {
+		return access.ErrLiveKey
+	}
+	_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		if len(keys) == 0 {
+			return p.Del(ctx, s.keysRequiredKey()).Err()
+		}
+		return p.Set(ctx, s.keysRequiredKey(), "0", 0).Err()
+	})
+	return err
 }
 
 // lenience is how much longer than it counts the server keeps a claim: the clocks of those who ask decide, and they differ.
@@ -176,5 +249,13 @@ func (r *reader) keys() error {
 			return err
 		}
 	}
-	return nil
+	mark, err := r.tx.Get(r.ctx, r.keysRequiredKey()).Result()
+	if absent(err) != nil {
+		return err
+	}
+	required := keysRequired(mark, int64(len(keys)))
+	if required == (len(keys) > 0) {
+		return nil
+	}
+	return r.hold(memory.Record{Access: &memory.KeptAccess{KeysRequired: required}}, 0)
 }

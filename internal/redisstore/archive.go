@@ -194,7 +194,7 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]
 // roots, parts and books are the keys that last, after the prefix, after "a:<agent>:" and after "m:". A part that ends
 // with a colon is followed by a name. Claims ("claim:") pass: they are answers to requests that come twice within a day. Only these are ever removed: another deployment's prefix may begin with this one's.
 var (
-	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "slots", "unheard"}
+	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard"}
 	parts = []string{
 		lifePart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
 		"by:", "bare:", "dream:", "session:", "owner:", "changes", "cause:", "refers:",

@@ -137,6 +137,8 @@ func (f *filling) keep(r memory.Record) error {
 			return err
 		}
 		return f.do("HSET", f.keyHashesKey(), r.Key.Hash, r.Key.ID)
+	case r.Access != nil:
+		return f.do("SET", f.keysRequiredKey(), map[bool]string{true: "1", false: "0"}[r.Access.KeysRequired])
 	case r.Life != nil:
 		return f.lives(*r.Life)
 	case r.Lease != nil:

@@ -212,7 +212,7 @@ func (r *reader) watch(keys ...string) error {
 
 func (r *reader) names() error {
 	prefix := r.set.prefix
-	if err := r.watch(prefix+"agents", prefix+"handles", r.feedsKey(), r.keysKey()); err != nil {
+	if err := r.watch(prefix+"agents", prefix+"handles", r.feedsKey(), r.keysKey(), r.keysRequiredKey()); err != nil {
 		return err
 	}
 	feeds, err := r.tx.HGetAll(r.ctx, r.feedsKey()).Result()

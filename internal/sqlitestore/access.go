@@ -33,7 +33,10 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 			}
 			_, err = d.exec(`INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, body = excluded.body`, k.ID, k.Hash, string(body))
-			return err
+			if err != nil {
+				return err
+			}
+			return d.requireKeys(true)
 		})
 	}
 	return wrap(err, "put key "+k.ID)
@@ -43,24 +46,69 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	var keys []access.Key
 	err := s.read(ctx, func(d deal) error {
-		return d.each("SELECT body FROM keys", nil, func(scan func(...any) error) error {
-			var body []byte
-			var k access.Key
-			if err := scan(&body); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(body, &k); err != nil {
-				return err
-			}
-			keys = append(keys, k)
-			return nil
-		})
+		var err error
+		keys, err = d.keys()
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
 	slices.SortFunc(keys, func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return keys, nil
+}
+
+func (d deal) keys() (keys []access.Key, err error) {
+	err = d.each("SELECT body FROM keys", nil, func(scan func(...any) error) error {
+		var body []byte
+		var k access.Key
+		if err := scan(&body); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &k); err != nil {
+			return err
+		}
+		keys = append(keys, k)
+		return nil
+	})
+	return keys, err
+}
+
+// KeysRequired says whether every request needs a key.
+func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
+	var required bool
+	err := s.read(ctx, func(d deal) error {
+		var err error
+		required, err = d.keysRequired()
+		return err
+	})
+	return required, wrap(err, "whether keys are required")
+}
+
+func (d deal) keysRequired() (required bool, err error) {
+	_, err = d.one("SELECT EXISTS (SELECT 1 FROM access_settings WHERE keys_required)", nil, &required)
+	return required, err
+}
+
+func (d deal) requireKeys(required bool) error {
+	_, err := d.exec(`INSERT INTO access_settings (one, keys_required) VALUES (1, ?)
+		ON CONFLICT (one) DO UPDATE SET keys_required = excluded.keys_required WHERE keys_required <> excluded.keys_required`, required)
+	return err
+}
+
+// AllowKeyless lets requests without a key in again.
+func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
+	err := s.write(ctx, func(d deal) error {
+		keys, err := d.keys()
+		if err != nil {
+			return err
+		}
+		if access.AnyLive(keys, now) {
+			return access.ErrLiveKey
+		}
+		_, err = d.exec("DELETE FROM access_settings")
+		return err
+	})
+	return wrap(err, "allow requests without a key")
 }
 
 // Claim takes a request to be done.

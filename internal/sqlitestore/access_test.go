@@ -1,7 +1,10 @@
 package sqlitestore_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +22,36 @@ func TestTheStoreKeepsThePromisesOfAccess(t *testing.T) {
 			t.Parallel()
 			accesstest.RunStore(t, func(t *testing.T) access.Store { return open(t) })
 		})
+	}
+}
+
+// A file from before keys were marked as required is brought to the newest schema.
+func TestAFileOfAnOlderSchemaWithKeysRequiresThem(t *testing.T) {
+	t.Parallel()
+	steps, err := filepath.Glob("schema/*.sql")
+	require.NoError(t, err)
+	for _, insert := range []string{"", "INSERT INTO keys (id, hash, body) VALUES ('a', 'h', '{}')"} {
+		path := filepath.Join(t.TempDir(), "oneiros.db")
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		older := raw(t, path)
+		run := func(statement string) {
+			_, err := older.ExecContext(t.Context(), statement)
+			require.NoError(t, err)
+		}
+		for n, name := range steps {
+			script, err := os.ReadFile(name)
+			require.NoError(t, err)
+			if strings.Contains(string(script), "access_settings") {
+				run(insert)
+				run(fmt.Sprintf("PRAGMA user_version = %d", n))
+				break
+			}
+			run(string(script))
+		}
+		run(fmt.Sprintf("PRAGMA application_id = %d", 0x6f6e6569))
+		required, err := open(t, path).KeysRequired(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, insert != "", required)
 	}
 }
 

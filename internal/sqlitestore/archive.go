@@ -40,7 +40,7 @@ func (s *Store) Export(ctx context.Context) memory.Records {
 
 // tables are all that hold anything of a deployment. Claims pass: they are answers to requests that come twice within a day.
 var tables = []string{
-	"feeds", "agents", "keys", "lives", "presences", "leases", "slots", "affects", "items", "revisions", "vectors", "moves", "events", "notes",
+	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items", "revisions", "vectors", "moves", "events", "notes",
 	"attempts", "accounts", "answers", "allowances",
 }
 

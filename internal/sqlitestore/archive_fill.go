@@ -24,7 +24,12 @@ func (f *filling) keep(r memory.Record) error {
 	case r.Agent != nil:
 		return f.agent(*r.Agent)
 	case r.Key != nil:
+		if err := f.requireKeys(true); err != nil {
+			return err
+		}
 		return f.put("INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)", r.Key.ID, r.Key.Hash, string(r.Key.Body))
+	case r.Access != nil:
+		return f.requireKeys(r.Access.KeysRequired)
 	case r.Life != nil:
 		return f.lives(*r.Life)
 	case r.Lease != nil:

@@ -58,13 +58,23 @@ func (d deal) exportNames(put putting) error {
 	if err != nil {
 		return err
 	}
-	return d.each("SELECT id, hash, body FROM keys ORDER BY id", nil, func(scan func(...any) error) error {
+	some := false
+	err = d.each("SELECT id, hash, body FROM keys ORDER BY id", nil, func(scan func(...any) error) error {
 		var k memory.KeptKey
 		if err := scan(&k.ID, &k.Hash, (*[]byte)(&k.Body)); err != nil {
 			return err
 		}
+		some = true
 		return put(memory.Record{Key: &k})
 	})
+	if err != nil {
+		return err
+	}
+	required, err := d.keysRequired()
+	if err != nil || required == some {
+		return err
+	}
+	return put(memory.Record{Access: &memory.KeptAccess{KeysRequired: required}})
 }
 
 func (d deal) exportLife(agent string, put putting) error {

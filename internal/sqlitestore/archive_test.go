@@ -129,7 +129,7 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		columns = append(columns, column)
 	}
 	require.NoError(t, rows.Err())
-	known := strings.Fields(`accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
+	known := strings.Fields(`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
 		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
 		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
 		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.phase attempts.reserved attempts.state attempts.step

@@ -20,6 +20,7 @@ type Book struct {
 	mu   sync.Mutex
 	away error
 	keys map[string]access.Key
+	must bool // a key is required
 	said map[[2]string]*page
 }
 
@@ -33,7 +34,7 @@ type page struct {
 
 // With is a book that has keys already.
 func With(keys ...access.Key) *Book {
-	b := &Book{keys: map[string]access.Key{}}
+	b := &Book{keys: map[string]access.Key{}, must: len(keys) > 0}
 	for _, k := range keys {
 		b.keys[k.ID] = k
 	}
@@ -63,7 +64,36 @@ func (b *Book) PutKey(_ context.Context, k access.Key) error {
 		b.keys = map[string]access.Key{}
 	}
 	b.keys[k.ID] = k.UTC()
+	b.must = true
 	return nil
+}
+
+// KeysRequired says whether a key was put since the book was made or AllowKeyless called.
+func (b *Book) KeysRequired(context.Context) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.must, b.away
+}
+
+// AllowKeyless lets requests without a key in again.
+func (b *Book) AllowKeyless(_ context.Context, now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.away != nil {
+		return b.away
+	}
+	if access.AnyLive(slices.Collect(maps.Values(b.keys)), now) {
+		return access.ErrLiveKey
+	}
+	b.must = false
+	return nil
+}
+
+// LoseKeys removes every key without a word, as a store does that was replaced or damaged.
+func (b *Book) LoseKeys() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.keys = nil
 }
 
 // Keys lists all by creation, then id.

@@ -26,6 +26,9 @@ func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 		{"AHashOpensOnlyOneDoor", oneHash},
 		{"AKeyIsReplacedWithItsHash", replaced},
 		{"AKeyThatIsWrongIsNotKept", wrongKeys},
+		{"KeysAreRequiredFromTheFirstOn", requiredFromTheFirst},
+		{"AKeyThatIsRefusedRequiresNoKeys", refusedKeyRequiresNone},
+		{"KeylessUseIsAllowedOnlyWithoutALiveKey", keylessWithoutALiveKey},
 		{"ARequestIsDoneOnce", doneOnce},
 		{"ANameIsOfOneRequest", oneRequest},
 		{"WhoeverFellSilentIsNotDoneAgain", fellSilent},
@@ -119,6 +122,47 @@ func wrongKeys(t *testing.T, s access.Store) {
 		require.Error(t, s.PutKey(t.Context(), k))
 	}
 	require.Empty(t, list(t, s))
+}
+
+func required(t *testing.T, s access.Store) bool {
+	t.Helper()
+	is, err := s.KeysRequired(t.Context())
+	require.NoError(t, err)
+	return is
+}
+
+func requiredFromTheFirst(t *testing.T, s access.Store) {
+	require.False(t, required(t, s))
+	k := aKey(1)
+	require.NoError(t, s.PutKey(t.Context(), k))
+	require.True(t, required(t, s))
+	k.Revoked = noon
+	require.NoError(t, s.PutKey(t.Context(), k))
+	require.True(t, required(t, s), "revoking the only key opens nothing")
+}
+
+func refusedKeyRequiresNone(t *testing.T, s access.Store) {
+	wrong := aKey(1)
+	wrong.Role = "god"
+	require.Error(t, s.PutKey(t.Context(), wrong))
+	require.False(t, required(t, s))
+}
+
+func keylessWithoutALiveKey(t *testing.T, s access.Store) {
+	require.NoError(t, s.AllowKeyless(t.Context(), noon), "there was never a key")
+	require.False(t, required(t, s))
+	ends, revoked := aKey(1), aKey(2)
+	ends.Expires = noon.Add(time.Hour)
+	revoked.Revoked = noon
+	require.NoError(t, s.PutKey(t.Context(), ends))
+	require.NoError(t, s.PutKey(t.Context(), revoked))
+	require.ErrorIs(t, s.AllowKeyless(t.Context(), noon.Add(time.Hour-1)), access.ErrLiveKey)
+	require.True(t, required(t, s))
+	require.NoError(t, s.AllowKeyless(t.Context(), noon.Add(time.Hour)))
+	require.False(t, required(t, s))
+	require.Equal(t, []access.Key{ends, revoked}, list(t, s), "they stay listed")
+	require.NoError(t, s.PutKey(t.Context(), aKey(3)))
+	require.True(t, required(t, s), "the next key closes again")
 }
 
 // likeTheModel does the same at random to the store and to a Book, and hears the same. Only the newest claim of a name is

@@ -13,14 +13,15 @@ import (
 )
 
 // Version of the form. A reader takes the older ones and refuses a newer one; a new kind of record or field makes a new
-// version. In version 1 there were no keys.
-const Version = 2
+// version. In version 1 there were no keys, and in version 2 nothing said that keys are required although there are none.
+const Version = 3
 
-// The first lines.
-const (
-	opening = `{"oneiros":"archive","version":2}` + "\n"
-	first   = `{"oneiros":"archive","version":1}` + "\n"
-)
+// openingOf is the first line of an archive of a version.
+func openingOf(version int) string {
+	return fmt.Sprintf(`{"oneiros":"archive","version":%d}`, version) + "\n"
+}
+
+var opening = openingOf(Version)
 
 // longest bounds a line in bytes: an item with all its revisions.
 const longest = 1 << 28
@@ -89,11 +90,11 @@ func Read(r io.Reader) memory.Records {
 }
 
 type reading struct {
-	in     *bufio.Reader
-	scroll *scroll
-	number int // of the line
-	line   []byte
-	old    bool // of version 1
+	in      *bufio.Reader
+	scroll  *scroll
+	number  int // of the line
+	line    []byte
+	version int
 }
 
 func (p *reading) open() error {
@@ -101,13 +102,11 @@ func (p *reading) open() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	switch string(line) {
-	case opening:
-		return nil
-	case first:
-		p.old = true
-		p.scroll.reopen(first)
-		return nil
+	for p.version = Version; p.version > 0; p.version-- {
+		if string(line) == openingOf(p.version) {
+			p.scroll.reopen(string(line))
+			return nil
+		}
 	}
 	var said struct {
 		Oneiros string `json:"oneiros"`
@@ -153,8 +152,11 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 	if err := d.Decode(&r); err != nil {
 		return r, false, fmt.Errorf("%w: line %d: %w", ErrChanged, p.number, err)
 	}
-	if p.old && r.Key != nil {
+	if p.version < 2 && r.Key != nil {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version 1 has no keys", ErrChanged, p.number)
+	}
+	if p.version < 3 && r.Access != nil {
+		return r, false, fmt.Errorf("%w: line %d: an archive of version %d does not say whether keys are required", ErrChanged, p.number, p.version)
 	}
 	again, err := p.scroll.add(r)
 	if err != nil {

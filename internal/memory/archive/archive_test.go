@@ -126,8 +126,10 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 		"":                    archive.ErrNone,
 		"SQLite format 3\x00": archive.ErrNone,
 		"SQLite format 3\n":   archive.ErrNone,
-		`{"oneiros":"archive","version":2} ` + "\n": archive.ErrNone,
-		`{"oneiros":"archive","version":3}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":3} ` + "\n": archive.ErrNone,
+		`{"oneiros":"archive","version":0}` + "\n":  archive.ErrNone,
+		`{"oneiros":"archive","version":4}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":3}` + "\n":  archive.ErrCutOff,
 		`{"oneiros":"archive","version":2}` + "\n":  archive.ErrCutOff,
 		`{"oneiros":"archive","version":1}` + "\n":  archive.ErrCutOff,
 	} {
@@ -139,20 +141,29 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 // An archive of version 1 is read as ever: it has no keys, and its sum is of its own first line.
 func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	t.Parallel()
-	older := func(records []memory.Record) string {
+	older := func(records []memory.Record, version string) string {
 		lines := strings.SplitAfter(string(write(t, records)), "\n")
-		lines[0] = strings.Replace(lines[0], "2", "1", 1)
+		lines[0] = strings.Replace(lines[0], "3", version, 1)
 		before := strings.Join(lines[:len(lines)-2], "")
 		var last struct{ Seal memory.Tally }
 		require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-2]), &last))
 		sum := sha256.Sum256([]byte(before))
 		return before + strings.Replace(lines[len(lines)-2], last.Seal.SHA256, hex.EncodeToString(sum[:]), 1)
 	}
-	made := memorytest.Deployment(5, tiny)
-	_, err := read(strings.NewReader(older(made)))
+	made := slices.DeleteFunc(memorytest.Deployment(5, tiny), func(r memory.Record) bool { return r.Access != nil })
+	_, err := read(strings.NewReader(older(made, "1")))
 	require.ErrorContains(t, err, "version 1 has no keys")
+	_, err = read(strings.NewReader(older(made, "2")))
+	require.NoError(t, err)
+	reopened := slices.Clone(made)
+	after := slices.IndexFunc(made, func(r memory.Record) bool { return r.Life != nil })
+	reopened = slices.Insert(reopened, after, memory.Record{Access: &memory.KeptAccess{}})
+	_, err = read(strings.NewReader(older(reopened, "2")))
+	require.ErrorContains(t, err, "version 2 does not say whether keys are required")
+	_, err = read(bytes.NewReader(write(t, reopened)))
+	require.NoError(t, err)
 	keyless := slices.DeleteFunc(made, func(r memory.Record) bool { return r.Key != nil })
-	file := older(keyless)
+	file := older(keyless, "1")
 	require.NotContains(t, file, `"keys"`)
 	got, err := read(strings.NewReader(file))
 	require.NoError(t, err)
@@ -170,6 +181,22 @@ func TestTwoKeysOfOneHashAreRefused(t *testing.T) {
 	wrong.Key.Hash = "other"
 	_, err = archive.Count(memorytest.Told([]memory.Record{wrong}))
 	require.ErrorContains(t, err, "of another hash")
+}
+
+func TestWhetherKeysAreRequiredIsToldOnlyWhereTheKeysDoNotSayIt(t *testing.T) {
+	t.Parallel()
+	key := memory.Record{Key: &memory.KeptKey{ID: "a", Hash: "h", Body: memory.Raw(`{"id":"a","hash":"h"}`)}}
+	says := func(required bool) memory.Record {
+		return memory.Record{Access: &memory.KeptAccess{KeysRequired: required}}
+	}
+	for _, right := range [][]memory.Record{{says(true)}, {key, says(false)}} {
+		_, err := archive.Count(memorytest.Told(right))
+		require.NoError(t, err)
+	}
+	for _, wrong := range [][]memory.Record{{says(false)}, {key, says(true)}, {says(true), says(true)}, {says(true), key}} {
+		_, err := archive.Count(memorytest.Told(wrong))
+		require.Error(t, err)
+	}
 }
 
 func TestAFaultOfTheDiskIsToldAsItIs(t *testing.T) {

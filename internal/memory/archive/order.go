@@ -28,7 +28,8 @@ const (
 	feeds = iota + 1
 	agents
 	keys
-	minds // what is one agent's
+	accesses // at most one
+	minds    // what is one agent's
 	attempts
 	accounts
 	answers
@@ -47,6 +48,9 @@ func placeOf(r memory.Record) (place, error) {
 	}
 	if k := r.Key; k != nil {
 		put(place{stage: keys, name: k.ID})
+	}
+	if r.Access != nil {
+		put(place{stage: accesses})
 	}
 	if l := r.Life; l != nil {
 		put(place{stage: minds, agent: l.Agent})

@@ -48,6 +48,11 @@ func (k *rules) check(r memory.Record) error {
 		return k.agent(*r.Agent)
 	case r.Key != nil:
 		return k.key(*r.Key)
+	case r.Access != nil:
+		if r.Access.KeysRequired == (len(k.hashes) > 0) {
+			return errors.New("whether keys are required is told although the keys say it")
+		}
+		return nil
 	case p.stage == minds:
 		return k.mind.check(r)
 	}

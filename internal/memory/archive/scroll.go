@@ -21,6 +21,8 @@ func count(t *Tally, r memory.Record) {
 		t.Agents++
 	case r.Key != nil:
 		t.Keys++
+	case r.Access != nil:
+		t.Access++
 	case r.Life != nil:
 		t.Lives++
 	case r.Lease != nil:

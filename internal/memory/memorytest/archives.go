@@ -31,6 +31,7 @@ var archives = []struct {
 	{"OnlyAnEmptyStoreIsFilled", occupiedRefuses},
 	{"AnImportThatIsCutOffLeavesNothing", cutLeavesNothing},
 	{"AnImportThatLiesIsRefused", lieRefused},
+	{"WhetherKeysAreRequiredMoves", keysRequiredMoves},
 	{"AFilledStoreGoesOn", filledGoesOn},
 	{"AnExportThatNobodyReadsOnEnds", exportEnds},
 }
@@ -47,6 +48,21 @@ func RunArchive(t *testing.T, from, to func(t *testing.T) ArchiveStore) {
 }
 
 var usual = Size{Agents: 3, Items: 60, Events: 20, Attempts: 80, Dim: 5}
+
+// keysRequiredMoves hands over what keys do not say by themselves: required although there are none, and the opposite.
+func keysRequiredMoves(t *testing.T, from, to func(*testing.T) ArchiveStore) {
+	key := memory.Record{Key: &memory.KeptKey{ID: "a", Hash: "h", Body: memory.Raw(`{"id":"a","hash":"h"}`)}}
+	says := func(required bool) memory.Record {
+		return memory.Record{Access: &memory.KeptAccess{KeysRequired: required}}
+	}
+	for _, records := range [][]memory.Record{{}, {key}, {says(true)}, {key, says(false)}} {
+		a, b := from(t), to(t)
+		fill(t, a, Told(records))
+		require.Equal(t, written(t, Told(records)), written(t, a.Export(t.Context())))
+		fill(t, b, a.Export(t.Context()))
+		require.Equal(t, written(t, Told(records)), written(t, b.Export(t.Context())))
+	}
+}
 
 // Collect reads everything that is told.
 func Collect(t *testing.T, records memory.Records) []memory.Record {

@@ -145,6 +145,9 @@ func (f *fancy) keys() []memory.Record {
 		}
 		records = append(records, memory.Record{Key: &memory.KeptKey{ID: k.ID, Hash: k.Hash, Body: jsonOf(k)}})
 	}
+	if f.r.IntN(2) == 0 {
+		records = append(records, memory.Record{Access: &memory.KeptAccess{}})
+	}
 	return records
 }
 

@@ -9,7 +9,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// admit finds out who asks. As soon as one key was ever made, revoked ones too, nobody passes without one that opens.
+// keysLost says what a deployment is told whose keys are gone.
+const keysLost = "this deployment needs a key for every request, and its store has none: the store was lost, replaced or damaged. " +
+	"Restore it from a copy, or make a new key with: oneiros keys add NAME. To let requests of this machine in without a key again: oneiros keys open"
+
+// keysLostCode is the code of the fault.
+const keysLostCode = "keys_missing"
+
+// admit finds out who asks. As soon as one key was ever made nobody passes without one that opens, until AllowKeyless.
 func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	ring, err := s.keys.held(r.Context())
 	if err != nil {
@@ -17,8 +24,11 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 			Status: http.StatusServiceUnavailable, Type: serverFault, Code: "keys_unavailable", Message: "the keys cannot be read now; ask again", Retry: soon, Err: err,
 		}
 	}
-	if ring.empty() {
+	if ring.open {
 		return s.admitKeyless(r)
+	}
+	if ring.lost() {
+		return nil, &psyche.Fault{Status: http.StatusServiceUnavailable, Type: serverFault, Code: keysLostCode, Message: keysLost}
 	}
 	secret, err := secretOf(r)
 	if err != nil {
@@ -53,7 +63,7 @@ func (s *Server) completed(k access.Key) access.Key {
 
 func (s *Server) admitKeyless(r *http.Request) (*psyche.Caller, error) {
 	if !s.o.Keyless {
-		return nil, wrongKey("this server has no keys yet, and only loopback needs none; make one with: oneiros keys add NAME")
+		return nil, wrongKey("this server answers no request without a key, and there is no key yet; make one with: oneiros keys add NAME")
 	}
 	if name := proxied(r.Header); name != "" {
 		return nil, notAllowed("forwarded", "the header "+name+" says that the request came through a proxy, and without keys only programs of "+

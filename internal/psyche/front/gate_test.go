@@ -64,18 +64,72 @@ func TestAKeyThatHasEndedOpensNothing(t *testing.T) {
 	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
 }
 
-func TestANewKeyIsKnownWithinASecondAndLocksTheDoorWithinFive(t *testing.T) {
+func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheDoorWithinOne(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, rooms())
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer("any")...).Code, "clients send some key to a server that needs none")
+	h.clock.pass(300 * time.Millisecond)
 	first := h.key(access.Client)
-	h.clock.pass(5 * time.Second)
+	h.clock.pass(700 * time.Millisecond)
 	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(first)...).Code)
 	second := h.key(access.Client)
 	h.clock.pass(time.Second)
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(second)...).Code)
+}
+
+func TestADeploymentWhoseKeysVanishStaysClosed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, rooms())
+	secret := h.key(access.Client)
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(secret)...).Code)
+	h.book.LoseKeys()
+	for range 3 {
+		h.clock.pass(5 * time.Second)
+		for _, headers := range [][]string{nil, bearer(secret), bearer("any")} {
+			w := h.ask("GET", "/v1/models", "", headers...)
+			refused(t, w, 503, "keys_missing")
+			require.Contains(t, w.Body.String(), "oneiros keys add NAME")
+			require.Contains(t, w.Body.String(), "oneiros keys open")
+		}
+	}
+	require.Equal(t, 200, h.ask("GET", "/healthz", "").Code)
+	require.Len(t, h.reports, 1, "it is reported once, not for every request")
+	require.ErrorContains(t, h.reports[0], "oneiros keys open")
+
+	again := h.key(access.Client)
+	h.clock.pass(5 * time.Second)
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(again)...).Code)
+	h.book.LoseKeys()
+	require.NoError(t, h.book.AllowKeyless(t.Context(), noon))
+	h.clock.pass(5 * time.Second)
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code, "somebody said so")
+	require.Len(t, h.reports, 1)
+}
+
+func TestADeploymentThatIsOpenedAgainListsItsEndedKeys(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, rooms())
+	secret := h.key(access.Client, func(k *access.Key) { k.Expires = noon.Add(time.Minute) })
+	h.clock.pass(time.Minute)
+	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
+	refused(t, h.ask("GET", "/v1/models", "", bearer(secret)...), 401, "invalid_api_key")
+	require.NoError(t, h.book.AllowKeyless(t.Context(), h.clock.Now()))
+	h.clock.pass(5 * time.Second)
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(secret)...).Code)
+}
+
+func TestADoorThatIsOpenIsNotBelievedOpenWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, rooms())
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
+	h.book.Fail(errors.New("the store is away"))
+	h.clock.pass(4 * time.Second)
+	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
+	h.clock.pass(time.Second)
+	refused(t, h.ask("GET", "/v1/models", ""), 503, "keys_unavailable")
 }
 
 func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {

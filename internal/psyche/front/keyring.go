@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,10 @@ const (
 	// patience bounds one reading, and pause is how long nobody tries after one that failed, or for a secret that nobody has.
 	patience = 2 * time.Second
 	pause    = time.Second
+	// freshOpen and ageingOpen bound the age of a list that lets requests without a key in: the first key closes every server
+	// within freshOpen. It is believed no longer than fresh while the store is away.
+	freshOpen  = time.Second
+	ageingOpen = 500 * time.Millisecond
 )
 
 // ring is the list of keys as of one moment.
@@ -30,6 +35,7 @@ type ring struct {
 	at    time.Time
 	count int                  // of all keys
 	keys  map[[4]byte][]hashed // by the beginning of the hash
+	open  bool                 // no key is required, and none is live
 }
 
 type hashed struct {
@@ -37,7 +43,31 @@ type hashed struct {
 	key access.Key
 }
 
-func (r *ring) empty() bool { return r.count == 0 }
+// lost says that keys are required and there is none: the store was replaced or damaged.
+func (r *ring) lost() bool { return !r.open && r.count == 0 }
+
+// fresh and ageing are how old the list may be, and from when on it is read again beside the requests.
+func (r *ring) fresh() time.Duration {
+	if r.open {
+		return freshOpen
+	}
+	return fresh
+}
+
+func (r *ring) ageing() time.Duration {
+	if r.open {
+		return ageingOpen
+	}
+	return ageing
+}
+
+// stale is how old the list may be while the store cannot be read.
+func (r *ring) stale() time.Duration {
+	if r.open {
+		return fresh
+	}
+	return stale
+}
 
 // find compares whole hashes in constant time; that the list is entered by their beginning tells a guesser nothing, since what
 // hashes to a beginning cannot be chosen further.
@@ -66,15 +96,15 @@ type keyring struct {
 // held is a ring that is fresh, or the last one that could be read. Without any it fails, and so does everybody.
 func (k *keyring) held(ctx context.Context) (*ring, error) {
 	r := k.ring.Load()
-	if r == nil || k.now().Sub(r.at) >= fresh {
+	if r == nil || k.now().Sub(r.at) >= r.fresh() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		return k.read(ctx, fresh)
+		return k.read(ctx, (*ring).fresh)
 	}
-	if k.now().Sub(r.at) >= ageing && k.mu.TryLock() {
+	if k.now().Sub(r.at) >= r.ageing() && k.mu.TryLock() {
 		k.behind.Go(func() {
 			defer k.mu.Unlock()
-			_, _ = k.read(context.WithoutCancel(ctx), ageing) // when it fails, whoever needs it fresh is told
+			_, _ = k.read(context.WithoutCancel(ctx), (*ring).ageing) // when it fails, whoever needs it fresh is told
 		})
 	}
 	return r, nil
@@ -84,25 +114,29 @@ func (k *keyring) held(ctx context.Context) (*ring, error) {
 func (k *keyring) lookAgain(ctx context.Context, secret string) (access.Key, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r, err := k.read(ctx, pause)
+	r, err := k.read(ctx, func(*ring) time.Duration { return pause })
 	if err != nil {
 		return access.Key{}, false
 	}
 	return r.find(secret)
 }
 
-// read reads the store unless the list is younger than so much, or reading has failed a moment ago. Its caller holds the lock.
-func (k *keyring) read(ctx context.Context, young time.Duration) (*ring, error) {
+// read reads the store unless the list is younger than young says, or reading has failed a moment ago. Its caller holds the lock.
+func (k *keyring) read(ctx context.Context, young func(*ring) time.Duration) (*ring, error) {
 	r, now := k.ring.Load(), k.now()
-	if r != nil && now.Sub(r.at) < young {
+	if r != nil && now.Sub(r.at) < young(r) {
 		return r, nil
 	}
 	if k.failed.IsZero() || now.Sub(k.failed) >= pause {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		keys, err := k.store.Keys(ctx)
+		required, keys, err := k.look(ctx)
 		cancel()
 		if err == nil {
 			next := newRing(keys, now, k.report)
+			next.open = !required && !access.AnyLive(keys, now)
+			if next.lost() && (r == nil || !r.lost()) {
+				k.report(errKeysLost)
+			}
 			k.failed, k.why = time.Time{}, nil
 			k.ring.Store(next)
 			return next, nil
@@ -110,10 +144,23 @@ func (k *keyring) read(ctx context.Context, young time.Duration) (*ring, error) 
 		k.failed, k.why = now, err
 		k.report(fmt.Errorf("read the keys: %w", err))
 	}
-	if r != nil && now.Sub(r.at) < stale {
+	if r != nil && now.Sub(r.at) < r.stale() {
 		return r, nil
 	}
 	return nil, k.why
+}
+
+// errKeysLost is reported once whenever a server finds itself in that state.
+var errKeysLost = errors.New("every request is refused: " + keysLost)
+
+// look asks first whether keys are required, so that a key which is put in between is seen at least as a key.
+func (k *keyring) look(ctx context.Context) (required bool, keys []access.Key, err error) {
+	required, err = k.store.KeysRequired(ctx)
+	if err != nil {
+		return false, nil, err
+	}
+	keys, err = k.store.Keys(ctx)
+	return required, keys, err
 }
 
 // newRing enters keys. One whose hash is none opens nothing, and still says that this server has keys.

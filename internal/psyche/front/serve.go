@@ -95,7 +95,11 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	go func() {
-		tick := time.NewTicker(s.o.Limits.Again)
+		again := s.o.Limits.Again
+		if CallerOf(r.Context()).Key.ID == "" {
+			again = min(again, freshOpen) // the first key ends what came without one
+		}
+		tick := time.NewTicker(again)
 		defer tick.Stop()
 		for {
 			select {
@@ -104,7 +108,7 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 				return
 			}
 			var f *psyche.Fault
-			if _, err := s.admit(r); errors.As(err, &f) && f.Status == http.StatusUnauthorized {
+			if _, err := s.admit(r); errors.As(err, &f) && (f.Status == http.StatusUnauthorized || f.Code == keysLostCode) {
 				cancel()
 				return
 			}

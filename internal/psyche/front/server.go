@@ -24,8 +24,8 @@ import (
 type Options struct {
 	Routes []Route
 	Keys   access.Store
-	// Keyless lets whoever comes to a loopback address in as owner, as long as no key was ever made. Listen refuses it for any
-	// other address.
+	// Keyless lets whoever comes to a loopback address in as owner, as long as no key was ever made (access.Store.KeysRequired).
+	// Listen refuses it for any other address.
 	Keyless bool
 	Hosts   []string // names that a Host header may bear beside a loopback's while nobody needs a key, without ports
 	Origins []string // pages that browsers may call from beside the server's own, such as "https://app.example.org"

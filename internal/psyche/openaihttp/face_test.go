@@ -73,6 +73,7 @@ type house struct {
 type nobody struct{ access.Store }
 
 func (nobody) Keys(context.Context) ([]access.Key, error) { return nil, nil }
+func (nobody) KeysRequired(context.Context) (bool, error) { return false, nil }
 
 func open(t *testing.T) *house {
 	t.Helper()

@@ -1,4 +1,5 @@
--- Creates or replaces a key of the server. KEYS: keys, hashes of keys. ARGV: prefix, id, hash, body.
+-- Creates or replaces a key of the server, and requires keys from now on. KEYS: keys, hashes of keys, whether keys are
+-- required. ARGV: prefix, id, hash, body.
 local id, hash = ARGV[2], ARGV[3]
 local owner = redis.call('HGET', KEYS[2], hash)
 if owner and owner ~= id then
@@ -10,4 +11,5 @@ if before then
 end
 redis.call('HSET', KEYS[1], id, ARGV[4])
 redis.call('HSET', KEYS[2], hash, id)
+redis.call('SET', KEYS[3], '1')
 return 'ok'
