@@ -32,6 +32,7 @@ type Serve struct {
 	AffectExcept string `json:"affect_except"`
 	DigestExcept string `json:"digest_except"`
 
+	Keys    string `json:"keys"` // KeysAuto or KeysRequired
 	TLSCert string `json:"tls_cert"`
 	TLSKey  string `json:"tls_key"`
 	Hosts   string `json:"hosts"`   // with commas between, as Listed cuts it
@@ -77,6 +78,15 @@ func (s Serve) Excepted() map[string]Except {
 	}
 	return all
 }
+
+// What serve.keys takes.
+const (
+	KeysAuto     = "auto"
+	KeysRequired = "required"
+)
+
+// Keyless says whether the server may answer requests without a key while no key was ever made.
+func (s Serve) Keyless() bool { return s.Loopback() && s.Keys != KeysRequired }
 
 // Loopback says whether only this machine can reach the server.
 func (s Serve) Loopback() bool {
@@ -134,6 +144,10 @@ func serveKnobs() []Knob {
 		{Key: "serve.store_except", Sort: Text, Default: "", Unit: "handles", Reason: "Agents for which serve.store is the other way round."},
 		{Key: "serve.affect_except", Sort: Text, Default: "", Unit: "handles", Reason: "Agents for which serve.affect is the other way round."},
 		{Key: "serve.digest_except", Sort: Text, Default: "", Unit: "handles", Reason: "Agents whose clients are told nothing of dreams, whatever agent.digest says."},
+		{
+			Key: "serve.keys", Sort: Choice, Default: KeysAuto, Choices: []string{KeysAuto, KeysRequired},
+			Reason: "auto: a server on a loopback address needs no key until the first one is made; whoever is on this machine is owner until then. required: no request is answered without a key, for machines that several people use.",
+		},
 		{Key: "serve.tls_cert", Sort: Text, Default: "", Unit: "path", Reason: "The server's certificate, with those of its authorities behind it; goes with tls_key. Empty: plain HTTP, for loopback or behind a gate that speaks TLS."},
 		{Key: "serve.tls_key", Sort: Text, Default: "", Unit: "path", Reason: "The key of tls_cert."},
 		{
@@ -150,7 +164,7 @@ func serveKnobs() []Knob {
 		},
 		{
 			Key: "serve.rate", Sort: Whole, Default: 600, Unit: "requests a minute", Low: 0, High: 1_000_000,
-			Reason: "The most requests of one principal in a minute; ten a second is more than a person and an agent's tools send. A key may have a rate of its own. 0: no bound.",
+			Reason: "The most requests of one principal in a minute; ten a second is more than a person and an agent's tools send. A key may have a rate of its own. Each server process counts by itself: N of them let N times as many pass. 0: no bound.",
 		},
 		{
 			Key: "serve.key_day", Sort: Dollars, Default: "unlimited", Unit: "USD", Unlimited: true,

@@ -27,6 +27,10 @@ func (d *door) checkServe(ctx context.Context) console.Finding {
 		return warn("Mend the store first.", "not looked at")
 	}
 	defer func() { _ = h.store.Close() }()
+	required, err := h.keys.KeysRequired(ctx)
+	if err != nil {
+		return ill("Mend the store and the data folder first.", "whether keys are required cannot be read: %v", err)
+	}
 	keys, err := h.store.Keys(ctx)
 	if err != nil {
 		return ill("Mend the store first.", "the keys cannot be read: %v", err)
@@ -42,6 +46,13 @@ func (d *door) checkServe(ctx context.Context) console.Finding {
 		return *wrong
 	}
 	switch {
+	case len(keys) == 0 && required:
+		return ill("Restore the store from a copy, or make a key with oneiros keys add NAME; oneiros keys open lets this machine in without one again.",
+			"%s answers nobody: this deployment needs a key for every request, and its store has none", at)
+	case len(keys) == 0 && near && !c.Serve.Keyless():
+		return warn("Make a key with oneiros keys add NAME.", "%s answers nobody: serve.keys is required, and there is no key yet", at)
+	case !required && live == 0 && c.Serve.Keyless():
+		return well("%s, for this machine alone, without a key", at)
 	case len(keys) == 0 && near:
 		return well("%s, for this machine alone: there are no keys", at)
 	case len(keys) == 0:

@@ -29,6 +29,7 @@ import (
 type house struct {
 	told  config.Config
 	store kept
+	keys  *markedKeys
 	model inference.Model
 	relay inference.Relay
 	purse *purse.Purse
@@ -57,9 +58,10 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	}
 	catalog := inference.Remembered(c)
 	h := &house{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
+	h.keys = marked(store, c.DataDir, h.log)
 	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
 	h.shown = &console.House{
-		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: store, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
+		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: h.keys, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
 		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: h.closing,
 	}

@@ -139,14 +139,28 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 // locked sees that no door stands open to other machines: one that they reach needs keys.
 func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 	c := e.house.told.Serve
-	if c.Listen == "" || c.Loopback() {
+	if c.Listen == "" {
 		return nil
 	}
-	keys, err := e.house.store.Keys(ctx)
+	required, err := e.house.keys.KeysRequired(ctx)
+	if err != nil {
+		return fmt.Errorf("read whether keys are required: %w", err)
+	}
+	keys, err := e.house.keys.Keys(ctx)
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
-	if len(keys) == 0 {
+	if len(keys) == 0 && required {
+		e.house.log.Warn("every client is refused: this deployment needs a key for every request and its store has none; restore the store, " +
+			"or make a key with oneiros keys add NAME; oneiros keys open lets requests of this machine in without a key again")
+	}
+	if len(keys) == 0 && !required && c.Keys == config.KeysRequired {
+		e.house.log.Warn("every client is refused: serve.keys is required and there is no key yet; make one with oneiros keys add NAME")
+	}
+	if c.Loopback() {
+		return nil
+	}
+	if len(keys) == 0 && !required {
 		return &console.Exit{Code: console.Usage, Err: fmt.Errorf(
 			"serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680", c.Listen)}
 	}
@@ -163,7 +177,7 @@ func (e *engine) doorway(s *salon) front.Options {
 	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter)}
 	o := front.Options{
 		Routes: traced(append(append(append(e.standing(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.house.tracing),
-		Keys:   e.house.store, Keyless: c.Loopback(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
+		Keys:   e.house.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
 		Limits: front.Limits{
 			Rate: c.Rate, Day: keyDay(c.KeyDay), Streams: c.KeyStreams, All: c.MaxStreams, Body: int64(c.MaxBody), WriteTime: c.WriteIn,
 		},

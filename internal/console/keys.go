@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,8 +16,9 @@ func (app *App) doorKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keys", Aliases: []string{"key"}, Short: "Who may pass the server's doors", GroupID: house,
 		Long: `A key opens the server to a client: it has a role, may be for some agents only, may expire, and is bounded in requests
-and money. While there is none, a server on this machine's own address serves whoever comes from this machine, as owner.
-As soon as one was made, every request needs one.
+and money. While there is none, a server on this machine's own address serves whoever comes from this machine, as owner,
+unless serve.keys is required. As soon as one was made, every request needs one, also when all keys are revoked or lost;
+oneiros keys open undoes that.
 
 A key names a principal: who speaks. What is said belongs to its principal, and so do the money and the requests that are
 counted. Without --principal a key is a principal of its own; rotate gives a new secret to the same one.
@@ -25,7 +27,7 @@ counted. Without --principal a key is a principal of its own; rotate gives a new
   operator  sees journal, fragments and scenarios too, and starts, cancels and archives dreams
   owner     forgets, and changes agents, too`,
 	}
-	cmd.AddCommand(app.keysAdd(), app.keysList(), app.keysRotate(), app.keysRevoke())
+	cmd.AddCommand(app.keysAdd(), app.keysList(), app.keysRotate(), app.keysRevoke(), app.keysOpen())
 	return cmd
 }
 
@@ -44,6 +46,7 @@ type publicKey struct {
 	Day     *budget.Micros `json:"day_micros,omitempty"`   // what it may cost a day
 	Today   *budget.Micros `json:"today_micros,omitempty"` // in lists: what it cost on this day of UTC, of its principal, with what is still reserved
 	Secret  string         `json:"secret,omitempty"`       // once, when it is made
+	First   bool           `json:"first,omitempty"`        // once, when it is made: from now on every request needs a key
 }
 
 func (app *App) publicKey(k access.Key) publicKey {
@@ -121,10 +124,14 @@ func (app *App) keysAdd() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			closed, err := h.Keys.KeysRequired(cmd.Context())
+			if err != nil {
+				return fmt.Errorf("read whether keys are required: %w", err)
+			}
 			if err := h.Keys.PutKey(cmd.Context(), k); err != nil {
 				return err
 			}
-			if err := app.tellNewKey(k, secret); err != nil {
+			if err := app.showNewKey(k, secret, !closed); err != nil {
 				return err
 			}
 			app.noteShared(k, others)
@@ -148,9 +155,10 @@ func (app *App) keysAdd() *cobra.Command {
 	return cmd
 }
 
-func (app *App) tellNewKey(k access.Key, secret string) error {
+// showNewKey shows a key with its secret, and what it locks when it is the first.
+func (app *App) showNewKey(k access.Key, secret string, first bool) error {
 	p := app.publicKey(k)
-	p.Secret = secret
+	p.Secret, p.First = secret, first
 	if app.json {
 		return app.answer(p)
 	}
@@ -160,7 +168,57 @@ func (app *App) tellNewKey(k access.Key, secret string) error {
 	}
 	app.fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "principal", p.Speaks, "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
 	app.note("The secret is shown only now, and kept nowhere. Clients send it as their API key: Authorization: Bearer %s…", access.SecretPrefix)
+	if first {
+		app.note("This is the first key: within a second every request to a server of this deployment needs one, on this machine too. " +
+			"Clients that run without a key (OpenAI clients, MCP clients of /mcp, the dreams API) are refused from then on; oneiros mcp over standard " +
+			"input and output needs none. Make a key for each of them: oneiros keys add NAME (with --principal local it goes on with what was said before). Back to none: oneiros keys revoke ID, then oneiros keys open.")
+	}
 	return nil
+}
+
+func (app *App) keysOpen() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "open", Short: "Let requests of this machine in without a key again", Args: cobra.NoArgs,
+		Long: `Open undoes what the first key did: a server on a loopback address answers whoever comes from this machine, as owner,
+until the next key is made. It is for a deployment whose keys are all revoked or expired, or lost with its store, and is
+refused while a key is live. It removes the mark in the store and that in the data folder of this machine; where servers
+of one deployment run on several machines, run it on each. A server with serve.keys: required stays closed.`,
+		Example: "  oneiros keys open\n  oneiros keys open --yes",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			h, err := app.within(cmd.Context())
+			if err != nil {
+				return err
+			}
+			closed, err := h.Keys.KeysRequired(cmd.Context())
+			if err != nil {
+				return fmt.Errorf("read whether keys are required: %w", err)
+			}
+			if closed {
+				if err := app.confirm(yes, "Every program on this machine, and whatever forwards to it, will be owner of all agents"); err != nil {
+					return err
+				}
+				err = h.Keys.AllowKeyless(cmd.Context(), app.Now().UTC())
+			}
+			if errors.Is(err, access.ErrLiveKey) {
+				return exit(Refused, "a key is live; revoke every live key first: oneiros keys list shows them, oneiros keys revoke ID revokes one")
+			}
+			if err != nil {
+				return err
+			}
+			if app.json {
+				return app.answer(map[string]bool{"keys_required": false})
+			}
+			if !closed {
+				app.say("Nothing to do: no key is required.")
+				return nil
+			}
+			app.say("Servers on a loopback address answer without a key within 5 seconds. The next key closes them again: oneiros keys add NAME%s", h.option())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
 }
 
 func (app *App) keysList() *cobra.Command {
@@ -197,6 +255,14 @@ func (app *App) keysList() *cobra.Command {
 			p.Today = &today
 			list = append(list, p)
 			t.add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), day(p.Created, app.Zone))
+		}
+		required, err := h.Keys.KeysRequired(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("read whether keys are required: %w", err)
+		}
+		if required && len(keys) == 0 {
+			return app.rows(list, t, "No key is in the store, although every request needs one: servers refuse everybody. Restore the store from a copy, or make a key: "+
+				"oneiros keys add NAME%s", h.option())
 		}
 		return app.rows(list, t, "No keys yet: a server on this machine's own address serves whoever comes from this machine. Make one: oneiros keys add NAME%s", h.option())
 	}}

@@ -20,14 +20,20 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	d := newDesk(t).furnish()
 	require.Equal(t, console.OK, d.run(80, "keys", "list"))
 	require.Contains(t, d.err.String(), "No keys yet")
+	require.Equal(t, console.OK, d.run(80, "keys", "open"))
+	require.Contains(t, d.out.String(), "Nothing to do")
 	require.Equal(t, console.OK, d.run(0, "keys", "add", "laptop", "--agent", "@echo", "--agent", "tally", "--role", "operator", "--expires", "90d", "--rate", "60", "--day", "$2", "--json"), d.err.String())
 	var made struct {
 		ID, Secret, State string
 		Role              access.Role
 		Day               budget.Micros `json:"day_micros"`
+		First             bool
 	}
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &made))
 	require.Equal(t, "live", made.State)
+	require.True(t, made.First)
+	require.Equal(t, console.Refused, d.run(0, "keys", "open", "--yes"))
+	require.Contains(t, d.err.String(), "a key is live")
 	require.Equal(t, 2*budget.Dollar, made.Day)
 	require.NotContains(t, d.out.String(), "hash")
 	keys, err := d.store.Keys(t.Context())
@@ -50,6 +56,17 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	keys, err = d.store.Keys(t.Context())
 	require.NoError(t, err)
 	require.False(t, keys[0].Live(now))
+
+	require.Equal(t, console.Refused, d.run(0, "keys", "open"))
+	require.Contains(t, d.err.String(), "add --yes")
+	require.Equal(t, console.OK, d.run(0, "keys", "open", "--yes"), d.err.String())
+	required, err := d.store.KeysRequired(t.Context())
+	require.NoError(t, err)
+	require.False(t, required)
+	require.Equal(t, console.OK, d.run(100, "keys", "add", "again"))
+	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "), "within a second every request to a server of this deployment needs one")
+	require.Equal(t, console.OK, d.run(100, "keys", "add", "and-again"))
+	require.NotContains(t, d.err.String(), "This is the first key")
 }
 
 func TestTheScreensOfKeys(t *testing.T) {

@@ -48,7 +48,7 @@ A key that was revoked or has expired is not rotated; keys add NAME --principal 
 			old.Expires = ends
 		}
 		expiring := h.Keys.PutKey(cmd.Context(), old)
-		if err := app.tellNewKey(next, secret); err != nil {
+		if err := app.showNewKey(next, secret, false); err != nil {
 			return err
 		}
 		if expiring != nil {
