@@ -32,6 +32,8 @@ type Provider struct {
 	Local   bool    `json:"local,omitempty"` // its models cost nothing
 	Models  []Model `json:"models,omitempty"`
 
+	PassHeaders string `json:"pass_headers,omitempty"` // of clients, with commas between, as Listed cuts it
+
 	Steering *inference.Steers `json:"steering,omitempty"` // of all its models that say nothing of it themselves
 	Engine   Engine            `json:"engine,omitzero"`    // of the profile llama
 }
@@ -75,7 +77,7 @@ func (m Model) override(local bool) inference.Override {
 }
 
 // Settings of a provider, in the order of the reference.
-var providerKeys = append([]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "steering"}, engineKeys...)
+var providerKeys = append([]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "pass_headers", "steering"}, engineKeys...)
 
 var modelKeys = []string{
 	"name", "wire", "price", "context", "tokenizer", "max_heat", "min_p", "top_p", "seed", "stop", "json", "reasoning", "embeds", "judges", "log_probs",
@@ -115,7 +117,7 @@ func readProvider(at string, raw any) (Provider, error) {
 	r.onlyKnown(append([]string{"api_key"}, providerKeys...))
 	p := Provider{
 		Profile: r.text("profile"), BaseURL: r.text("base_url"), KeyEnv: r.text("api_key_env"), KeyFile: r.text("api_key_file"),
-		Local: r.yesNo("local"),
+		Local: r.yesNo("local"), PassHeaders: r.text("pass_headers"),
 	}
 	p.Models = r.models(p.Profile)
 	p.Steering, p.Engine = r.steering(p.Profile), r.engine(p.Profile)
@@ -170,6 +172,14 @@ func (r *reader) check(p Provider) {
 	}
 	if strings.HasPrefix(p.KeyEnv, "sk-") || strings.ContainsAny(p.KeyEnv, " -/") {
 		r.fault("%s.api_key_env must be the name of an environment variable such as OPENAI_API_KEY, not the key", r.at)
+	}
+	for _, name := range Listed(p.PassHeaders) {
+		switch {
+		case strings.ContainsAny(name, ":;\"'()/[]{}<>=@?\\") || strings.IndexFunc(name, func(c rune) bool { return c <= ' ' || c > '~' }) >= 0:
+			r.fault("%s.pass_headers names %s, which is no name of a header; names go with commas between, such as \"X-Team, X-Tenant\"", r.at, shown(name))
+		case inference.HeaderStaysHere(name):
+			r.fault("%s.pass_headers names %s, which is never passed on: it says who somebody is, or belongs to a connection or a gateway", r.at, shown(name))
+		}
 	}
 	if p.BaseURL == "" {
 		if addresses[p.Profile] != "" || p.Profile == InProcess {

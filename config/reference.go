@@ -142,6 +142,7 @@ roles:
 | ` + "`api_key_env`, `api_key_file`" + ` | where the key lies; neither for servers that want none |
 | ` + "`local`" + ` | true: every model of this provider costs nothing |
 | ` + "`model_file`, `lib_dir`, `vectors`, `threads`, `parallel`" + ` | of the profile llama: a model that the worker runs itself; see steering.md |
+| ` + "`pass_headers`" + ` | headers of clients that this provider sees beside the usual ones (docs/serving.md), such as "X-Team, X-Tenant"; headers that say who somebody is never go |
 | ` + "`steering`" + ` | how its models are steered; a model's section may have one of its own; see steering.md |
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
 

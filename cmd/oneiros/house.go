@@ -118,6 +118,7 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 	}
 	return openaigw.New(openaigw.Options{
 		Name: name, BaseURL: p.ProviderURL(), APIKey: key, Profile: profile, Catalog: inference.Remembered(c), Proxy: http.ProxyFromEnvironment,
+		Pass: config.Listed(p.PassHeaders),
 	})
 }
 

@@ -39,6 +39,7 @@ type Options struct {
 	BaseURL   string            // such as "https://api.openai.com/v1"; no credentials and no query in it
 	APIKey    string            // sent as a bearer token; empty for servers that want none
 	Headers   map[string]string // sent with every request; treated as secret
+	Pass      []string          // headers of callers that are passed on beside inference.PassedHeaders
 	Profile   Profile
 	Catalog   inference.Catalog
 	Proxy     func(*http.Request) (*url.URL, error) // nil for none: this room does not read the environment
@@ -54,6 +55,7 @@ type Gateway struct {
 	base      string
 	key       string
 	headers   map[string]string
+	passed    []string
 	secrets   []string
 	profile   Profile
 	catalog   inference.Catalog
@@ -74,7 +76,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		name: o.Name, base: strings.TrimRight(o.BaseURL, "/"), key: o.APIKey, headers: o.Headers,
+		name: o.Name, base: strings.TrimRight(o.BaseURL, "/"), key: o.APIKey, headers: o.Headers, passed: o.Pass,
 		profile: o.Profile.named(), catalog: o.Catalog, usageWait: o.UsageWait, bodyLimit: o.BodyLimit, now: o.Now,
 	}
 	for _, s := range append([]string{o.APIKey}, values(o.Headers)...) {
@@ -149,6 +151,11 @@ func (o Options) validate() error {
 	for name, value := range o.Headers {
 		if name == "" || !printable(name) || strings.ContainsAny(name, " :") || !printable(value) {
 			fault("header %q of provider %s cannot be sent; names and values are printable ASCII", name, o.Name)
+		}
+	}
+	for _, name := range o.Pass {
+		if inference.HeaderStaysHere(name) {
+			fault("header %q of callers is not passed on to provider %s: it says who somebody is, or belongs to a connection or a gateway", name, o.Name)
 		}
 	}
 	if err := o.Profile.validate(); err != nil {

@@ -2,25 +2,19 @@ package openaigw
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// kept back in both directions: what belongs to a connection, and what belongs to the caller alone.
+// connectionHeaders belong to a connection; the answer's stay here.
 var connectionHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Content-Length",
 }
 
-var callerHeaders = []string{
-	"Authorization", "Cookie", "Host", "Accept-Encoding", "Idempotency-Key", "Api-Key", "X-Api-Key",
-	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Origin", "Referer",
-}
-
-// Relay passes a body on. Caller's credentials stay behind and the provider's go out; a refusal that quotes these comes back without,
+// Relay passes a body on. Of the caller's headers those of a list go with it (inference.Onward), and the provider's credentials; a refusal that quotes these comes back without,
 // and says whose they are. What no API answered is a failure (Malformed, with its status).
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if err := g.relays(&r); err != nil {
@@ -29,7 +23,7 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	if ctx.Err() != nil {
 		return nil, &interrupted{context.Cause(ctx)}
 	}
-	r.Header = without(maps.Clone(r.Header), connectionHeaders, callerHeaders)
+	r.Header = inference.Onward(r.Header, g.passed)
 	res, err := g.send(ctx, r, true)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ const talk = `{"model":"script","stream":true,"stream_options":{"include_usage":
 func relayed(body string) inference.RelayRequest {
 	return inference.RelayRequest{
 		Method: http.MethodPost, Path: "/chat/completions", Body: []byte(body), Model: "p/script", Key: "turn#1",
-		Header: map[string][]string{"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"}, "Cookie": {"a=b"}, "X-Session": {"s"}, "Connection": {"close"}},
+		Header: map[string][]string{"Content-Type": {"application/json"}, "Authorization": {"Bearer the-callers-own"}, "Cookie": {"a=b"}, "X-Session": {"s"}, "Traceparent": {"t"}, "Connection": {"close"}},
 	}
 }
 
@@ -90,7 +90,8 @@ func TestARelayPassesOnWhatBelongsToTheRequestAlone(t *testing.T) {
 	require.Empty(t, http.Header(res.Header).Get("Keep-Alive"))
 	require.True(t, bytes.Equal([]byte(talk), body))
 	require.Equal(t, "Bearer "+secret, header.Get("Authorization"))
-	require.Equal(t, "s", header.Get("X-Session"))
+	require.Equal(t, "t", header.Get("Traceparent"))
+	require.Empty(t, header.Get("X-Session"), "of the caller's headers those of the list go alone")
 	require.Empty(t, header.Get("Cookie"))
 	require.Empty(t, header.Get("Accept-Encoding"))
 	told, err := io.ReadAll(res.Body)

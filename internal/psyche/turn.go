@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -166,22 +167,13 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	return &Reply{Status: res.Status, Header: homeward(res.Header), Body: body, Told: Told{Agent: agent.Handle, Model: spec.Name}}, nil
 }
 
-// onward is what of a request's header a provider sees: nothing that is meant for this server. The body was read as JSON, whatever
-// its client called it (curl -d says that it is a form), and providers refuse it under another name.
+// onward is a request's header for the provider; which of it that sees is for its gateway to say. The body was read as JSON,
+// whatever its client called it (curl -d says that it is a form), and providers refuse it under another name.
 func onward(h http.Header) http.Header {
 	out := make(http.Header, len(h)+1)
-	for name, values := range h {
-		if !begins(name, "x-oneiros-") && !begins(name, "mcp-") && !begins(name, "sec-") {
-			out[name] = values
-		}
-	}
+	maps.Copy(out, h)
 	out.Set("Content-Type", "application/json")
 	return out
-}
-
-// begins says whether a name begins so, in whatever case.
-func begins(name, prefix string) bool {
-	return len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix)
 }
 
 // homeward is what of an answer's header a client sees: nothing of the account that this server has with the provider.

@@ -45,7 +45,7 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	if t.Switches, err = switches(r.Header); err != nil {
 		return t, err
 	}
-	t.Header = passing(r.Header)
+	t.Header = r.Header
 	return t, nil
 }
 
@@ -90,22 +90,4 @@ func switches(h http.Header) (psyche.Switches, error) {
 		*each.to = &on
 	}
 	return s, nil
-}
-
-// kept are headers of the caller that stay here: what they say is for us, or would speak to the provider in the name of an
-// account that is not ours.
-var kept = []string{"Openai-Organization", "Openai-Project", "Last-Event-Id", "Expect"}
-
-// passing is what the provider may see of the caller's headers.
-func passing(h http.Header) http.Header {
-	out := make(http.Header, len(h))
-	for name, values := range h {
-		if !strings.HasPrefix(name, "X-Oneiros-") && !strings.HasPrefix(name, "Sec-") {
-			out[name] = values
-		}
-	}
-	for _, name := range kept {
-		delete(out, name)
-	}
-	return out
 }

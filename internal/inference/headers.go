@@ -1,0 +1,74 @@
+package inference
+
+import (
+	"slices"
+	"strings"
+)
+
+// passedHeaders are the headers of a client that every provider sees. Nothing else of them travels: proxies put identity tokens
+// into headers, and gateways are steered by them.
+var passedHeaders = []string{
+	"Accept", "Content-Type", "User-Agent", "Traceparent", "Tracestate", "Openai-Beta", "Anthropic-Beta", "Anthropic-Version", "X-Title", "Http-Referer",
+}
+
+// PassedHeaders lists them.
+func PassedHeaders() []string { return slices.Clone(passedHeaders) }
+
+// What no configuration passes on: credentials, who somebody is, where a request came from, what belongs to one connection, and
+// what steers a gateway. Names that end in a hyphen stand for all that begin so.
+var keptHeaders = []string{
+	"Authorization", "Proxy-", "Cookie", "Set-Cookie", "Cookie2", "Api-Key", "X-Api-Key", "X-Goog-", "X-Access-Token", "X-Csrf-Token",
+	"Openai-Organization", "Openai-Project", "Idempotency-Key", "X-Idempotency-Key",
+	"Host", "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length", "Content-Encoding",
+	"Accept-Encoding", "Expect", "Date", "Via", "Origin", "Referer", "Sec-", "Last-Event-Id", "Baggage",
+	"Forwarded", "X-Forwarded-", "X-Original-", "X-Real-", "X-Client-Ip", "X-Client-Cert", "X-Client-Dn", "X-Cluster-", "X-Envoy-", "True-Client-", "Fastly-", "Fly-",
+	"X-Auth-", "X-Authenticated-", "X-Remote-", "Remote-", "X-User-", "X-Email", "X-Ms-", "X-Amzn-", "X-Amz-", "X-Appengine-", "X-Jwt-", "X-Id-Token",
+	"Cf-", "Tailscale-", "X-Tailscale-", "X-Pomerium-", "X-Authentik-", "X-Vouch-", "X-Webauth-", "X-Openwebui-",
+	"X-Portkey-", "Helicone-", "X-Litellm-", "X-Bf-", "X-Kong-", "X-Tyk-", "Mcp-", "X-Oneiros-",
+}
+
+// HeaderStaysHere says whether no configuration passes a header on.
+func HeaderStaysHere(name string) bool {
+	name = canonicalHeader(strings.TrimSpace(name))
+	return slices.ContainsFunc(keptHeaders, func(kept string) bool {
+		return name == strings.TrimSuffix(kept, "-") || strings.HasSuffix(kept, "-") && strings.HasPrefix(name, kept)
+	})
+}
+
+// Onward is what of a client's headers a provider sees: the usual ones, and those that are configured for it.
+func Onward(header map[string][]string, more []string) map[string][]string {
+	out := make(map[string][]string, len(passedHeaders))
+	for _, name := range passedHeaders {
+		if v := header[name]; len(v) > 0 {
+			out[name] = v
+		}
+	}
+	for _, name := range more {
+		name = canonicalHeader(name)
+		if v := header[name]; len(v) > 0 && !HeaderStaysHere(name) {
+			out[name] = v
+		}
+	}
+	for _, value := range header["Connection"] { // names headers of this connection alone
+		for name := range strings.SplitSeq(value, ",") {
+			delete(out, canonicalHeader(strings.TrimSpace(name)))
+		}
+	}
+	return out
+}
+
+// canonicalHeader writes a header's name as net/http does: X-Forwarded-For.
+func canonicalHeader(name string) string {
+	b := []byte(name)
+	first := true
+	for i, c := range b {
+		switch {
+		case first && c >= 'a' && c <= 'z':
+			b[i] -= 'a' - 'A'
+		case !first && c >= 'A' && c <= 'Z':
+			b[i] += 'a' - 'A'
+		}
+		first = c == '-'
+	}
+	return string(b)
+}
