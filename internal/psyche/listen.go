@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 // listen hands the answer on, overhears what is said, and sees to what comes after it.
 func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l := &listening{turn: t, from: res.Body, ear: ear{stream: t.body.stream, token: t.token}, ok: res.Status/100 == 2, sent: t.sent, seen: res.Seen}
+	l.events = t.body.stream && eventStream(res.Header)
 	asked := t.body.stream && string(t.body.usage.of(t.Body)) == "true"
 	switch {
 	case !l.ok || t.token != nil:
@@ -27,6 +29,12 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	return l
 }
 
+// eventStream says whether an answer is a stream of events.
+func eventStream(h http.Header) bool {
+	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
+}
+
 // sifts changes what goes by: sieve and tail do.
 type sifts interface {
 	push(b []byte, end bool) // which it does not keep
@@ -36,13 +44,14 @@ type sifts interface {
 
 // listening is an answer on its way to the client.
 type listening struct {
-	turn  *turn
-	from  io.ReadCloser
-	ok    bool
-	sifts sifts // nil: every byte goes by as it comes
-	sent  int   // bytes of the request
-	seen  func() inference.RelayObserved
-	once  sync.Once
+	turn   *turn
+	from   io.ReadCloser
+	ok     bool
+	sifts  sifts // nil: every byte goes by as it comes
+	events bool  // it is a stream of events
+	sent   int   // bytes of the request
+	seen   func() inference.RelayObserved
+	once   sync.Once
 
 	mu    sync.Mutex
 	ear   ear
@@ -53,13 +62,11 @@ type listening struct {
 func (l *listening) Read(p []byte) (int, error) {
 	if l.sifts == nil {
 		n, err := l.from.Read(p)
-		l.heard(p[:n], err)
-		return n, err
+		return n, l.heard(p[:n], err)
 	}
 	for l.sifts.empty() && l.err == nil && len(p) > 0 {
-		var n int
-		n, l.err = l.from.Read(p)
-		l.heard(p[:n], l.err)
+		n, err := l.from.Read(p)
+		l.err = l.heard(p[:n], err)
 		l.sifts.push(p[:n], l.err != nil)
 	}
 	if n := l.sifts.take(p); n > 0 || len(p) == 0 {
@@ -68,13 +75,26 @@ func (l *listening) Read(p []byte) (int, error) {
 	return 0, l.err
 }
 
-func (l *listening) heard(b []byte, err error) {
+// heard notes what went by, and answers the error that its reader is told.
+func (l *listening) heard(b []byte, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ok {
 		l.ear.hear(b)
 	}
-	l.ended = l.ended || errors.Is(err, io.EOF)
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	l.ended = true
+	if l.ok && l.events && !l.ear.over() {
+		return errUnfinished
+	}
+	return err
+}
+
+// errUnfinished is the end of a stream whose provider did not say that it is the end: what was cut on its way can look so.
+var errUnfinished = &inference.Failure{
+	Kind: inference.Broken, Billed: true, Message: "the stream ended without a finish_reason and without [DONE]",
 }
 
 // counted is the usage of an answer whose provider tells none: counted where the model's tokenizer is known, else at four bytes
@@ -149,6 +169,7 @@ type ear struct {
 	raw    []byte
 	text   strings.Builder
 	finish string
+	ended  bool // some choice had a finish_reason, or [DONE] went by
 	deaf   bool
 }
 
@@ -200,10 +221,12 @@ func (e *ear) events(end bool) {
 
 func (e *ear) take(data []byte) {
 	var o overheard
+	e.ended = e.ended || string(bytes.TrimSpace(data)) == "[DONE]"
 	if json.Unmarshal(data, &o) != nil {
 		return
 	}
 	for _, c := range o.Choices {
+		e.ended = e.ended || c.Finish != ""
 		if c.Index != 0 {
 			continue
 		}
@@ -217,6 +240,13 @@ func (e *ear) take(data []byte) {
 		}
 		e.finish = or(c.Finish, e.finish)
 	}
+}
+
+// over says of a stream that has ended whether its provider said so; of one that could not be understood nobody knows.
+func (e *ear) over() bool {
+	e.events(true)
+	e.raw = nil
+	return e.ended || e.deaf
 }
 
 // done is what was said, as far as it was heard.

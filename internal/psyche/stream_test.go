@@ -63,11 +63,11 @@ func TestAProviderIsToldThatTheBodyIsJSONWhateverTheClientCalledIt(t *testing.T)
 	t.Parallel()
 	var kinds []string
 	r := setup(t, upstream(t, "p/dear", func(w http.ResponseWriter, q *http.Request) {
-		kinds = append(kinds, q.Header.Get("Content-Type")+" "+q.Header.Get("X-Trace"))
+		kinds = append(kinds, q.Header.Get("Content-Type")+" "+q.Header.Get("Traceparent"))
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, chunk+final+usage+done)
 	}))
-	for _, h := range []http.Header{nil, {"X-Trace": {"mine"}}, {"Content-Type": {"application/x-www-form-urlencoded"}}, {"Content-Type": {"text/plain; charset=utf-8"}}} {
+	for _, h := range []http.Header{nil, {"Traceparent": {"mine"}, "X-Forwarded-User": {"ann"}}, {"Content-Type": {"application/x-www-form-urlencoded"}}, {"Content-Type": {"text/plain; charset=utf-8"}}} {
 		q := turn(ann, streaming("Hi"))
 		q.Header = h
 		r.talk(q)
@@ -324,7 +324,10 @@ func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 		require.Equal(t, r.clock.now().Add(time.Hour), until())
 	}
 	r.clock.pass(time.Minute)
-	go func() { _ = feed.Close() }()
+	go func() {
+		_, _ = io.WriteString(feed, done)
+		_ = feed.Close()
+	}()
 	_, err = io.ReadAll(reply.Body)
 	require.NoError(t, err)
 	require.NoError(t, reply.Body.Close())
@@ -527,6 +530,48 @@ func TestAStoreThatIsAwayTakesTheMemoryAndNotTheTalk(t *testing.T) {
 	require.Equal(t, "echo", told.Agent)
 }
 
+func TestAStreamThatEndsWithoutSayingSoIsBroken(t *testing.T) {
+	t.Parallel()
+	const (
+		torn   = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"wo"
+		second = "data: {\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"length\"}]}\n\n"
+		fault  = "data: {\"error\":{\"message\":\"overloaded\"}}\n\n"
+	)
+	for _, c := range []struct {
+		name, kind, said string
+		broken           bool
+	}{
+		{"nothing", "text/event-stream", "", true},
+		{"a piece", "text/event-stream; charset=utf-8", chunk, true},
+		{"half a piece", "text/event-stream", chunk + torn, true},
+		{"an error", "text/event-stream", chunk + fault, true},
+		{"a usage alone", "text/event-stream", chunk + usage, true},
+		{"a finish reason", "text/event-stream", chunk + final, false},
+		{"a finish reason of another choice", "text/event-stream", chunk + second, false},
+		{"the mark of the end", "text/event-stream", chunk + done, false},
+		{"the mark without a line's end", "text/event-stream", chunk + "data: [DONE]", false},
+		{"an event too long to be read", "text/event-stream", chunk + "data: " + strings.Repeat("x", 2<<20), false},
+		{"no stream", "application/json", "{}", false},
+	} {
+		for _, model := range []string{"p/free", "p/dear"} {
+			r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Talker = model })
+			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+				return 200, c.kind, io.NopCloser(strings.NewReader(c.said))
+			}
+			reply, err := r.Chat(t.Context(), turn(ann, streaming("Remember that my cat is called Tom.")))
+			require.NoError(t, err)
+			_, err = io.ReadAll(reply.Body)
+			require.NoError(t, reply.Body.Close())
+			require.Equal(t, c.broken, err != nil, "%s of %s: %v", c.name, model, err)
+			if c.broken {
+				f, ok := inference.AsFailure(err)
+				require.True(t, ok)
+				require.Equal(t, inference.Broken, f.Kind)
+			}
+		}
+	}
+}
+
 // P1: usage is the provider's, or counted.
 func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 	t.Parallel()
@@ -545,7 +590,7 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 		{"a stream", asks, named + final + done, named + final + "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[]," + counted(asks, 3) + "}\n\n" + done},
 		{"a stream whose provider tells", asks, named + final + usage + done, named + final + usage + done},
 		{"a stream that was not asked for it", streaming("Hi"), named + final + done, named + final + done},
-		{"a stream that broke", asks, named, named},
+		{"a stream whose end is not marked", asks, named + final, named + final},
 		{"an answer", chat("Hi"), plain + "\n", strings.TrimSuffix(plain, "}") + "," + counted(chat("Hi"), 3) + "}\n"},
 		{"an answer whose provider tells", chat("Hi"), told, told},
 		{"an answer that broke", chat("Hi"), broken, broken},

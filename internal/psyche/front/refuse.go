@@ -90,6 +90,13 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	Answer(w, f.Status, said)
 }
 
+// Tell lets the log know of a fault that the answer itself tells, such as a stream whose last event is an error.
+func Tell(ctx context.Context, f *psyche.Fault) {
+	if x := exchangeOf(ctx); x != nil {
+		x.code, x.err = f.Code, f.Err
+	}
+}
+
 // Answer writes JSON.
 func Answer(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)

@@ -138,8 +138,6 @@ func TestBodiesOfPythonClientsPassAsTheyCame(t *testing.T) {
 		require.Equal(t, "iris", turn.Agent, file)
 		require.Equal(t, "/v1"+turn.Path, path)
 		require.Equal(t, "python", turn.Header.Get("X-Stainless-Lang"))
-		require.Empty(t, turn.Header.Get("Openai-Organization"), "it would be sent beside a key of another account")
-		require.Empty(t, turn.Header.Get("X-Oneiros-Store"))
 		require.False(t, *turn.Switches.Store)
 		require.Nil(t, turn.Switches.Recall)
 	}
@@ -355,7 +353,44 @@ func TestAClientThatHangsUpStopsTheProvider(t *testing.T) {
 	<-stopped
 	<-body.closed
 	_ = res.Body.Close()
-	require.True(t, (<-h.passed).Dropped)
+	p := <-h.passed
+	require.True(t, p.Dropped)
+	require.False(t, p.Broken, "that the provider's answer ends with it is not the provider's fault")
+}
+
+func TestAClientThatHangsUpBeforeAWholeAnswerIsNoFaultOfTheProvider(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	for _, said := range []string{"", "{"} {
+		out, in := io.Pipe()
+		asked := make(chan struct{})
+		h.answer = func(ctx context.Context, _ psyche.Turn) (*psyche.Reply, error) {
+			context.AfterFunc(ctx, func() { _ = in.CloseWithError(ctx.Err()) })
+			close(asked)
+			return &psyche.Reply{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: out}, nil
+		}
+		ctx, hangUp := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+talk, strings.NewReader(`{"model":"iris"}`))
+		require.NoError(t, err)
+		over := make(chan error, 1)
+		go func() {
+			res, err := http.DefaultClient.Do(r)
+			if err == nil {
+				_ = res.Body.Close()
+			}
+			over <- err
+		}()
+		<-asked
+		if said != "" {
+			_, err = io.WriteString(in, said)
+			require.NoError(t, err)
+		}
+		hangUp()
+		<-over
+		p := <-h.passed
+		require.True(t, p.Dropped)
+		require.False(t, p.Broken)
+	}
 }
 
 func TestAStreamThatBreaksOffEndsWithAnEventThatSaysSo(t *testing.T) {

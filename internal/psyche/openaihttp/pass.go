@@ -102,6 +102,7 @@ type passage struct {
 	began   time.Time
 	over    func(Passed)
 	passed  Passed
+	gone    bool // the client took nothing more
 
 	head   sync.Mutex // held by whoever sends the headers of a stream
 	headed bool       // they are sent, or go with the first piece
@@ -113,14 +114,14 @@ func (p *passage) answer(r *http.Request, reply *psyche.Reply) {
 	p.passed.Told, p.passed.Status, p.passed.Stream = reply.Told, reply.Status, streams(reply.Header)
 	tell(p.w.Header(), reply)
 	if p.passed.Stream {
-		p.stream(reply)
+		p.stream(r, reply)
 	} else {
 		p.whole(r, reply)
 	}
 }
 
 func (p *passage) end(r *http.Request) {
-	p.passed.Took, p.passed.Dropped = p.now().Sub(p.began), r.Context().Err() != nil
+	p.passed.Took, p.passed.Dropped = p.now().Sub(p.began), p.gone || r.Context().Err() != nil
 	p.over(p.passed)
 }
 
@@ -141,7 +142,7 @@ var (
 const headWithin = 5 * time.Millisecond
 
 // stream passes events on as they come. One that breaks off ends with an event that says so, as OpenAI's clients expect it.
-func (p *passage) stream(reply *psyche.Reply) {
+func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the pieces back
 	p.w.WriteHeader(reply.Status)
 	alone := time.AfterFunc(headWithin, p.sendHead)
@@ -161,6 +162,7 @@ func (p *passage) stream(reply *psyche.Reply) {
 				p.first()
 			}
 			if _, fault := p.w.Write(buffer[:n]); fault != nil || p.control.Flush() != nil {
+				p.gone = true
 				return
 			}
 			if last[0] = last[1]; n > 1 {
@@ -169,10 +171,9 @@ func (p *passage) stream(reply *psyche.Reply) {
 			last[1] = buffer[n-1]
 		}
 		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				p.passed.Broken = true
+			if p.broke(r, err) {
 				p.holdHead(alone)
-				p.lament(last, err)
+				p.lament(r, last, err)
 			}
 			return
 		}
@@ -205,9 +206,18 @@ func (p *passage) holdHead(alone *time.Timer) {
 	p.headed = true
 }
 
+// broke notes whether an answer broke off by its provider's fault, and says whether the client shall be told. A client that hangs
+// up ends the provider's answer too, and so does a server that stops: neither is the provider's fault.
+func (p *passage) broke(r *http.Request, err error) bool {
+	off := !errors.Is(err, io.EOF)
+	p.passed.Broken = off && r.Context().Err() == nil
+	return off && !errors.Is(context.Cause(r.Context()), context.Canceled)
+}
+
 // lament ends a stream that broke off. What was said of an event that never ended stays as it is; the next one tells why.
-func (p *passage) lament(last [2]byte, err error) {
+func (p *passage) lament(r *http.Request, last [2]byte, err error) {
 	fault := faultOf(err)
+	front.Tell(r.Context(), fault)
 	body, _ := json.Marshal(map[string]any{"error": map[string]any{
 		"message": fault.Message, "type": fault.Type, "code": fault.Code, "param": nil,
 	}})
@@ -230,7 +240,10 @@ func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 		n, err = reply.Body.Read(buffer[:])
 	}
 	if n == 0 && !errors.Is(err, io.EOF) {
-		p.passed.Broken = true
+		if !p.broke(r, err) {
+			front.Refuse(p.w, r, r.Context().Err())
+			return
+		}
 		p.w.Header().Del("Content-Type")
 		front.Refuse(p.w, r, faultOf(err))
 		return
@@ -239,13 +252,13 @@ func (p *passage) whole(r *http.Request, reply *psyche.Reply) {
 	p.w.WriteHeader(reply.Status)
 	for {
 		if _, fault := p.w.Write(buffer[:n]); fault != nil {
-			return
-		}
-		if errors.Is(err, io.EOF) {
+			p.gone = true
 			return
 		}
 		if err != nil {
-			p.passed.Broken = true
+			if !p.broke(r, err) {
+				return
+			}
 			front.Refuse(p.w, r, faultOf(err))
 			return
 		}
