@@ -26,6 +26,7 @@ var Floors = []Floor{
 	{Name: "laws", Rooms: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
 		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
+		"internal/embedder",
 	}},
 	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Rooms: []string{
@@ -81,7 +82,13 @@ const (
 var lent = map[string]string{
 	"internal/inference": "github.com/tiktoken-go/tokenizer", // tokens are counted before a call is paid for
 	"internal/policy":    "golang.org/x/text/unicode/norm",   // no spelling hides a word: tables of Unicode's own forms
+
+	"internal/embedder/wordpiece": "golang.org/x/text/unicode/norm", // accents are taken off as the model's own tokenizer does
+	"internal/embedder/minilm":    "golang.org/x/sys/cpu",           // whether the processor multiplies eight numbers at once
 }
+
+// sharing are the modules of their own that may import ours: they make what the program carries, with its code.
+var sharing = map[string]bool{"tools/distill": true}
 
 var (
 	words = rooms("words")

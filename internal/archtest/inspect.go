@@ -54,7 +54,7 @@ func (h house) faults(s *source) (faults []Fault) {
 	}
 	if s.module != "." {
 		for _, from := range s.imports {
-			if under(from, Module) && !under(from, Module+"/"+s.module) {
+			if under(from, Module) && !under(from, Module+"/"+s.module) && !sharing[s.module] {
 				report("own module", "imports %s; the module in %s shares no code with the house", from, s.module)
 			}
 		}

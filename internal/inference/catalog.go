@@ -42,6 +42,9 @@ type Spec struct {
 	Space     string        `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
 	LogProbs  bool          `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
 	Steers    *Steers       `json:"steers,omitempty"`    // how it is steered; nil: it is not
+
+	// Calibration says what cosines in the space of an embedder mean; the zero value where nobody has measured it.
+	Calibration Calibration `json:"calibration,omitzero"`
 }
 
 // Makes says whether the vectors of a space come from this embedder.

@@ -18,7 +18,8 @@ import (
 const (
 	Provider    = "builtin"
 	Associative = "builtin/associative" // the generator
-	Lexical     = "builtin/lexical"     // the embedder
+	Static      = "builtin/static"      // the embedder that knows what words mean
+	Lexical     = "builtin/lexical"     // the embedder that compares spellings
 )
 
 // Bounds of the built-in model: 2 is the highest temperature of the OpenAI wire, 32768 a window that holds the
@@ -34,11 +35,22 @@ func Specs() []inference.Spec {
 		Name: Associative, Provider: Provider, Wire: "associative", Price: &budget.Price{}, Context: window,
 		MaxHeat: maxHeat, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema, BuiltIn: true,
 	}
-	embedder := inference.Spec{
-		Name: Lexical, Provider: Provider, Wire: "lexical", Price: &budget.Price{}, Context: window,
-		JSON: inference.JSONPrompt, Embeds: true, BuiltIn: true, Space: EmbedSpace,
+	specs := []inference.Spec{generator}
+	for _, e := range embedders {
+		specs = append(specs, inference.Spec{
+			Name:        e.name,
+			Provider:    Provider,
+			Wire:        strings.TrimPrefix(e.name, Provider+"/"),
+			Price:       &budget.Price{},
+			Context:     window,
+			JSON:        inference.JSONPrompt,
+			Embeds:      true,
+			BuiltIn:     true,
+			Space:       e.space,
+			Calibration: e.calibration,
+		})
 	}
-	return []inference.Spec{generator, embedder}
+	return specs
 }
 
 // Model is the built-in model. It holds nothing, calls nobody and is safe for concurrent use.
@@ -75,18 +87,20 @@ func (m *Model) Generate(ctx context.Context, r inference.Request, token func(pi
 	return stream(ctx, answer, pieces, finish, token)
 }
 
-// Embed gives one unit vector per text in the space EmbedSpace.
+// Embed gives one unit vector per text in the space of the embedder that model names.
 func (m *Model) Embed(ctx context.Context, model string, texts []string, _ string) (inference.Vectors, error) {
-	if model != Lexical {
-		return inference.Vectors{}, &inference.Failure{Kind: inference.Unknown, Message: fmt.Sprintf("the built-in embedder is called %q, not %q", Lexical, model)}
+	e, err := embedderOf(model)
+	if err != nil {
+		return inference.Vectors{}, err
 	}
-	out := inference.Vectors{V: make([][]float32, 0, len(texts)), Space: EmbedSpace, UsageFrom: inference.ByProvider}
+	out := inference.Vectors{V: make([][]float32, 0, len(texts)), Space: e.space, UsageFrom: inference.ByProvider}
 	for _, text := range texts {
 		if ctx.Err() != nil {
 			return inference.Vectors{}, fmt.Errorf("embed %d texts: %w", len(texts), context.Cause(ctx))
 		}
-		out.V = append(out.V, Vector(text))
-		out.Tokens.In += int64(len(strings.Fields(text)))
+		vector, tokens := e.embed(text)
+		out.V = append(out.V, vector)
+		out.Tokens.In += int64(tokens)
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package localmodel_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -20,7 +21,16 @@ import (
 
 func ask(t testing.TB, path, body string) (*inference.RelayResponse, string) {
 	t.Helper()
-	res, err := localmodel.New().Relay(t.Context(), inference.RelayRequest{Method: http.MethodPost, Path: path, Body: []byte(body), Model: localmodel.Associative})
+	model := localmodel.Associative
+	if path == "/embeddings" {
+		model = localmodel.Lexical
+	}
+	return askModel(t, model, path, body)
+}
+
+func askModel(t testing.TB, model, path, body string) (*inference.RelayResponse, string) {
+	t.Helper()
+	res, err := localmodel.New().Relay(t.Context(), inference.RelayRequest{Method: http.MethodPost, Path: path, Body: []byte(body), Model: model})
 	require.NoError(t, err)
 	all, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
@@ -208,6 +218,23 @@ func TestEmbeddingsComeAsNumbersAndPacked(t *testing.T) {
 	for i := range want {
 		require.Equal(t, want[i], math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
 	}
+}
+
+func TestEmbeddingsComeFromTheEmbedderThatIsNamed(t *testing.T) {
+	t.Parallel()
+	for model, dimensions := range map[string]int{localmodel.Lexical: 384, localmodel.Static: 256, "": 256} {
+		_, body := askModel(t, model, "/embeddings", `{"input":"lighthouse"}`)
+		var plain struct {
+			Model string
+			Data  []struct{ Embedding []float32 }
+		}
+		require.NoError(t, json.Unmarshal([]byte(body), &plain))
+		require.Equal(t, cmp.Or(model, localmodel.Static), plain.Model)
+		require.Len(t, plain.Data[0].Embedding, dimensions)
+	}
+	res, body := askModel(t, localmodel.Associative, "/embeddings", `{"input":"lighthouse"}`)
+	require.Equal(t, http.StatusBadRequest, res.Status)
+	require.Contains(t, body, `\"builtin/associative\" is no built-in embedder; there are builtin/static and builtin/lexical`)
 }
 
 func TestAnAnswerThatIsNotReadToItsEndIsNotCountedByUsage(t *testing.T) {

@@ -2,6 +2,7 @@ package localmodel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -24,18 +25,22 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 	if err := json.Unmarshal(r.Body, &a); err != nil {
 		return refuse(http.StatusBadRequest, "", "The body cannot be read as a request for embeddings: "+err.Error()), nil
 	}
+	e, err := embedderOf(cmp.Or(r.Model, Static))
+	if err != nil {
+		return refuse(http.StatusBadRequest, "model", err.Message), nil
+	}
 	input, ok := inputs(a.Input)
 	switch {
 	case !ok || len(input) == 0 || len(input) > mostInputs:
-		return refuse(http.StatusBadRequest, "input", fmt.Sprintf("The input must be a text or an array of 1 to %d texts; the built-in embedder reads no tokens.", mostInputs)), nil
+		return refuse(http.StatusBadRequest, "input", fmt.Sprintf("The input must be a text or an array of 1 to %d texts; a built-in embedder reads no tokens.", mostInputs)), nil
 	case a.Format != "" && a.Format != "float" && a.Format != "base64":
 		return refuse(http.StatusBadRequest, "encoding_format", "The encoding_format must be float or base64."), nil
-	case a.Dimensions != nil && *a.Dimensions != dims:
-		return refuse(http.StatusBadRequest, "dimensions", fmt.Sprintf("The built-in embedder's vectors have %d dimensions.", dims)), nil
+	case a.Dimensions != nil && *a.Dimensions != e.dimensions:
+		return refuse(http.StatusBadRequest, "dimensions", fmt.Sprintf("The vectors of %s have %d dimensions.", e.name, e.dimensions)), nil
 	}
-	v, err := m.Embed(ctx, Lexical, input, "")
-	if err != nil {
-		return nil, err
+	v, fault := m.Embed(ctx, e.name, input, "")
+	if fault != nil {
+		return nil, fault
 	}
 	type datum struct {
 		Object    string `json:"object"`
@@ -50,7 +55,7 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 		}
 	}
 	body := written(map[string]any{
-		"object": "list", "data": data, "model": Lexical, "usage": map[string]int64{"prompt_tokens": v.Tokens.In, "total_tokens": v.Tokens.In},
+		"object": "list", "data": data, "model": e.name, "usage": map[string]int64{"prompt_tokens": v.Tokens.In, "total_tokens": v.Tokens.In},
 	})
 	return respond(http.StatusOK, "application/json", body, v.Tokens, 0, string(inference.Stopped)), nil
 }
