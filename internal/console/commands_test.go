@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,19 +117,106 @@ func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
+// erased is what memory forget answers in JSON.
+type erased struct {
+	DryRun    bool                             `json:"dry_run"`
+	Forgotten int                              `json:"forgotten"`
+	Scrubbed  int                              `json:"scrubbed"`
+	Erase     []struct{ ID, Kind, Why string } `json:"erase"`
+	Scrub     []struct {
+		ID, Kind string
+		Fields   []string
+	} `json:"scrub"`
+	Left   []string `json:"left"`
+	Absent []string `json:"absent"`
+}
+
+func (d *desk) forget(args ...string) erased {
+	d.Helper()
+	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "forget", "-a", "echo", "--json"}, args...)...), d.err.String())
+	var e erased
+	require.NoError(d, json.Unmarshal(d.out.Bytes(), &e))
+	return e
+}
+
 func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
 	require.Contains(t, d.err.String(), "add --yes to agree")
-	require.Equal(t, console.NotFound, d.run(80, "memory", "forget", "e-0002", "e-9", "-a", "echo", "--yes"))
-	require.Contains(t, d.err.String(), "nothing was erased")
-	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
 	require.Contains(t, d.err.String(), "--derived erases these too")
+	require.Equal(t, console.OK, d.run(80, "memory", "show", "e-0002"), "nothing was erased")
 	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
-	require.Contains(t, d.out.String(), "1 memory forgotten for good.\n")
+	require.Contains(t, d.out.String(), "forgotten for good.\n")
 	require.Contains(t, d.out.String(), "nothing leads there any more. To erase that too:\noneiros memory forget -a echo ")
 	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
+	again := d.forget("e-0002", "--yes")
+	require.Zero(t, again.Forgotten)
+	require.Equal(t, []string{"e-0002"}, again.Absent, "what is gone may be asked for again")
+}
+
+func TestForgettingOnlyListsWhereThatIsAsked(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	dry := d.forget("e-0002", "--dry-run")
+	require.True(t, dry.DryRun)
+	require.NotEmpty(t, dry.Left)
+	require.Equal(t, "e-0002", dry.Erase[len(dry.Erase)-1].ID)
+	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--dry-run"))
+	require.Contains(t, d.out.String(), "Nothing was changed.")
+	require.Equal(t, console.OK, d.run(80, "memory", "show", "e-0002"))
+}
+
+func TestForgettingTakesCopiesAlong(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t).furnish()
+	owned := func(id, owner, session, text string) *dream.Episode {
+		return &dream.Episode{
+			Head:    dream.Head{ID: id, Agent: "echo", Kind: dream.KindEpisode, At: now, State: dream.Live, Taint: dream.FromHuman},
+			Content: text, Origin: owner, Session: session,
+		}
+	}
+	next := owned("next", "", "s2", "Then it rained.")
+	next.Context, next.Derived = "Anna had just said: “Quorvelant keeps the brass key at home”", []string{"context"}
+	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{
+		owned("a1", "talk/k1/anna", "s1", "Quorvelant keeps the brass key at home"), owned("a2", "talk/k2/anna", "s2", "I like Wednesdays"),
+		owned("b1", "talk/k1/ben", "s1", "I swim in winter"), next,
+	}})
+	require.NoError(t, err)
+	ids := func(e erased) []string {
+		var out []string
+		for _, each := range e.Erase {
+			out = append(out, each.ID)
+		}
+		return out
+	}
+	require.ElementsMatch(t, []string{"a1", "a2"}, ids(d.forget("--user", "anna", "--dry-run")))
+	require.ElementsMatch(t, []string{"a1"}, ids(d.forget("--owner", "k1/anna", "--dry-run")))
+	require.ElementsMatch(t, []string{"a1"}, ids(d.forget("--owner", "talk/k1/anna", "--dry-run")))
+	require.ElementsMatch(t, []string{"a1", "b1"}, ids(d.forget("--session", "s1", "--dry-run")))
+	require.ElementsMatch(t, []string{"a1"}, ids(d.forget("--session", "s1", "--user", "anna", "--dry-run")))
+	require.Empty(t, ids(d.forget("--user", "anna", "--since", "2100-01-01", "--dry-run")))
+	require.Empty(t, d.forget("a1", "--only", "--dry-run").Scrub)
+	byText := d.forget("--text", "Quorvelant keeps the brass key", "--dry-run")
+	require.Equal(t, []string{"a1"}, ids(byText), "nothing is left of it without")
+	require.Len(t, byText.Scrub, 1)
+	done := d.forget("--user", "anna", "--yes")
+	require.Equal(t, 2, done.Forgotten)
+	require.Equal(t, 1, done.Scrubbed)
+	require.Equal(t, []string{"context"}, done.Scrub[0].Fields)
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"name what to forget", nil},
+		{"--text is empty", []string{"--text", " "}},
+		{"--since", []string{"--since", "tomorrow"}},
+		{"is not before --until", []string{"--since", "2026-01-02", "--until", "2026-01-01"}},
+		{"neither --derived nor --text", []string{"a1", "--only", "--derived"}},
+	} {
+		require.Equal(t, console.Usage, d.run(80, append([]string{"memory", "forget", "-a", "echo"}, c.args...)...), c.args)
+		require.Contains(t, d.err.String(), c.says)
+	}
 }
 
 func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
@@ -139,19 +225,14 @@ func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
 	made, err := memory.Derived(d.Context(), d.store, "echo", "e-0002")
 	require.NoError(t, err)
 	require.NotEmpty(t, made)
-	require.Equal(t, console.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--derived", "--yes", "--json"), d.err.String())
-	var told struct {
-		Forgotten int      `json:"forgotten"`
-		Derived   []string `json:"derived"`
-		All       bool     `json:"derived_forgotten"`
+	done := d.forget("e-0002", "--derived", "--yes")
+	require.Empty(t, done.Left)
+	require.GreaterOrEqual(t, done.Forgotten, len(made)+1)
+	for _, item := range made {
+		left, err := d.store.Get(d.Context(), "echo", item.Header().ID)
+		require.NoError(t, err)
+		require.Empty(t, left)
 	}
-	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
-	require.Len(t, told.Derived, len(made))
-	require.Equal(t, len(made)+1, told.Forgotten)
-	require.True(t, told.All)
-	left, err := d.store.Get(d.Context(), "echo", told.Derived...)
-	require.NoError(t, err)
-	require.Empty(t, left)
 	night, err := d.store.Get(d.Context(), "echo", "dream/echo/0001")
 	require.NoError(t, err)
 	require.Len(t, night, 1, "that it dreamt stays on record")
@@ -160,12 +241,13 @@ func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
 func TestWhatStayedOfAMemoryCanBeErasedByTheIdsThatForgettingNamed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
-	made, err := memory.Derived(d.Context(), d.store, "echo", "e-0002")
-	require.NoError(t, err)
+	left := d.forget("e-0002", "--dry-run").Left
 	require.Equal(t, console.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	_, line, _ := strings.Cut(strings.TrimSpace(d.out.String()), "oneiros ")
 	require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--yes")...), d.err.String())
-	require.Contains(t, d.out.String(), fmt.Sprintf("%d memories forgotten for good.", len(made)))
+	got, err := d.store.Get(d.Context(), "echo", left...)
+	require.NoError(t, err)
+	require.Empty(t, got)
 }
 
 func TestADreamThatWaitsIsNotUndone(t *testing.T) {

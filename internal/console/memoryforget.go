@@ -3,74 +3,165 @@ package console
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
-func (app *App) memoryForget() *cobra.Command {
-	var yes, derived bool
-	cmd := &cobra.Command{
-		Use: "forget ID...", Short: "Erase memories for good", Args: cobra.MinimumNArgs(1),
-		Long: `Forget erases memories with their revisions and vectors, and scrubs them from whatever names them as a source.
-It is the only thing that truly deletes, and nothing brings them back.
+// forgetFlags say what is to be forgotten, and how.
+type forgetFlags struct {
+	memory.Selection
+	since, until string
+	texts        []string
+	yes, dry     bool
+}
 
-What dreams made from a memory has words of its own, and may repeat the memory's: fragments, scenarios,
-hypotheses, journal entries. They stay, and forget names them, once: afterwards nothing leads back to
-them. With --derived they are erased too, and so is what the same dreams wrote without naming a source.`,
+func (app *App) memoryForget() *cobra.Command {
+	var f forgetFlags
+	cmd := &cobra.Command{
+		Use: "forget [ID...]", Short: "Erase memories, and what repeats them, for good", Args: cobra.ArbitraryArgs,
+		Long: `Forget erases memories with their revisions and vectors. It is the only thing that truly deletes, and
+nothing brings them back. Name them by id, or name whose or when they are: --user, --owner, --session,
+--since and --until choose what people and agents said and what was imported; together they choose what
+fits all of them.
+
+What was made from nothing else goes with them: knowledge that import derived, texts of dreams. What repeats their
+words loses these, in every revision: neighbours' context, answers, notes of dreams, playbook. What would say nothing
+without them is erased. Forget lists all this, and asks; --dry-run only lists.
+
+Texts that dreams made from them and from other things, in words of their own, stay and are named; --derived erases
+them too. An id that names nothing any more is no mistake: what is left of it is erased.
+
+Beyond its reach are copies: backups, exports, and what a provider keeps of the prompts it was sent.`,
+		Example: "  oneiros memory forget -a echo ep_1f0c\n  oneiros memory forget -a echo --user anna --dry-run\n" +
+			"  oneiros memory forget -a echo --session harbour --since 36h --yes\n  oneiros memory forget -a echo --text 'the code of the door is 4931'",
 	}
 	app.whose(cmd)
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&derived, "derived", false, "erase what dreams made from them, too")
+	fs := cmd.Flags()
+	fs.StringVar(&f.User, "user", "", "what was said in talks with this `user`, whatever key they came with")
+	fs.StringVar(&f.Owner, "owner", "", "what was said in talks of this `owner`, as in laptop/anna: principal and user")
+	fs.StringVar(&f.Session, "session", "", "what was said in this `conversation`, or imported of it")
+	fs.StringVar(&f.since, "since", "", "not before this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
+	fs.StringVar(&f.until, "until", "", "before this `time`")
+	fs.StringArrayVar(&f.texts, "text", nil,
+		"what repeats these `words`, although no memory is named; - reads them from standard input")
+	fs.BoolVar(&f.Derived, "derived", false, "erase what dreams made from them in words of their own, too")
+	fs.BoolVar(&f.Bare, "only", false, "erase the named memories alone, and leave what repeats them")
+	fs.BoolVar(&f.dry, "dry-run", false, "list what would be erased and scrubbed, and change nothing")
+	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	for _, flag := range []string{"user", "owner", "session", "since", "until", "text"} {
+		app.completes(cmd, flag, nothing)
+	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {
 			return err
 		}
-		ids, items, err := named(cmd.Context(), h, a, args)
+		if f.IDs, _, err = named(cmd.Context(), h, a, args); err != nil {
+			return err
+		}
+		if err := app.selects(&f, a); err != nil {
+			return err
+		}
+		plan, err := memory.PlanErasure(cmd.Context(), h.Store, a.ID, f.Selection)
 		if err != nil {
 			return err
 		}
-		if len(items) < len(ids) {
-			return exit(NotFound, "%s remembers %d of these %d; nothing was erased: give whole ids, as memory list shows them", a.Handle, len(items), len(ids))
-		}
-		texts, err := memory.Derived(cmd.Context(), h.Store, a.ID, ids...)
-		if err != nil {
-			return err
-		}
-		return app.forget(cmd.Context(), h, a, oblivion{ids: ids, texts: texts, all: derived}, yes)
+		return app.forget(cmd.Context(), h, a, f, plan)
 	}
 	return cmd
 }
 
-// oblivion is what is to be forgotten, and what dreams made from it.
-type oblivion struct {
-	ids   []string
-	texts []dream.Item
-	all   bool // the texts, too
-}
-
-func (o oblivion) question(a dream.Agent) string {
-	erases := fmt.Sprintf("This erases %s of %s for good", plural(len(o.ids), "memory", "memories"), a.Handle)
-	switch {
-	case len(o.texts) == 0:
-		return erases
-	case o.all:
-		return fmt.Sprintf("%s, and %s (%s)", erases, o.made(), kindsOf(o.texts))
+// selects reads the flags that choose.
+func (app *App) selects(f *forgetFlags, a dream.Agent) error {
+	if f.Bare && (f.Derived || len(f.texts) > 0) {
+		return exit(Usage, "--only erases the named memories alone: it goes with neither --derived nor --text")
 	}
-	return fmt.Sprintf("%s; %s (%s) would stay, and --derived erases these too", erases, o.made(), kindsOf(o.texts))
+	now := app.Now()
+	var err error
+	if f.Since, err = readTime(f.since, a.Zone, now); err != nil {
+		return exit(Usage, "--since: %w", err)
+	}
+	if f.Until, err = readTime(f.until, a.Zone, now); err != nil {
+		return exit(Usage, "--until: %w", err)
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return exit(Usage, "--since %s is not before --until %s", f.since, f.until)
+	}
+	for _, text := range f.texts {
+		if text == "-" {
+			body, err := io.ReadAll(io.LimitReader(app.In, 1<<20))
+			if err != nil {
+				return fmt.Errorf("read what to forget from standard input: %w", err)
+			}
+			text = string(body)
+		}
+		if strings.TrimSpace(text) == "" {
+			return exit(Usage, "--text is empty; it must hold the words to forget")
+		}
+		f.Texts = append(f.Texts, text)
+	}
+	if f.Empty() {
+		return exit(Usage, "name what to forget: ids, as memory list shows them, or "+
+			"--user, --owner, --session, --since, --until or --text")
+	}
+	return nil
 }
 
-// made counts what dreams made from it.
-func (o oblivion) made() string {
+// question says in one sentence what an erasure does.
+func question(p erasure.Plan, a dream.Agent) string {
+	by := map[erasure.Why][]dream.Item{}
+	for _, f := range p.Erase {
+		by[f.Why] = append(by[f.Why], f.Item)
+	}
+	var parts []string
+	add := func(items []dream.Item, one, more string) {
+		if len(items) > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s)", plural(len(items), one, more), kindsOf(items)))
+		}
+	}
+	parts = append(parts, plural(len(by[erasure.Named]), "memory", "memories"))
+	add(by[erasure.Derived], "item made from nothing else", "items made from nothing else")
+	add(by[erasure.Copied], "item that says little but the same", "items that say little but the same")
+	add(by[erasure.Traced], "text that dreams made from it in other words", "texts that dreams made from it in other words")
+	said := fmt.Sprintf("This erases %s of %s for good", listOf(parts), a.Handle)
+	if len(p.Absent) > 0 {
+		said += fmt.Sprintf(", and what is left of %s gone already", plural(len(p.Absent), "memory", "memories"))
+	}
+	if len(p.Scrub) > 0 {
+		items := make([]dream.Item, len(p.Scrub))
+		for i, f := range p.Scrub {
+			items[i] = f.Item
+		}
+		others := plural(len(items), "other", "others")
+		said += fmt.Sprintf(", and takes copies of the words out of %s (%s)", others, kindsOf(items))
+	}
+	if len(p.Left) > 0 {
+		said += fmt.Sprintf("; %s (%s) would stay, and --derived erases these too", madeOf(p), kindsOf(p.Left))
+	}
+	return said
+}
+
+// madeOf counts what dreams made from what is erased and leave as it is.
+func madeOf(p erasure.Plan) string {
 	from := "it"
-	if len(o.ids) > 1 {
+	if len(p.Erase) > 1 {
 		from = "them"
 	}
-	return plural(len(o.texts), "text", "texts") + " that dreams made from " + from
+	return plural(len(p.Left), "text", "texts") + " that dreams made from " + from + " in other words"
+}
+
+func listOf(parts []string) string {
+	if last := len(parts) - 1; last > 0 {
+		return strings.Join(parts[:last], ", ") + " and " + parts[last]
+	}
+	return parts[0]
 }
 
 // kindsOf counts items by their kind.
@@ -90,28 +181,107 @@ func kindsOf(items []dream.Item) string {
 	return strings.Join(said, ", ")
 }
 
-func (app *App) forget(ctx context.Context, h *House, a dream.Agent, o oblivion, yes bool) error {
-	if err := app.confirm(yes, o.question(a)); err != nil {
+// erasureTable lists what an erasure concerns.
+func erasureTable(p erasure.Plan, a dream.Agent) *table {
+	t := &table{columns: []column{
+		idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "WHAT"}, {title: "TEXT", flex: true},
+	}}
+	row := func(item dream.Item, what string) {
+		h := item.Header()
+		t.add(short(h.ID, a), when(h.At, a.Zone), string(h.Kind), what, item.Text())
+	}
+	for _, f := range slices.Backward(p.Erase) { // what was asked for first
+		row(f.Item, "erase: "+string(f.Why))
+	}
+	for _, f := range p.Scrub {
+		row(f.Item, "scrub: "+strings.Join(f.Fields, " "))
+	}
+	for _, item := range p.Left {
+		row(item, "stays")
+	}
+	return t
+}
+
+// publicErasure is an erasure in JSON.
+type publicErasure struct {
+	DryRun    bool            `json:"dry_run"`
+	Forgotten int             `json:"forgotten"` // items that were erased
+	Scrubbed  int             `json:"scrubbed"`  // items that stay, without what they repeated
+	Erase     []publicErased  `json:"erase"`
+	Scrub     []publicCleaned `json:"scrub"`
+	Left      []string        `json:"left"`   // ids of texts in other words that dreams made from it
+	Absent    []string        `json:"absent"` // ids asked for that name nothing
+}
+
+type publicErased struct {
+	ID   string      `json:"id"`
+	Kind dream.Kind  `json:"kind"`
+	Why  erasure.Why `json:"why"`
+}
+
+type publicCleaned struct {
+	ID     string     `json:"id"`
+	Kind   dream.Kind `json:"kind"`
+	Fields []string   `json:"fields"`
+}
+
+func publicPlan(p erasure.Plan) publicErasure {
+	out := publicErasure{Erase: []publicErased{}, Scrub: []publicCleaned{}, Left: []string{}, Absent: orEmpty(p.Absent)}
+	for _, f := range p.Erase {
+		out.Erase = append(out.Erase, publicErased{f.Item.Header().ID, f.Item.Header().Kind, f.Why})
+	}
+	for _, f := range p.Scrub {
+		out.Scrub = append(out.Scrub, publicCleaned{f.Item.Header().ID, f.Item.Header().Kind, f.Fields})
+	}
+	for _, item := range p.Left {
+		out.Left = append(out.Left, item.Header().ID)
+	}
+	return out
+}
+
+func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFlags, plan erasure.Plan) error {
+	public := publicPlan(plan)
+	if f.dry {
+		if public.DryRun = true; app.json {
+			return app.answer(public)
+		}
+		erasureTable(plan, a).draw(app.Out, app.Width, app.bold)
+		app.say("%s. Nothing was changed.", question(plan, a))
+		return nil
+	}
+	if !f.yes && !app.json && len(plan.Erase)+len(plan.Scrub) > 1 {
+		erasureTable(plan, a).draw(app.Err, app.Width, app.bold)
+	}
+	if err := app.confirm(f.yes, question(plan, a)); err != nil {
 		return err
 	}
-	names, shorts := []string{}, []string{}
-	for _, text := range o.texts {
-		names, shorts = append(names, text.Header().ID), append(shorts, short(text.Header().ID, a))
-	}
-	gone := o.ids
-	if o.all {
-		gone = append(append([]string{}, o.ids...), names...)
-	}
-	n, err := h.Store.Forget(ctx, a.ID, gone...)
+	done, err := memory.ForgetAll(ctx, h.Store, a.ID, plan)
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
-	if app.json {
-		return app.answer(map[string]any{"forgotten": n, "derived": names, "derived_forgotten": o.all})
+	slots, err := h.Store.Slots(ctx)
+	if err != nil {
+		return err
 	}
-	app.say("%s forgotten for good.", plural(n, "memory", "memories"))
-	if len(names) > 0 && !o.all {
-		app.say("%s may repeat it, and nothing leads there any more. To erase that too:\noneiros memory forget -a %s %s", o.made(), a.Handle, strings.Join(shorts, " "))
+	if _, dreaming := slots[a.ID]; dreaming {
+		app.note("%s is dreaming, and what the dream has read already it may still write: "+
+			"look again with --text and the words, when it is over.", a.Handle)
+	}
+	if app.json {
+		public.Forgotten, public.Scrubbed = done.Items, done.Scrubbed
+		return app.answer(public)
+	}
+	app.say("%s forgotten for good.", plural(done.Items, "memory", "memories"))
+	if done.Scrubbed > 0 {
+		app.say("Their words were taken out of %s.", plural(done.Scrubbed, "other", "others"))
+	}
+	if len(plan.Left) > 0 {
+		shorts := make([]string, len(plan.Left))
+		for i, item := range plan.Left {
+			shorts[i] = short(item.Header().ID, a)
+		}
+		app.say("%s may say the same, and nothing leads there any more. To erase that too:\noneiros memory forget -a %s %s",
+			madeOf(plan), a.Handle, strings.Join(shorts, " "))
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
-// Selection names what is to be forgotten of an agent: by id, or everything that fits all that is set of Owner, User, Session,
-// Since and Until. These find what was said and imported, never what dreams made.
+// Selection names what is to be forgotten of an agent: by id, or everything that fits all that is set of Owner, User,
+// Session, Since and Until. These find what was said and imported, never what dreams made.
 type Selection struct {
 	IDs          []string
 	Texts        []string // what repeats these, although nothing is named
@@ -36,20 +36,15 @@ func (s Selection) filters() bool {
 
 // fits says whether an item is what the filters ask for.
 func (s Selection) fits(item dream.Item) bool {
-	h := item.Header()
-	e, lived := item.(*dream.Episode)
-	owner := ""
-	if lived {
-		owner = strings.TrimPrefix(e.Origin, ofTalks)
-		lived = s.Owner == "" && s.User == "" || owner != e.Origin
-	} else {
-		lived = h.Kind == dream.KindSemantic && h.Dream == "" && s.Owner == "" && s.User == ""
+	h, marks := item.Header(), item.Marks()
+	if !s.filters() || h.Dream != "" || h.Kind != dream.KindEpisode && h.Kind != dream.KindSemantic {
+		return false
 	}
+	owner, talked := strings.CutPrefix(marks.Owner, ofTalks)
 	_, user, _ := strings.Cut(owner, "/")
-	return s.filters() && lived &&
-		(s.Owner == "" || owner == strings.TrimPrefix(s.Owner, ofTalks)) &&
-		(s.User == "" || user == s.User) &&
-		(s.Session == "" || item.Marks().Session == s.Session) &&
+	return (s.Owner == "" || talked && owner == strings.TrimPrefix(s.Owner, ofTalks)) &&
+		(s.User == "" || talked && user == s.User) &&
+		(s.Session == "" || marks.Session == s.Session) &&
 		(s.Since.IsZero() || !h.At.Before(s.Since)) &&
 		(s.Until.IsZero() || h.At.Before(s.Until))
 }
@@ -139,9 +134,8 @@ func CarryOut(ctx context.Context, s Store, agent string, plan erasure.Plan) (Er
 	return all, step(Erasure{IDs: gone})
 }
 
-// ForgetAll plans and carries out until nothing of the selection is left: what a dream or a talk writes meanwhile is found, too.
-// It begins with a plan that was made before.
-func ForgetAll(ctx context.Context, s Store, agent string, sel Selection, plan erasure.Plan) (Erased, error) {
+// ForgetAll carries out a plan, and then again what was written meanwhile, until nothing of it is found.
+func ForgetAll(ctx context.Context, s Store, agent string, plan erasure.Plan) (Erased, error) {
 	all, err := CarryOut(ctx, s, agent, plan)
 	for round := 0; err == nil && plan.Scrubber != nil && round < forgettingRounds; round++ {
 		var more Erased

@@ -255,7 +255,7 @@ func forgettingCarriedOut(t *testing.T, s memory.Store) {
 	sel := memory.Selection{User: "anna"}
 	plan, err := memory.PlanErasure(t.Context(), s, echo, sel)
 	require.NoError(t, err)
-	done, err := memory.ForgetAll(t.Context(), s, echo, sel, plan)
+	done, err := memory.ForgetAll(t.Context(), s, echo, plan)
 	require.NoError(t, err)
 	require.Equal(t, 2, done.Items)
 	left := find(t, s, memory.Query{States: dream.States})
