@@ -51,8 +51,8 @@ func (d *door) checkServe(ctx context.Context) console.Finding {
 			"%s answers nobody: this deployment needs a key for every request, and its store has none", at)
 	case len(keys) == 0 && near && !c.Serve.Keyless():
 		return warn("Make a key with oneiros keys add NAME.", "%s answers nobody: serve.keys is required, and there is no key yet", at)
-	case !required && live == 0 && c.Serve.Keyless():
-		return well("%s, for this machine alone, without a key", at)
+	case !required && len(keys) > 0 && live == 0 && c.Serve.Keyless():
+		return well("%s, for this machine alone: no key is live, and none is required", at)
 	case len(keys) == 0 && near:
 		return well("%s, for this machine alone: there are no keys", at)
 	case len(keys) == 0:

@@ -29,6 +29,13 @@ func TestTheDoctorSaysWhoIsAnsweredAndWhyNobodyWouldBe(t *testing.T) {
 	found(doorOf(t, "serve:\n  listen: \"\"\n"), console.Well, "serve.listen is empty")
 	found(doorOf(t, ""), console.Well, "127.0.0.1:7680, for this machine alone: there are no keys")
 
+	found(doorOf(t, "serve:\n  keys: required\n"), console.Warning, "serve.keys is required, and there is no key yet")
+
+	marked := doorOf(t, "")
+	require.NoError(t, note(marked.told.DataDir, keysRequiredFile, ""))
+	empty, err := keepAnyFile(t.Context(), marked.told, marked.told.StorePath())
+	require.NoError(t, err)
+	require.NoError(t, empty.Close())
 	d := doorOf(t, "serve:\n  listen: 0.0.0.0:7680\n")
 	found(d, console.Ill, "there is no key: the server does not start")
 	h, err := build(t.Context(), d.told, d.told.StorePath())
@@ -41,6 +48,13 @@ func TestTheDoctorSaysWhoIsAnsweredAndWhyNobodyWouldBe(t *testing.T) {
 	key.Revoked = time.Now()
 	require.NoError(t, h.store.PutKey(t.Context(), key))
 	found(d, console.Warning, "0.0.0.0:7680 answers nobody: of 1 keys none is live")
+	require.NoError(t, h.keys.AllowKeyless(t.Context(), time.Now()))
+	found(d, console.Warning, "0.0.0.0:7680 answers nobody")
+	d.told.Serve.Listen = "127.0.0.1:7680"
+	found(d, console.Well, "no key is live, and none is required")
+	require.NoError(t, os.WriteFile(filepath.Join(d.told.DataDir, keysRequiredFile), nil, 0o600))
+	found(d, console.Warning, "answers nobody: of 1 keys none is live")
+	found(marked, console.Ill, "needs a key for every request, and its store has none")
 }
 
 func TestTheDoctorReadsTheCertificate(t *testing.T) {

@@ -22,6 +22,9 @@ const (
 	usualUIPort = 8233
 )
 
+// temporalFile is the database of the child server, in the data folder.
+const temporalFile = "temporal.db"
+
 // spawn starts a server as our child and connects to it.
 func (e *engine) spawn(ctx context.Context, d *door, tell func(string, ...any)) error {
 	c := e.house.told
@@ -42,7 +45,7 @@ func (e *engine) spawn(ctx context.Context, d *door, tell func(string, ...any)) 
 		}
 	}
 	tell("Starting the Temporal server %s.", binary.Path)
-	db := filepath.Join(c.DataDir, "temporal.db")
+	db := filepath.Join(c.DataDir, temporalFile)
 	o := temporalchild.Options{Binary: binary, DB: db, UIPort: -1, Namespace: config.DefaultNamespace, Log: log}
 	if e.known {
 		o.Port, o.UIPort = temporalchild.FreePort(usualPort), temporalchild.FreePort(usualUIPort)

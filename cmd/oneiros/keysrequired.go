@@ -80,18 +80,7 @@ func (m *markedKeys) mark() {
 	if m.marked.Swap(true) {
 		return
 	}
-	err := folder(filepath.Dir(m.path))
-	if err == nil {
-		var f *os.File
-		f, err = os.OpenFile(m.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			return
-		}
-		if err == nil {
-			_, err = f.WriteString(keysRequiredText)
-			err = errors.Join(err, f.Sync(), f.Close())
-		}
-	}
+	err := note(filepath.Dir(m.path), keysRequiredFile, keysRequiredText)
 	if err != nil {
 		m.log.Warn("the data folder could not be marked: only the store knows that keys are required", "error", err)
 	}

@@ -15,21 +15,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
 // stores opens what the commands that move a store need.
 func (d *door) stores() console.StoreDoor {
-	here := func(options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
-		return func(ctx context.Context) (console.Deposit, error) {
-			c, err := d.config()
-			if err != nil {
-				return console.Deposit{}, err
-			}
-			return deposit(ctx, c, options...)
-		}
-	}
 	return console.StoreDoor{
-		Here: here(), Fill: here(redisstore.Refill()),
+		Here: d.deposit(keep), Fill: d.deposit(keepAnyFile, redisstore.Refill()),
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			c, err := d.config()
 			if err == nil {
@@ -38,9 +30,60 @@ func (d *door) stores() console.StoreDoor {
 			if err != nil {
 				return console.Deposit{}, err
 			}
-			return deposit(ctx, c, redisstore.Refill())
+			return deposit(ctx, c, keepAnyFile, redisstore.Refill())
+		},
+		Absent: d.storeAbsent,
+		Begin: func(ctx context.Context) error {
+			c, err := d.config()
+			if err != nil {
+				return err
+			}
+			s, err := keepAnyFile(ctx, c, c.StorePath())
+			if err != nil {
+				return err
+			}
+			return s.Close()
 		},
 	}
+}
+
+// keeping opens the store that is configured.
+type keeping func(ctx context.Context, c config.Config, path string) (kept, error)
+
+// keepAnyFile opens the SQLite file also where one was lost, for what fills it or begins anew.
+func keepAnyFile(ctx context.Context, c config.Config, path string) (kept, error) {
+	return keepFile(ctx, c, path)
+}
+
+// deposit opens the configured store to be handed over or filled.
+func (d *door) deposit(open keeping, options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
+	return func(ctx context.Context) (console.Deposit, error) {
+		c, err := d.config()
+		if err != nil {
+			return console.Deposit{}, err
+		}
+		return deposit(ctx, c, open, options...)
+	}
+}
+
+// storeAbsent names the configured file, and says whether it is missing or empty.
+func (d *door) storeAbsent(ctx context.Context) (path string, absent bool, err error) {
+	c, err := d.config()
+	if err != nil {
+		return "", false, err
+	}
+	path = c.StorePath()
+	if c.Store.URL != "" {
+		return path, false, asUsage(errors.New("store.url names a Redis server; only a file is made anew"))
+	}
+	s, err := sqlitestore.Open(ctx, path, sqlitestore.Existing())
+	if errors.Is(err, sqlitestore.ErrAbsent) {
+		return path, true, nil
+	}
+	if err != nil {
+		return path, false, err
+	}
+	return path, false, s.Close()
 }
 
 // elsewhere is the configuration as it would be with another store.
@@ -62,7 +105,7 @@ func elsewhere(c config.Config, p console.StorePlace) (config.Config, error) {
 }
 
 // deposit opens a store to be handed over or filled.
-func deposit(ctx context.Context, c config.Config, options ...redisstore.Option) (console.Deposit, error) {
+func deposit(ctx context.Context, c config.Config, open keeping, options ...redisstore.Option) (console.Deposit, error) {
 	if c.Store.URL != "" {
 		return depositOnRedis(ctx, c, options...)
 	}
@@ -72,7 +115,7 @@ func deposit(ctx context.Context, c config.Config, options ...redisstore.Option)
 		Remove: fmt.Sprintf("the files %s, %s-wal and %s-shm", path, path, path),
 	}
 	_, absent := os.Stat(path)
-	s, err := keep(ctx, c, path)
+	s, err := open(ctx, c, path)
 	if err != nil {
 		return d, err
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -42,14 +45,64 @@ func keep(ctx context.Context, c config.Config, path string) (kept, error) {
 	if c.Store.URL != "" {
 		return keepOnRedis(ctx, c)
 	}
+	found := traces(c.DataDir)
+	if len(found) == 0 {
+		return keepFile(ctx, c, path)
+	}
+	k, err := keepFile(ctx, c, path, sqlitestore.Existing())
+	if errors.Is(err, sqlitestore.ErrAbsent) {
+		return k, fmt.Errorf("%w, and the data folder %s is that of a deployment (%s is there): restore the file from a copy, correct store.path or "+
+			"store.url, or begin without the old memories, ledger and keys: oneiros store new", err, c.DataDir, strings.Join(found, ", "))
+	}
+	return k, err
+}
+
+// keepFile opens the SQLite file at a path, and notes in the data folder that there is one.
+func keepFile(ctx context.Context, c config.Config, path string, options ...sqlitestore.Option) (kept, error) {
 	if err := folder(filepath.Dir(path)); err != nil {
 		return kept{}, err
 	}
-	s, err := sqlitestore.Open(ctx, path)
+	s, err := sqlitestore.Open(ctx, path, options...)
 	if err != nil {
 		return kept{}, err
 	}
+	err = note(c.DataDir, storeMadeFile, storeMadeText)
+	if err != nil {
+		slog.Warn("the data folder could not be marked: a store that is lost would not be noticed", "error", err)
+	}
 	return kept{store: s, ledger: s.Ledger(), name: path}, nil
+}
+
+// storeMadeFile stands in the data folder once a store was made, so that a file that is lost or empty is noticed.
+const storeMadeFile = "store-made"
+
+const storeMadeText = "A store was made for this data folder. When its file is missing or empty, oneiros says so instead of beginning anew.\n" +
+	"Do not remove this file. To begin anew: oneiros store new.\n"
+
+// traces are the files of a data folder that say that a deployment has been at work in it.
+func traces(dataDir string) (found []string) {
+	for _, name := range []string{storeMadeFile, keysRequiredFile, temporalFile} {
+		if _, err := os.Stat(filepath.Join(dataDir, name)); err == nil {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// note puts a file with a text into the data folder, unless it is there.
+func note(dataDir, name, text string) error {
+	if err := folder(dataDir); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dataDir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (kept, error) {

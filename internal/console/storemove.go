@@ -19,6 +19,9 @@ type StoreDoor struct {
 	Here  func(ctx context.Context) (Deposit, error)               // the configured one, to be read
 	Fill  func(ctx context.Context) (Deposit, error)               // the configured one, to be filled
 	There func(ctx context.Context, p StorePlace) (Deposit, error) // another, to be filled
+
+	Absent func(ctx context.Context) (path string, absent bool, err error) // whether the configured file is missing or empty
+	Begin  func(ctx context.Context) error                                 // makes it
 }
 
 // StorePlace names a store that is not the configured one.
@@ -49,7 +52,7 @@ func (app *App) store() *cobra.Command {
 		Use: "store", Short: "Move everything that is kept to another store, or to and from a file", GroupID: house,
 		Long: "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up.",
 	}
-	cmd.AddCommand(app.storeInfo(), app.storeMove(), app.storeExport(), app.storeImport())
+	cmd.AddCommand(app.storeInfo(), app.storeMove(), app.storeExport(), app.storeImport(), app.storeNew())
 	return cmd
 }
 

@@ -60,6 +60,9 @@ func (s *Store) refuse(ctx context.Context, newest int) error {
 		if id != applicationID && (id != 0 || tables > 0) {
 			return errors.New("this SQLite file belongs to another program; name a new file")
 		}
+		if s.set.existing && tables == 0 {
+			return ErrAbsent
+		}
 		if _, err := d.one("PRAGMA user_version", nil, &version); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -27,6 +29,9 @@ var (
 	_ presence.Bell  = (*Store)(nil)
 	_ memory.Feeds   = (*Store)(nil)
 )
+
+// ErrAbsent is returned by Open with Existing for a file that is missing or has nothing in it.
+var ErrAbsent = errors.New("the file is missing or empty")
 
 // ErrClosed is returned by every method of a closed store.
 var ErrClosed = errors.New("the store is closed")
@@ -63,6 +68,7 @@ type settings struct {
 	network     bool
 	indexMemory int64
 	readers     int
+	existing    bool
 }
 
 // Clock sets the clock that dates revisions. The system's by default.
@@ -74,6 +80,9 @@ func Busy(d time.Duration) Option { return func(s *settings) { s.busy = d } }
 // OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and honest locks, which
 // network file systems lack: only for a file that one host alone will ever open, at the caller's risk.
 func OnNetwork() Option { return func(s *settings) { s.network = true } }
+
+// Existing refuses a file that is missing, has no bytes or no tables (ErrAbsent), where Open would make a new store.
+func Existing() Option { return func(s *settings) { s.existing = true } }
 
 // VectorMemory bounds the bytes of the indexes kept in memory for searches; the agents searched longest ago make room.
 // 1 GiB by default. One agent's index is always held whole while it is searched.
@@ -95,6 +104,11 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
+	if s.set.existing {
+		if _, err := os.Stat(s.name); errors.Is(err, fs.ErrNotExist) {
+			return ErrAbsent
+		}
+	}
 	if !s.private {
 		if err := prepareFile(s.name, s.set.network); err != nil {
 			return err
