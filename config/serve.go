@@ -46,8 +46,11 @@ type Serve struct {
 	MaxStreams int           `json:"max_streams"`
 	KeyStreams int           `json:"key_streams"`
 	Sessions   int           `json:"mcp_sessions"`
-	WriteIn    time.Duration `json:"write_within"`
-	Grace      time.Duration `json:"grace"`
+
+	MemoriesPerPrincipal int           `json:"memories_per_principal"`
+	MemoriesPerUser      int           `json:"memories_per_user"`
+	WriteIn              time.Duration `json:"write_within"`
+	Grace                time.Duration `json:"grace"`
 }
 
 // Listed cuts a list with commas or spaces between.
@@ -181,6 +184,14 @@ func serveKnobs() []Knob {
 		{
 			Key: "serve.key_streams", Sort: Whole, Default: 64, Unit: "requests", Low: 1, High: 1_000_000,
 			Reason: "The most requests under way at once of one principal, so that one client cannot take every place. Where no key was made yet, of everybody together.",
+		},
+		{
+			Key: "serve.memories_per_principal", Sort: Whole, Default: 100_000, Unit: "memories", Low: 0, High: 1_000_000_000,
+			Reason: "The most live memories that one agent keeps of what one principal said, with all its keys and users. Beyond it nothing more of the principal is remembered: turns go on, the log and the agent's status say so, and store_memory is refused. A hundred exchanges a day fill it in three years, and dreams that forget make room. Each process counts anew every ten minutes. 0: no bound.",
+		},
+		{
+			Key: "serve.memories_per_user", Sort: Whole, Default: 20_000, Unit: "memories", Low: 0, High: 1_000_000_000,
+			Reason: "The same for one user that a client of a principal names, so that one user of an application cannot fill the principal's share. 0: no bound but the principal's.",
 		},
 		{
 			Key: "serve.mcp_sessions", Sort: Whole, Default: 64, Unit: "sessions", Low: 1, High: 1_000_000,

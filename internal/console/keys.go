@@ -47,6 +47,9 @@ type publicKey struct {
 	Today   *budget.Micros `json:"today_micros,omitempty"` // in lists: what it cost on this day of UTC, of its principal, with what is still reserved
 	Secret  string         `json:"secret,omitempty"`       // once, when it is made
 	First   bool           `json:"first,omitempty"`        // once, when it is made: from now on every request needs a key
+
+	// In lists: how many live memories agents keep of what its principal said.
+	Memories *int `json:"memories,omitempty"`
 }
 
 func (app *App) publicKey(k access.Key) publicKey {
@@ -243,10 +246,17 @@ func (app *App) keysList() *cobra.Command {
 			{title: "RATE", right: true, drop: 3},
 			{title: "TODAY", right: true, drop: 1},
 			{title: "A DAY", right: true, drop: 1},
+			{title: "MEMORIES", right: true, drop: 3},
 			{title: "MADE", drop: 4},
 		}}
+		kept, err := memoriesByPrincipal(cmd.Context(), h)
+		if err != nil {
+			return err
+		}
 		for _, k := range keys {
 			p := app.publicKey(k)
+			memories := kept[k.PrincipalName()]
+			p.Memories = &memories
 			b, err := h.Ledger.Balance(cmd.Context(), k.Account(app.Now()))
 			if err != nil {
 				return fmt.Errorf("read what %s cost today: %w", k.ID, err)
@@ -254,7 +264,7 @@ func (app *App) keysList() *cobra.Command {
 			today := b.Spent + b.Reserved
 			p.Today = &today
 			list = append(list, p)
-			t.add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), day(p.Created, app.Zone))
+			t.add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), when(p.Expires, app.Zone), orDash(p.rate()), today.String(), orDash(p.day()), fmt.Sprint(memories), day(p.Created, app.Zone))
 		}
 		required, err := h.Keys.KeysRequired(cmd.Context())
 		if err != nil {

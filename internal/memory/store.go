@@ -220,6 +220,8 @@ type Store interface {
 	// Find answers a query with newest revisions. Whatever returns items tells their Revision.
 	Find(ctx context.Context, q Query) ([]dream.Item, error)
 	Count(ctx context.Context, q Query) (int, error)
+	// Owners counts the agent's live items by Marks.Owner, without those that are the agent's own.
+	Owners(ctx context.Context, agent string) (map[string]int, error)
 	// Revisions returns every revision of an item, oldest first, each with its cause. ErrNotFound.
 	Revisions(ctx context.Context, agent, id string) ([]Revision, error)
 

@@ -45,6 +45,9 @@ type Options struct {
 	Allowed  []string              // fields beyond tokens that a paid model may be asked with (inference.FieldsBeyondTokens)
 	Queue    int                   // most exchanges that wait to be remembered by one of the keepers; 0: 1024
 
+	MemoriesPerPrincipal int // most live memories that an agent keeps of what one principal said; 0: no bound
+	MemoriesPerUser      int // and of what one named user of it said; 0: no bound but the principal's
+
 	Switches Switches            // what every agent does
 	Agents   map[string]Switches // and what single ones do, by handle
 	Digest   string              // of journal.Digests; empty: journal.DigestMessage
@@ -98,6 +101,7 @@ type Being struct {
 	feelings feelings
 	digests  digests
 	talkers  *talkers
+	quotas   *quotas
 	counts   counts
 	zones    zones
 	searches atomic.Int64 // under way
@@ -129,6 +133,7 @@ func New(p Ports, o Options) *Being {
 	for _, name := range o.Allowed {
 		b.allowed[inference.FieldKey(name)] = true
 	}
+	b.quotas = newQuotas(p.Memory, p.Purse.Now, b.o)
 	b.hear, b.silence = context.WithCancel(context.Background())
 	b.keeping.Go(b.keepLeases)
 	for i := range b.queues {

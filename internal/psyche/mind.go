@@ -63,6 +63,12 @@ func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, i
 	if !(importance >= 0 && importance <= 1) || math.IsNaN(importance) {
 		return "", wrong("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.", importance)
 	}
+	if err := b.room(ctx, a, c); err != nil {
+		if full(err) {
+			return "", quotaFault()
+		}
+		return "", stored("count the caller's memories", err)
+	}
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
 		return "", stored("read how the agent feels", err)
@@ -81,14 +87,11 @@ func (b *Being) Remember(ctx context.Context, c Caller, agent, content string, i
 		Content: l.text, Salience: importance, Surprise: placed.novelty[0], Affect: mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since)),
 		Origin: c.Owner(), Speaker: l.speaker,
 	}
-	if err := b.talkers.note(ctx, a.ID, c.Owner()); err != nil {
-		return "", stored("keep the memory", err)
-	}
 	w := memory.Write{Agent: a.ID, Cause: rememberedBy, Add: []dream.Item{e}}
 	if placed.v != nil {
 		w.Vectors = []memory.Vector{{Item: e.ID, Space: placed.space, V: placed.v[0]}}
 	}
-	if err := b.commit(ctx, w); err != nil {
+	if err := b.keepTalk(ctx, a, c, w); err != nil {
 		return "", stored("keep the memory", err)
 	}
 	return e.ID, nil
@@ -144,15 +147,24 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	return s, nil
 }
 
-// counted adds what there is of each kind that the caller may read, and the newest dream.
+// counted adds what there is of each kind that the caller may read, what is kept of the caller, and the newest dream.
 func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status) error {
+	counts, err := b.quotas.read(ctx, a.ID)
+	if err != nil {
+		return stored("count the caller's memories", err)
+	}
+	s.Own = b.quotas.keptOf(counts, c)
+	all := c.May(access.Operator, a.Handle)
 	for _, kind := range dream.Kinds {
-		if !slices.Contains(recallable, kind) && !c.May(access.Operator, a.Handle) {
+		if !all && !slices.Contains(recallable, kind) {
 			continue
 		}
 		n, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
 		if err != nil {
 			return stored("count memories", err)
+		}
+		if !all && kind == dream.KindEpisode { // what others said in their talks is not the caller's to know of
+			n = max(s.Own.Memories, n-counts.total()+s.Own.Memories)
 		}
 		if n > 0 {
 			s.Memories[string(kind)] = n

@@ -44,11 +44,12 @@ type Counts struct {
 	Repeated int64            // lines that only said what was recalled
 	Dropped  int64            // exchanges that were not remembered, because too many waited or the process ended
 	Failed   int64            // exchanges that could not be
+	Full     int64            // exchanges and memories that were not kept, because a quota is reached
 }
 
 type counts struct {
-	turns, woke, recalled, stored, known, trivial, repeated, dropped, failed atomic.Int64
-	off, budget, failure, nothing                                            atomic.Int64
+	turns, woke, recalled, stored, known, trivial, repeated, dropped, failed, full atomic.Int64
+	off, budget, failure, nothing                                                  atomic.Int64
 }
 
 func (c *counts) turn(t *Told) {
@@ -74,7 +75,7 @@ func (b *Being) Counts() Counts {
 	c := &b.counts
 	return Counts{
 		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(),
-		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(),
+		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(), Full: c.full.Load(),
 		Skipped: map[string]int64{SkippedOff: c.off.Load(), SkippedBudget: c.budget.Load(), SkippedFailed: c.failure.Load(), SkippedNothing: c.nothing.Load()},
 	}
 }

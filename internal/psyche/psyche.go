@@ -96,7 +96,8 @@ type Status struct {
 	Leases   int            `json:"leases"`
 	Until    time.Time      `json:"until,omitzero"` // awake until then if nobody comes again
 	Emotion  Emotion        `json:"emotion"`
-	Memories map[string]int `json:"memories"` // live items, by kind, of the kinds that the caller may read
+	Memories map[string]int `json:"memories"` // live items that the caller may read, by kind
+	Own      Kept           `json:"own"`      // what it keeps of what the caller said
 	Dreams   int64          `json:"dreams"`
 	Dream    string         `json:"dream,omitempty"` // the newest
 	Outcome  string         `json:"outcome,omitempty"`

@@ -125,6 +125,12 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 	if len(wanted) == 0 {
 		return nil
 	}
+	if err := b.room(ctx, a, c); err != nil {
+		if full(err) {
+			return nil // no turn fails by it; it was counted and logged
+		}
+		return err
+	}
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
 		return err
@@ -154,19 +160,11 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 			w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: placed.space, V: placed.v[i]})
 		}
 	}
-	if len(w.Add) > 0 {
-		if err := b.talkers.note(ctx, a.ID, c.Owner()); err != nil {
-			return err
-		}
-	}
-	return b.commit(ctx, w)
+	return b.keepTalk(ctx, a, c, w)
 }
 
 // commit writes; items whose vectors are of another space than the agent's are kept without, and placed when it moves.
-func (b *Being) commit(ctx context.Context, w memory.Write) error {
-	if len(w.Add) == 0 {
-		return nil
-	}
+func (b *Being) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	receipt, err := b.Memory.Commit(ctx, w)
 	if errors.Is(err, memory.ErrSpace) && w.Vectors != nil {
 		w.Vectors = nil
@@ -174,7 +172,7 @@ func (b *Being) commit(ctx context.Context, w memory.Write) error {
 	}
 	b.counts.stored.Add(int64(receipt.Added))
 	b.counts.known.Add(int64(receipt.Known))
-	return err
+	return receipt, err
 }
 
 // placement is where lines lie among what is remembered.

@@ -2,6 +2,7 @@ package psyche
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,9 +17,8 @@ type talkers struct {
 	memory memory.Store
 	now    func() time.Time
 
-	mu    sync.Mutex
-	noted map[[2]string]bool // agent and owner
-	read  map[string]others
+	mu   sync.Mutex
+	read map[string]others
 }
 
 type others struct {
@@ -34,27 +34,24 @@ const (
 )
 
 func newTalkers(s memory.Store, now func() time.Time) *talkers {
-	return &talkers{memory: s, now: now, noted: map[[2]string]bool{}, read: map[string]others{}}
+	return &talkers{memory: s, now: now, read: map[string]others{}}
 }
 
-// note keeps that an agent remembers a talk of an owner. It comes before the first word that is kept.
+// note keeps that an agent remembers a talk of an owner. It comes before the first word that is kept, and again after it: the
+// note is dropped when all that the owner said is given to another, and what was kept in between would be nobody's.
 func (t *talkers) note(ctx context.Context, agent, owner string) error {
-	key := [2]string{agent, owner}
-	t.mu.Lock()
-	known := t.noted[key]
-	t.mu.Unlock()
-	if known {
+	_, err := t.memory.Note(ctx, agent, "", byTalker+short(owner))
+	if err == nil {
 		return nil
 	}
-	if _, err := t.memory.PutNote(ctx, agent, memory.Fence{}, byTalker+short(owner), nil); err != nil {
-		return fmt.Errorf("note who talked: %w", err)
+	if !errors.Is(err, memory.ErrNotFound) {
+		return fmt.Errorf("read who talked: %w", err)
+	}
+	if err := putTalker(ctx, t.memory, agent, owner); err != nil {
+		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.noted) >= mostRead {
-		clear(t.noted)
-	}
-	t.noted[key] = true
 	delete(t.read, agent)
 	return nil
 }

@@ -26,6 +26,39 @@ var queries = []clause{
 	{"OnlyWhatFallsDueIsSoonestDue", onlyDue},
 	{"AnUnknownOrderIsRefused", unknownOrder},
 	{"EveryQueryAgreesWithAPlainScan", agreesWithScan},
+	{"LiveItemsAreCountedByOwner", countedByOwner},
+}
+
+func countedByOwner(t *testing.T, s memory.Store) {
+	owners := func() map[string]int {
+		t.Helper()
+		counts, err := s.Owners(t.Context(), echo)
+		require.NoError(t, err)
+		return counts
+	}
+	require.Empty(t, owners())
+	var all []dream.Item
+	for i := range 1200 { // more than a page
+		e := episode(fmt.Sprint("many", i), "x")
+		e.Origin = ann
+		all = append(all, e)
+	}
+	said, archived, own, read := episode("said", "x"), episode("archived", "x"), episode("own", "x"), episode("read", "x")
+	said.Origin, archived.Origin, read.Origin = bob, bob, "diary.md:7"
+	archived.State = dream.Archived
+	commit(t, s, memory.Write{Add: append(all, said, archived, own, read)})
+	require.Equal(t, map[string]int{ann: 1200, bob: 1}, owners())
+	given, err := memory.One[*dream.Episode](t.Context(), s, echo, "many7")
+	require.NoError(t, err)
+	given.Origin = bob
+	commit(t, s, memory.Write{Cause: "own", Change: []dream.Item{given}})
+	require.Equal(t, map[string]int{ann: 1199, bob: 2}, owners())
+	n, err := s.Count(t.Context(), memory.Query{Agent: echo, Owners: []string{bob}})
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	_, err = s.Forget(t.Context(), echo, "said", "many7")
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{ann: 1199}, owners())
 }
 
 func tiesBreak(t *testing.T, s memory.Store) {

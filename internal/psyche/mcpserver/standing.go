@@ -23,10 +23,17 @@ type status struct {
 	Until    string         `json:"until,omitempty" jsonschema:"awake until then if nobody comes again, RFC 3339"`
 	Emotion  emotion        `json:"emotion"`
 	Memories map[string]int `json:"memories" jsonschema:"how many it has, by kind, of the kinds that you may read"`
+	Own      own            `json:"own" jsonschema:"what it keeps of what you said"`
 	Dreams   int64          `json:"dreams" jsonschema:"how many it has had"`
 	Dream    string         `json:"dream,omitempty" jsonschema:"the newest"`
 	Outcome  string         `json:"outcome,omitempty" jsonschema:"how the newest ended"`
 	Digest   []memory       `json:"digest" jsonschema:"significant insights of the newest wake: dreamt, unverified"`
+}
+
+type own struct {
+	Memories int  `json:"memories" jsonschema:"how many"`
+	Limit    int  `json:"limit,omitempty" jsonschema:"the most there may be"`
+	Full     bool `json:"full" jsonschema:"nothing more of what you say is remembered until some is forgotten"`
 }
 
 type newest struct {
@@ -95,7 +102,7 @@ func (d *desk) standing() {
 
 func stood(s psyche.Status) status {
 	out := status{
-		Agent: s.Agent, State: s.State, Leases: s.Leases, Emotion: felt(s.Emotion), Memories: s.Memories,
+		Agent: s.Agent, State: s.State, Leases: s.Leases, Emotion: felt(s.Emotion), Memories: s.Memories, Own: own(s.Own),
 		Dreams: s.Dreams, Dream: s.Dream, Outcome: s.Outcome, Digest: shown(s.Digest),
 	}
 	if !s.Until.IsZero() {

@@ -1,0 +1,231 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// publicOwned is what an agent keeps of one owner, as it is told.
+type publicOwned struct {
+	Principal string    `json:"principal"`
+	User      string    `json:"user,omitempty"`
+	Memories  int       `json:"memories"` // live
+	Others    int       `json:"others"`   // superseded, archived and proposed
+	Newest    time.Time `json:"newest"`
+	Keys      []string  `json:"keys"` // the names of the keys that speak as the principal and still open
+}
+
+func (app *App) memoryOwners() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "owners", Short: "List who an agent keeps talk of", Args: cobra.NoArgs,
+		Long: `Owners lists whose talk an agent keeps: principals, and the users that their clients named. What was said in a talk is recalled
+only for its owner; what is nobody's talk is the agent's own and is not listed.`,
+	}
+	app.whose(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		list, err := app.ownersOf(cmd.Context(), h, a)
+		if err != nil {
+			return err
+		}
+		t := &table{columns: []column{
+			{title: "PRINCIPAL"},
+			{title: "USER", flex: true, least: 8},
+			{title: "MEMORIES", right: true},
+			{title: "OTHERS", right: true, drop: 2},
+			{title: "NEWEST", drop: 1},
+			{title: "KEYS", flex: true, least: 12, drop: 3},
+		}}
+		for _, o := range list {
+			t.add(o.Principal, orDash(o.User), fmt.Sprint(o.Memories), fmt.Sprint(o.Others), when(o.Newest, app.Zone), orDash(strings.Join(o.Keys, ", ")))
+		}
+		return app.rows(list, t, "%s keeps no talk of anybody.", a.Handle)
+	}
+	return cmd
+}
+
+func (app *App) ownersOf(ctx context.Context, h *House, a dream.Agent) ([]publicOwned, error) {
+	owned, err := psyche.Owners(ctx, h.Store, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := h.Keys.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string][]string{}
+	for _, k := range keys {
+		if k.Live(app.Now()) {
+			named[k.PrincipalName()] = append(named[k.PrincipalName()], k.Name)
+		}
+	}
+	list := make([]publicOwned, len(owned))
+	for i, o := range owned {
+		list[i] = publicOwned{
+			Principal: o.Principal,
+			User:      o.User,
+			Memories:  o.Memories,
+			Others:    o.Others,
+			Newest:    o.Newest,
+			Keys:      orEmpty(named[o.Principal]),
+		}
+	}
+	return list, nil
+}
+
+// memoriesByPrincipal counts the live memories that all agents keep of each principal.
+func memoriesByPrincipal(ctx context.Context, h *House) (map[string]int, error) {
+	agents, err := h.Store.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]int{}
+	for _, a := range agents {
+		counts, err := h.Store.Owners(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		for origin, n := range counts {
+			if o, ok := psyche.OwnerOf(origin); ok {
+				kept[o.Principal] += n
+			}
+		}
+	}
+	return kept, nil
+}
+
+// publicGift is what of one owner became another's.
+type publicGift struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Memories int    `json:"memories"`
+}
+
+func (app *App) memoryOwn() *cobra.Command {
+	var from, to string
+	var yes, dry bool
+	cmd := &cobra.Command{
+		Use: "own --from OWNER --to OWNER", Short: "Give what one principal said to another", Args: cobra.NoArgs,
+		Long: `Own makes what one owner said to an agent another's: from then on it is recalled for the new owner and no longer for the
+old one. Each memory gets a revision that says so; the old ones stay.
+
+An owner is a principal, which is every user of it, or principal/user, or principal/ for what was said without naming a user.
+Where --to names no user, users keep their names. local is whoever speaks without a key. memory owners lists who there is.
+
+A server that runs goes on as before; what is said while the command runs may stay the old owner's, and giving it again takes
+that, too.`,
+		Example: "  oneiros memory own --agent iris --from key_abcdefghijkl --to anna\n  oneiros memory own --agent iris --from local/ --to anna --dry-run",
+	}
+	app.whose(cmd)
+	cmd.Flags().StringVar(&from, "from", "", "whose it is now: a principal or principal/user (`owner`)")
+	cmd.Flags().StringVar(&to, "to", "", "whose it becomes (`owner`)")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count what would change")
+	for _, flag := range []string{"from", "to"} {
+		app.completes(cmd, flag, app.principals)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		giver, receiver, err := owners(from, to)
+		if err != nil {
+			return err
+		}
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		planned, err := psyche.Give(cmd.Context(), h.Store, a.ID, giver, receiver, true)
+		if err != nil {
+			return usage(err)
+		}
+		if len(planned) == 0 {
+			return app.nothingOf(cmd.Context(), h, a, giver)
+		}
+		if dry {
+			return app.tellGiven(a, planned, true)
+		}
+		if err := app.confirm(yes, fmt.Sprintf("This gives %s that %s said to %s to %s", plural(sum(planned), "memory", "memories"), giver, a.Handle, receiver)); err != nil {
+			return err
+		}
+		given, err := psyche.Give(cmd.Context(), h.Store, a.ID, giver, receiver, false)
+		if err != nil {
+			return fmt.Errorf("give what %s said: %w; part of it may be %s's already, and giving it again takes the rest", giver, err, receiver)
+		}
+		return app.tellGiven(a, given, false)
+	}
+	return cmd
+}
+
+func owners(from, to string) (giver, receiver psyche.Owner, err error) {
+	for _, each := range []struct {
+		flag, text string
+		into       *psyche.Owner
+	}{{"--from", from, &giver}, {"--to", to, &receiver}} {
+		if each.text == "" {
+			return giver, receiver, exit(Usage, "%s is missing: a principal, or principal/user; oneiros memory owners lists who there is", each.flag)
+		}
+		if *each.into, err = psyche.ParseOwner(each.text); err != nil {
+			return giver, receiver, exit(Usage, "%s: %w", each.flag, err)
+		}
+	}
+	return giver, receiver, nil
+}
+
+func sum(given []psyche.Given) int {
+	n := 0
+	for _, g := range given {
+		n += g.Memories
+	}
+	return n
+}
+
+// nothingOf says that there is nothing to give, and who there is.
+func (app *App) nothingOf(ctx context.Context, h *House, a dream.Agent, giver psyche.Owner) error {
+	list, err := app.ownersOf(ctx, h, a)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return exit(NotFound, "%s keeps no talk of %s, nor of anybody else", a.Handle, giver)
+	}
+	var names []string
+	for _, o := range list[:min(len(list), mostOwnersNamed)] {
+		names = append(names, psyche.Owner{Principal: o.Principal, User: o.User}.String())
+	}
+	if len(list) > mostOwnersNamed {
+		names = append(names, fmt.Sprintf("and %d more (oneiros memory owners lists them)", len(list)-mostOwnersNamed))
+	}
+	return exit(NotFound, "%s keeps nothing that %s said; it keeps talk of %s", a.Handle, giver, strings.Join(names, ", "))
+}
+
+const mostOwnersNamed = 20
+
+func (app *App) tellGiven(a dream.Agent, given []psyche.Given, dry bool) error {
+	list := make([]publicGift, len(given))
+	for i, g := range given {
+		list[i] = publicGift{From: g.From.String(), To: g.To.String(), Memories: g.Memories}
+	}
+	if app.json {
+		return app.answer(map[string]any{"agent": a.Handle, "given": list, "memories": sum(given), "dry_run": dry})
+	}
+	verb := "is now of"
+	if dry {
+		verb = "would be of"
+	}
+	for _, g := range list {
+		app.say("%s of %s %s %s.", plural(g.Memories, "memory", "memories"), g.From, verb, g.To)
+	}
+	if dry {
+		app.note("Nothing was changed.")
+	}
+	return nil
+}

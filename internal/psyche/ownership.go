@@ -1,0 +1,281 @@
+package psyche
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// Owner is who said something in a talk: a user of a principal. The User of what was said without naming one is empty.
+type Owner struct {
+	Principal string // as people write it: access.Local for who came without a key
+	User      string
+	Every     bool // every user of the principal, the empty one too; User is empty then
+}
+
+// ParseOwner reads "principal", which is every user of it, "principal/user", or "principal/", which is what was said without
+// naming a user.
+func ParseOwner(text string) (Owner, error) {
+	principal, user, named := strings.Cut(text, "/")
+	if err := access.ValidPrincipal(principal); err != nil {
+		return Owner{}, fmt.Errorf("owner %q is no principal or principal/user: %w", text, err)
+	}
+	return Owner{Principal: principal, User: user, Every: !named}, nil
+}
+
+// OwnerOf reads the origin of an episode; false when it was said in no talk.
+func OwnerOf(origin string) (Owner, bool) {
+	rest, ok := strings.CutPrefix(origin, dream.TalkOrigin)
+	principal, user, cut := strings.Cut(rest, "/")
+	if !ok || !cut {
+		return Owner{}, false
+	}
+	return Owner{Principal: cmp.Or(principal, access.Local), User: user}, true
+}
+
+// String is what ParseOwner reads.
+func (o Owner) String() string {
+	if o.Every {
+		return o.Principal
+	}
+	return o.Principal + "/" + o.User
+}
+
+// Includes says whether what another single owner said is meant.
+func (o Owner) Includes(other Owner) bool {
+	return o.Principal == other.Principal && (o.Every || o.User == other.User)
+}
+
+// as is who gets what a single owner said: every user keeps its name where the receiver names none.
+func (o Owner) as(from Owner) Owner {
+	if o.Every {
+		return Owner{Principal: o.Principal, User: from.User}
+	}
+	return o
+}
+
+// origin of the episodes of a single owner.
+func (o Owner) origin() string {
+	return Caller{Key: access.Key{Principal: o.Principal}, User: o.User}.Owner()
+}
+
+// Owned is what an agent keeps of what one owner said.
+type Owned struct {
+	Owner
+	Memories int // that are live
+	Others   int // superseded, archived and proposed ones
+	Newest   time.Time
+}
+
+// everyState is what changes its owner: what was archived may be restored.
+var everyState = []dream.State{dream.Live, dream.Superseded, dream.Archived, dream.Proposed}
+
+// Owners lists who an agent keeps talk of, by principal, then user.
+func Owners(ctx context.Context, s memory.Store, agent string) ([]Owned, error) {
+	found := map[Owner]*Owned{}
+	err := eachSaid(ctx, s, agent, func(e *dream.Episode, o Owner) error {
+		at := found[o]
+		if at == nil {
+			at = &Owned{Owner: o}
+			found[o] = at
+		}
+		if e.State == dream.Live {
+			at.Memories++
+		} else {
+			at.Others++
+		}
+		if e.At.After(at.Newest) {
+			at.Newest = e.At
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Owned, 0, len(found))
+	for _, o := range found {
+		list = append(list, *o)
+	}
+	slices.SortFunc(list, func(a, b Owned) int {
+		return cmp.Or(cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.User, b.User))
+	})
+	return list, nil
+}
+
+// pageOfEpisodes is how many episodes are read at once.
+const pageOfEpisodes = 500
+
+// eachSaid calls do with every episode that was said in a talk, oldest first. An episode that is added meanwhile may be left out.
+func eachSaid(ctx context.Context, s memory.Store, agent string, do func(*dream.Episode, Owner) error) error {
+	q := memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, States: everyState, Order: memory.Oldest, Limit: pageOfEpisodes,
+	}
+	seen := map[string]bool{} // of those at the time that the page begins with
+	for {
+		items, err := s.Find(ctx, q)
+		if err != nil {
+			return fmt.Errorf("read what was said: %w", err)
+		}
+		fresh := 0
+		for _, e := range memory.As[*dream.Episode](items) {
+			if seen[e.ID] {
+				continue
+			}
+			fresh++
+			if !e.At.Equal(q.Since) {
+				clear(seen)
+				q.Since = e.At
+			}
+			seen[e.ID] = true
+			if o, ok := OwnerOf(e.Origin); ok {
+				if err := do(e, o); err != nil {
+					return err
+				}
+			}
+		}
+		switch {
+		case len(items) < q.Limit:
+			return nil
+		case fresh == 0: // so many at one time
+			q.Limit *= 2
+		default:
+			q.Limit = pageOfEpisodes
+		}
+	}
+}
+
+// Given says what one owner's talk became.
+type Given struct {
+	From, To Owner
+	Memories int // of every state
+}
+
+// causeOfGift is what the revisions name that a change of owner makes.
+const causeOfGift = "own"
+
+// Give makes what from said to an agent what to said, and answers how much of whom it was; with dry it only counts. Users keep
+// their names where to names none. What is said while it goes on may stay from's; giving it again takes that, too.
+func Give(ctx context.Context, s memory.Store, agent string, from, to Owner, dry bool) ([]Given, error) {
+	if from == to || to.Every && from.Principal == to.Principal {
+		return nil, fmt.Errorf("%s and %s are the same", from, to)
+	}
+	counts := map[Owner]int{}
+	var batch []string
+	flush := func() error {
+		ids := batch
+		batch = nil
+		if dry {
+			return nil
+		}
+		return give(ctx, s, agent, from, to, ids)
+	}
+	err := eachSaid(ctx, s, agent, func(e *dream.Episode, o Owner) error {
+		if !from.Includes(o) || to.as(o) == o {
+			return nil
+		}
+		counts[o]++
+		if batch = append(batch, e.ID); len(batch) == pageOfEpisodes {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil && len(batch) > 0 {
+		err = flush()
+	}
+	given := make([]Given, 0, len(counts))
+	for o, n := range counts {
+		given = append(given, Given{From: o, To: to.as(o), Memories: n})
+	}
+	slices.SortFunc(given, func(a, b Given) int { return cmp.Compare(a.From.String(), b.From.String()) })
+	if err == nil && !dry {
+		err = renote(ctx, s, agent, given)
+	}
+	return given, err
+}
+
+// triesToGive is how often a batch is read again because something else changed an episode of it meanwhile.
+const triesToGive = 5
+
+func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids []string) error {
+	for try := 1; ; try++ {
+		items, err := s.Get(ctx, agent, ids...)
+		if err != nil {
+			return fmt.Errorf("read what was said: %w", err)
+		}
+		w := memory.Write{Agent: agent, Cause: causeOfGift}
+		noted := map[Owner]bool{}
+		for _, e := range memory.As[*dream.Episode](items) {
+			o, ok := OwnerOf(e.Origin)
+			if !ok || !from.Includes(o) {
+				continue
+			}
+			receiver := to.as(o)
+			if !noted[receiver] { // before the first of its words, as with talk
+				if err := putTalker(ctx, s, agent, receiver.origin()); err != nil {
+					return err
+				}
+				noted[receiver] = true
+			}
+			e.Origin = receiver.origin()
+			w.Change = append(w.Change, e)
+		}
+		if len(w.Change) == 0 {
+			return nil
+		}
+		if _, err = s.Commit(ctx, w); err == nil {
+			return nil
+		}
+		if !errors.Is(err, memory.ErrStale) || try == triesToGive {
+			return fmt.Errorf("give what was said: %w", err)
+		}
+	}
+}
+
+// renote drops the notes of talkers of whom nothing is left. A server that keeps something of one at this very moment notes it
+// before and looks again after; what it kept before the note was dropped is found here, and noted again.
+func renote(ctx context.Context, s memory.Store, agent string, given []Given) error {
+	left, err := Owners(ctx, s, agent)
+	if err != nil {
+		return err
+	}
+	for _, g := range given {
+		if leftOf(left, g.From) {
+			continue
+		}
+		if err := s.DropNotes(ctx, agent, "", byTalker+short(g.From.origin())); err != nil {
+			return fmt.Errorf("note who talked: %w", err)
+		}
+	}
+	if left, err = Owners(ctx, s, agent); err != nil {
+		return err
+	}
+	for _, g := range given {
+		if !leftOf(left, g.From) {
+			continue
+		}
+		if err := putTalker(ctx, s, agent, g.From.origin()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func leftOf(left []Owned, o Owner) bool {
+	return slices.ContainsFunc(left, func(each Owned) bool { return each.Owner == o })
+}
+
+// putTalker notes that an agent remembers a talk of an owner.
+func putTalker(ctx context.Context, s memory.Store, agent, owner string) error {
+	if _, err := s.PutNote(ctx, agent, memory.Fence{}, byTalker+short(owner), nil); err != nil {
+		return fmt.Errorf("note who talked: %w", err)
+	}
+	return nil
+}

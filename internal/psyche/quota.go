@@ -1,0 +1,215 @@
+package psyche
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// How old the counts of an agent's memories by owner may be. Between two readings what this process adds is counted; several
+// processes may exceed a quota by what each adds in the meantime. Where one is reached, counts are read again sooner, so that
+// room which was made is found.
+const (
+	countsLast     = 10 * time.Minute
+	countsLastFull = 10 * time.Second
+)
+
+// Kept is what an agent keeps of what a caller said.
+type Kept struct {
+	Memories int  `json:"memories"`        // live ones
+	Limit    int  `json:"limit,omitempty"` // the most there may be; 0: no limit but the principal's
+	Full     bool `json:"full"`            // nothing more of the caller's is remembered: its limit or its principal's is reached
+}
+
+// quotas bound how many live memories an agent keeps of one principal, and of one user of it.
+type quotas struct {
+	memory                 memory.Store
+	now                    func() time.Time
+	ofPrincipal, ofOneUser int // 0: no bound
+
+	mu   sync.Mutex
+	held map[string]*ownerCounts // by agent
+}
+
+// ownerCounts are an agent's live memories by who said them.
+type ownerCounts struct {
+	at     time.Time
+	counts map[Owner]int
+}
+
+func (o *ownerCounts) total() int {
+	n := 0
+	for _, each := range o.counts {
+		n += each
+	}
+	return n
+}
+
+func newQuotas(s memory.Store, now func() time.Time, o Options) *quotas {
+	return &quotas{memory: s, now: now, ofPrincipal: o.MemoriesPerPrincipal, ofOneUser: o.MemoriesPerUser, held: map[string]*ownerCounts{}}
+}
+
+// ofCaller is who says it, as a single owner.
+func ofCaller(c Caller) Owner {
+	return Owner{Principal: c.Key.PrincipalName(), User: c.User}
+}
+
+// kept counts what an agent keeps of a caller. fresh says that the counts were read for this answer.
+func (q *quotas) kept(ctx context.Context, agent string, c Caller) (k Kept, fresh bool, err error) {
+	q.mu.Lock()
+	if held := q.held[agent]; held != nil {
+		k = q.keptOf(held, c)
+		age := q.now().Sub(held.at)
+		if age >= 0 && (age < countsLastFull || age < countsLast && !k.Full) {
+			q.mu.Unlock()
+			return k, false, nil
+		}
+	}
+	q.mu.Unlock()
+	counts, err := q.read(ctx, agent)
+	if err != nil {
+		return k, false, err
+	}
+	return q.keptOf(counts, c), true, nil
+}
+
+// read counts an agent's memories, and holds a copy of what it counted.
+func (q *quotas) read(ctx context.Context, agent string) (*ownerCounts, error) {
+	read := &ownerCounts{at: q.now(), counts: map[Owner]int{}}
+	byOrigin, err := q.memory.Owners(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	for origin, n := range byOrigin {
+		if o, ok := OwnerOf(origin); ok {
+			read.counts[o] = n
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.held) >= mostRead {
+		clear(q.held)
+	}
+	q.held[agent] = &ownerCounts{at: read.at, counts: maps.Clone(read.counts)}
+	return read, nil
+}
+
+// keptOf says how much there is of a caller, and whether that is as much as there may be.
+func (q *quotas) keptOf(held *ownerCounts, c Caller) Kept {
+	who, all := ofCaller(c), 0
+	for o, n := range held.counts {
+		if o.Principal == who.Principal {
+			all += n
+		}
+	}
+	k := Kept{Memories: held.counts[who], Limit: q.ofPrincipal, Full: q.ofPrincipal > 0 && all >= q.ofPrincipal}
+	if who.User != "" {
+		k.Limit = q.ofOneUser
+		k.Full = k.Full || q.ofOneUser > 0 && k.Memories >= q.ofOneUser
+	}
+	return k
+}
+
+// added counts what was just kept.
+func (q *quotas) added(agent string, c Caller, n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if held := q.held[agent]; held != nil {
+		held.counts[ofCaller(c)] += n
+	}
+}
+
+// errQuota says that nothing more of a caller's is kept.
+var errQuota = errors.New("the quota of memories is reached")
+
+// room says errQuota when an agent keeps as much of a caller as it may. It comes before anything is bought for a new memory.
+func (b *Being) room(ctx context.Context, a dream.Agent, c Caller) error {
+	if b.quotas.ofPrincipal == 0 && (c.User == "" || b.quotas.ofOneUser == 0) {
+		return nil
+	}
+	kept, fresh, err := b.quotas.kept(ctx, a.ID, c)
+	if err != nil || !kept.Full {
+		return err
+	}
+	b.counts.full.Add(1)
+	if fresh {
+		b.Log.WarnContext(ctx, "what a caller says is not remembered: a quota of memories is reached", "agent", a.Handle,
+			"principal", c.Key.PrincipalName(), "per_principal", b.quotas.ofPrincipal, "per_user", b.quotas.ofOneUser)
+	}
+	return errQuota
+}
+
+// keepTalk writes what a caller said, with a note of who talked before and after.
+func (b *Being) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.Write) error {
+	if len(w.Add) == 0 {
+		return nil
+	}
+	if err := b.talkers.note(ctx, a.ID, c.Owner()); err != nil {
+		return err
+	}
+	added, err := b.commitOwned(ctx, c.Owner(), w)
+	if err != nil {
+		return err
+	}
+	b.quotas.added(a.ID, c, added)
+	return b.talkers.note(ctx, a.ID, c.Owner())
+}
+
+// commitOwned commits, and gives what is said anew another id where the same words under the same id are another owner's by now:
+// an id is made of who said it first.
+func (b *Being) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
+	receipt, err := b.commit(ctx, w)
+	if err != nil || receipt.Known == 0 {
+		return receipt.Added, err
+	}
+	ids := make([]string, len(w.Add))
+	for i, item := range w.Add {
+		ids[i] = item.Header().ID
+	}
+	items, err := b.Memory.Get(ctx, w.Agent, ids...)
+	if err != nil {
+		return receipt.Added, err
+	}
+	given := map[string]bool{}
+	for _, e := range memory.As[*dream.Episode](items) {
+		given[e.ID] = e.Origin != owner
+	}
+	again := memory.Write{Agent: w.Agent, Cause: w.Cause}
+	for _, e := range memory.As[*dream.Episode](w.Add) {
+		if !given[e.ID] {
+			continue
+		}
+		old := e.ID
+		e.ID = idOf(w.Agent, owner, old, e.Content)
+		again.Add = append(again.Add, e)
+		for _, v := range w.Vectors {
+			if v.Item == old {
+				v.Item = e.ID
+				again.Vectors = append(again.Vectors, v)
+			}
+		}
+	}
+	if len(again.Add) == 0 {
+		return receipt.Added, nil
+	}
+	more, err := b.commit(ctx, again)
+	return receipt.Added + more.Added, err
+}
+
+// quotaFault is what a caller is told that asks for more than its quota.
+func quotaFault() *Fault {
+	return &Fault{
+		Status: http.StatusForbidden, Type: forbidden, Code: "memory_quota",
+		Message: "the agent keeps as many memories of this principal or user as serve.memories_per_principal and serve.memories_per_user allow; " +
+			"forget some, or raise the limit",
+	}
+}
+
+// full says whether an error is that a quota is reached, which fails no turn.
+func full(err error) bool { return errors.Is(err, errQuota) }
