@@ -423,7 +423,7 @@ func (b *body) bounded(l *limits, name string) (int64, error) {
 // off says whether a wish to think is none.
 func off(v []byte) bool {
 	switch string(bytes.Join(bytes.Fields(v), nil)) {
-	case `false`, `0`, `{}`, `"none"`, `"off"`, `"disabled"`, `{"type":"disabled"}`, `{"enabled":false}`, `{"effort":"none"}`,
+	case `false`, `0`, `"none"`, `"off"`, `"disabled"`, `{"type":"disabled"}`, `{"enabled":false}`, `{"effort":"none"}`,
 		`{"enable_thinking":false}`, `{"thinking":false}`:
 		return true
 	}

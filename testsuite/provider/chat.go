@@ -18,6 +18,10 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusRequestEntityTooLarge, "invalid_request_error", err.Error())
 		return
 	}
+	if s.options.Reading != "" {
+		s.greedy(w, r, raw)
+		return
+	}
 	q, err := readQuestion(raw)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", "We could not parse the JSON body of your request: "+err.Error())
@@ -95,7 +99,8 @@ type answer struct {
 	pieces  []string
 	finish  string
 	prompt  int64
-	usage   bool // wanted
+	usage   bool  // wanted
+	billed  int64 // tokens of the answer that are billed, whatever was said; 0: what was said
 	fault   Fault
 	sure    func(token int) float64 // its log-probability; nil when nobody asked, or this model does not tell
 }
@@ -145,6 +150,13 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 	return a
 }
 
+// served counts tokens that were written, unless they were billed before.
+func (s *Server) served(a answer, tokens int64) {
+	if a.billed == 0 {
+		s.Till.serve(a.number, tokens)
+	}
+}
+
 func endless(pieces []string, n int) []string {
 	out := make([]string, 0, n)
 	for len(out) < n {
@@ -163,6 +175,7 @@ func spoil(text string) string {
 
 // reported is the usage as this answer's fault tells it.
 func (a answer) reported(completion int64) map[string]any {
+	completion = max(completion, a.billed)
 	t := budget.Tokens{In: a.prompt, Out: completion, Reasoning: min(int64(len(a.thought)), completion)}
 	switch a.fault {
 	case LowUsage:
@@ -217,7 +230,7 @@ func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) boo
 	if _, err := w.Write(body); err != nil || http.NewResponseController(w).Flush() != nil {
 		return false
 	}
-	s.Till.serve(a.number, n)
+	s.served(a, n)
 	if a.fault == HangMiddle {
 		s.hang(ctx)
 	}

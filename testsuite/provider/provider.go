@@ -44,6 +44,10 @@ type Options struct {
 	Plan       Plan          // which calls go wrong; nil for none
 	RetryAfter time.Duration // what a 429 with a delay asks for; 0 for 1 s
 
+	Reading  Reading // when set, bodies are read so, and billed by the most that this allows
+	Window   int64   // tokens that such a provider bills at most where a body names no maximum; 0 for 128,000
+	Thinking int64   // tokens that its models think beside an answer
+
 	Nouns *regexp.Regexp `json:"-"` // of a prompt, the only ones of its answer; nil, or where it has none: the server's own, and any words of the prompt
 
 	Say func(Asked) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up

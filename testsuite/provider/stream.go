@@ -38,7 +38,7 @@ func (s *Server) stream(w http.ResponseWriter, ctx context.Context, a answer) bo
 		if !out.token(a, i) {
 			return false
 		}
-		s.Till.serve(a.number, 1)
+		s.served(a, 1)
 	}
 	if !out.chunk(`{}`, `"`+a.finish+`"`) {
 		return false

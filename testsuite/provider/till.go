@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -30,8 +31,11 @@ type Call struct {
 	Sampling    map[string]json.RawMessage `json:"sampling,omitempty"` // the sampler fields and limits that were sent
 	Format      string                     `json:"format,omitempty"`   // the response_format's type
 	Tools       bool                       `json:"tools"`
+	Header      http.Header                `json:"-"` // of a provider with a reading of its own
 	Arrived     time.Time                  `json:"arrived"`
 	Ended       time.Time                  `json:"ended"`
+
+	extra budget.Micros // asked by the call
 }
 
 // Book is everything the till knows at one moment.
@@ -162,6 +166,6 @@ func (t *Till) change(number int, f func(*Call)) {
 	c := t.calls[number-1]
 	f(c)
 	if p := t.prices[number]; c.Charged && p != nil {
-		c.Cost = p.Cost(budget.Tokens{In: c.Prompt, Out: c.Completion})
+		c.Cost = p.Cost(budget.Tokens{In: c.Prompt, Out: c.Completion}) + c.extra
 	}
 }
