@@ -71,6 +71,7 @@ type house struct {
 	env      []string
 	talker   *talker.Talker
 	dreamer  *provider.Server
+	paid     string // more providers of oneiros.yaml
 	settings string // of oneiros.yaml, beside the providers
 	up       *exec.Cmd
 	out, err heard
@@ -119,10 +120,10 @@ func (h *house) write() {
     base_url: %s
     models:
       - {name: script, price: {in: "0.15", cached_in: "0.075", out: "0.60"}, context: 32000, json: json_schema}
-roles: {generator: night/script, observer: night/script, replay: night/script, imagination: night/script, integration: night/script}
+%sroles: {generator: night/script, observer: night/script, replay: night/script, imagination: night/script, integration: night/script}
 feed: {listen: ""}
 %s
-`, h.talker.URL, h.dreamer.URL, h.settings)
+`, h.talker.URL, h.dreamer.URL, h.paid, h.settings)
 	require.NoError(h, os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(text), 0o600))
 }
 
