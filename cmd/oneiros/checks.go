@@ -18,6 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/purse"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
@@ -28,6 +29,7 @@ func (d *door) checks(context.Context) []console.Check {
 		{Name: "clock", Look: d.checkClock},
 		{Name: "disk", Look: d.checkDisk},
 		{Name: "store", Look: d.checkStore},
+		{Name: "integrity", Look: d.checkIntegrity},
 		{Name: "sealing", Look: d.checkSeal},
 		{Name: "temporal", Look: d.checkTemporal},
 		{Name: "feeds", Look: d.checkFeeds},
@@ -126,6 +128,12 @@ func (d *door) checkStore(ctx context.Context) console.Finding {
 		advice := "Check the folder's owner and rights, or set store.path to a local disk."
 		if d.told.Store.URL != "" {
 			advice = "See that the Redis server runs, that store.url and the password are right, and that it keeps what it is told (appendonly yes)."
+		}
+		if errors.Is(err, sqlitestore.ErrAbsent) {
+			advice = "Restore the file, or begin anew with oneiros store new; docs/storage.md says more."
+		}
+		if sqlitestore.Damaged(err) {
+			advice = "The file is damaged: keep a copy of it as it is, and restore the last good one (docs/storage.md)."
 		}
 		return ill(advice, "%v", err)
 	}

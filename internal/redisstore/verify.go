@@ -1,0 +1,83 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var _ memory.Verifier = (*Store)(nil)
+
+// persistence are the words of INFO that say whether the server could write down what it was told, and their right value.
+var persistence = map[string]string{
+	"aof_last_write_status": "ok", "aof_last_bgrewrite_status": "ok", "rdb_last_bgsave_status": "ok", "loading": "0",
+}
+
+// Verify asks the server whether it could write what it was told, and looks at what must hold between the names that are kept.
+func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
+	var found memory.Integrity
+	var info, mark string
+	var agents, handles, keys, hashes *redis.MapStringStringCmd
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		var err error
+		if info, err = s.client.Info(ctx, "persistence").Result(); err != nil {
+			return err
+		}
+		if mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result(); absent(err) != nil {
+			return err
+		}
+		_, err = s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			agents, handles = p.HGetAll(ctx, s.set.prefix+"agents"), p.HGetAll(ctx, s.set.prefix+"handles")
+			keys, hashes = p.HGetAll(ctx, s.keysKey()), p.HGetAll(ctx, s.keyHashesKey())
+			return nil
+		})
+		return err
+	})
+	if err != nil {
+		return found, wrap(err, "verify ", s.name)
+	}
+	if mark == "" {
+		found.Faults = append(found.Faults, "the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
+	}
+	said := facts(info)
+	for _, name := range slices.Sorted(maps.Keys(persistence)) {
+		if value, ok := said[name]; ok && value != persistence[name] {
+			found.Faults = append(found.Faults, fmt.Sprintf("the server says %s is %s; %s is right", name, value, persistence[name]))
+		}
+	}
+	found.Faults = append(found.Faults, crossed("agent", agents.Val(), handles.Val(), "Handle")...)
+	found.Faults = append(found.Faults, crossed("key", keys.Val(), hashes.Val(), "Hash")...)
+	found.Checked = append(found.Checked, "schema "+mark, "persistence", "names of agents and keys")
+	return found, nil
+}
+
+// crossed compares bodies by id with an index that leads from a field of the body back to the id.
+func crossed(what string, bodies, index map[string]string, field string) (faults []string) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for _, id := range slices.Sorted(maps.Keys(bodies)) {
+		var said struct{ Handle, Hash string }
+		if err := json.Unmarshal([]byte(bodies[id]), &said); err != nil {
+			fault("%s %q cannot be read: %v", what, id, err)
+			continue
+		}
+		name := said.Handle
+		if field == "Hash" {
+			name = said.Hash
+		}
+		if index[name] != id {
+			fault("%s %q is not found by its %s", what, id, field)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(index)) {
+		if _, ok := bodies[index[name]]; !ok {
+			fault("a %s of %s %q leads to nothing", field, what, index[name])
+		}
+	}
+	return faults
+}

@@ -1,0 +1,98 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var _ memory.Verifier = (*Store)(nil)
+
+// mostFaults bounds how many faults of its pages SQLite tells.
+const mostFaults = 10
+
+// references are rows that stand for nothing without another one. Each query counts those that miss it.
+var references = []struct{ what, count string }{
+	{"vectors without their memory", `SELECT count(*) FROM vectors AS v WHERE NOT EXISTS (SELECT 1 FROM items AS i WHERE i.agent = v.agent AND i.id = v.id)`},
+	{"revisions without their memory", `SELECT count(*) FROM revisions AS r WHERE NOT EXISTS (SELECT 1 FROM items AS i WHERE i.agent = r.agent AND i.id = r.id)`},
+	{"events beyond the newest number of their agent", `SELECT count(*) FROM events AS e
+		WHERE e.seq > coalesce((SELECT l.seq FROM lives AS l WHERE l.agent = e.agent), 0)`},
+	{"answers without an attempt", `SELECT count(*) FROM answers AS a WHERE NOT EXISTS (SELECT 1 FROM attempts AS t WHERE t.step = a.step)`},
+}
+
+// Verify reads every page of the file as SQLite's quick_check does, and looks for rows that have lost what they belong to.
+func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
+	var found memory.Integrity
+	err := s.reading(ctx, func(l *line) error {
+		var version int
+		if err := l.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		found.Checked = append(found.Checked, fmt.Sprintf("schema %d", version))
+		return l.verify(ctx, &found)
+	})
+	if Damaged(err) {
+		found.Faults = append(found.Faults, err.Error())
+		err = nil
+	}
+	return found, wrap(err, "verify "+s.name)
+}
+
+func (l *line) verify(ctx context.Context, found *memory.Integrity) error {
+	const pages = "every page (quick_check)"
+	faults, err := l.pages(ctx)
+	found.Faults = append(found.Faults, faults...)
+	switch {
+	case ctx.Err() != nil:
+		found.Skipped = append(found.Skipped, pages+": the time was over")
+		return nil
+	case err != nil:
+		return err
+	}
+	found.Checked = append(found.Checked, pages)
+	for _, r := range references {
+		var count int
+		err := l.conn.QueryRowContext(ctx, r.count).Scan(&count)
+		switch {
+		case ctx.Err() != nil:
+			found.Skipped = append(found.Skipped, r.what+": the time was over")
+			continue
+		case err != nil:
+			return err
+		case count > 0:
+			found.Faults = append(found.Faults, fmt.Sprintf("%d %s", count, r.what))
+		}
+		found.Checked = append(found.Checked, r.what)
+	}
+	return nil
+}
+
+// pages are the faults that SQLite finds in the file. Its context interrupts it, as those of other reads do not.
+func (l *line) pages(ctx context.Context) (faults []string, err error) {
+	rows, err := l.conn.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", mostFaults))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var said string
+		if err := rows.Scan(&said); err != nil {
+			return faults, err
+		}
+		if said != "ok" {
+			faults = append(faults, said)
+		}
+	}
+	return faults, rows.Err()
+}
+
+// Damaged says that SQLite met a file which it cannot make sense of.
+func Damaged(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_CORRUPT || e.Code()&0xff == lib.SQLITE_NOTADB)
+}
