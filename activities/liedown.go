@@ -130,6 +130,9 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if err := b.learn(ctx, o, s); err != nil {
 		return LieDownResult{}, tell(err)
 	}
+	if err := b.before(ctx, o, s); err != nil {
+		return LieDownResult{}, tell(err)
+	}
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
 		return LieDownResult{}, tell(err)

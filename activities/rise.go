@@ -36,7 +36,8 @@ type RiseResult struct {
 	Spent   budget.Micros `json:"spent"`
 	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
 	Tallies []dream.Tally `json:"tallies,omitempty"`
-	Reason  string        `json:"reason,omitempty"` // as the record has it, which knows the nights before; empty: it ended otherwise
+	Outcome dream.Outcome `json:"outcome,omitempty"` // when it is another than was asked for: the night was undone
+	Reason  string        `json:"reason,omitempty"`  // as the record has it, which knows the nights before; empty: it ended otherwise
 }
 
 // Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
@@ -147,6 +148,12 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 		return RiseResult{}, err
 	}
 	ends := night.Outcome == dream.Dreaming || night.Resumable()
+	var undone []event.Event
+	if ends {
+		if night, e, undone, err = b.undoIfWorse(ctx, s, night, e); err != nil {
+			return RiseResult{}, err
+		}
+	}
 	if ends || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
 		night.Outcome, night.Reason, night.Ended, night.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
 	}
@@ -156,6 +163,11 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	}
 	if judged.entry != nil { // of a sitting that ended without being woken: it was cancelled
 		unjudged = append(unjudged, judged.entry)
+	}
+	if night.Outcome == dream.Undone {
+		for _, item := range unjudged { // on record with the rest of it
+			item.Header().State = dream.Archived
+		}
 	}
 	night.Knocked, night.Open = 0, false // nothing is to be applied any more
 	if night.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
@@ -168,7 +180,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	for _, row := range rows {
 		night.Spent += row.Counted
 	}
-	ended := []event.Event{b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept})}
+	ended := append(undone, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept}))
 	if e.Outcome == dream.Aborted {
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason})}, ended...)
 	}
@@ -189,6 +201,9 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
 	}
 	result := RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}
+	if night.Outcome == dream.Undone {
+		result.Outcome, result.Reason = night.Outcome, night.Reason
+	}
 	if night.Outcome == e.Outcome {
 		result.Reason = night.Reason
 	}

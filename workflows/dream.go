@@ -177,6 +177,9 @@ func (n *night) nothing() (dream.Outcome, string) {
 
 // kept counts what will outlast the night.
 func (n *night) kept() int {
+	if n.state.Outcome == dream.Undone {
+		return 0
+	}
 	kept := len(n.fragments) + len(n.scenarios) - n.taken
 	if n.order.Review != dream.JournalOnly {
 		kept += len(n.patterns) + len(n.gists) + len(n.staged)
@@ -219,6 +222,10 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	}
 	if risen.Reason != "" {
 		n.state.Reason = risen.Reason
+	}
+	if risen.Outcome != "" { // it was undone
+		outcome, n.state.Outcome = risen.Outcome, risen.Outcome
+		ending.Outcome, ending.Reason = risen.Outcome, risen.Reason
 	}
 	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
 	n.show(free)

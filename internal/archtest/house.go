@@ -24,7 +24,7 @@ var Floors = []Floor{
 		"internal/mood", "internal/mention", "internal/budget", "internal/dream", "internal/event",
 	}},
 	{Name: "laws", Rooms: []string{
-		"internal/hypnagogia", "internal/forgetting", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
+		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
 		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
 		"internal/embedder",
 	}},

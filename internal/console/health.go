@@ -112,7 +112,7 @@ func (e *examination) agent(ctx context.Context, a dream.Agent) ([]healthLine, e
 	}
 	var lines []healthLine
 	for _, look := range []func(context.Context, dream.Agent, []*dream.Night) (healthLine, error){
-		e.planned, e.outcomes, e.kept, e.recorded, e.spent, e.overdue, e.reviews,
+		e.planned, e.outcomes, e.recall, e.kept, e.recorded, e.spent, e.overdue, e.reviews,
 	} {
 		l, err := look(ctx, a, nights)
 		if err != nil {

@@ -100,7 +100,7 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, nights []*dream
 			}
 		case dream.Completed, dream.Exhausted, dream.Interrupted:
 			emptyOver, failedOver = true, true
-		case dream.Canceled, dream.Dreaming:
+		case dream.Canceled, dream.Dreaming, dream.Undone:
 		}
 	}
 	parts := make([]string, len(kinds))
@@ -218,5 +218,36 @@ func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Nig
 	}
 	l.State, l.Found = Look, fmt.Sprintf("%s, the oldest since %s", strings.Join(parts, ", "), day(oldest, a.Zone))
 	l.Advice = "oneiros review list -a " + a.Handle
+	return l, nil
+}
+
+// recall tells of nights that made it worse and were undone by themselves, and what the newest probe found.
+func (e *examination) recall(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+	l := healthLine{Name: "recall", State: Fine, Found: "no night has been probed"}
+	undone, counting := 0, true
+	for i := len(nights) - 1; i >= 0; i-- {
+		if r := nights[i].Recall; r != nil {
+			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Asked, nights[i].ID, r.After)
+		}
+	}
+	for _, n := range nights {
+		switch n.Outcome {
+		case dream.Undone:
+			if undone++; counting && undone >= failedAlarm {
+				l.State = Wrong
+			}
+		case dream.Completed, dream.Exhausted, dream.Empty:
+			counting = false
+		case dream.Aborted, dream.Canceled, dream.Dreaming, dream.Interrupted:
+		}
+	}
+	if undone == 0 {
+		return l, nil
+	}
+	if l.State == Fine {
+		l.State = Look
+	}
+	l.Found = fmt.Sprintf("%s made it worse and undone by themselves; %s", plural(undone, "night", "nights"), l.Found)
+	l.Advice = "oneiros events -a " + a.Handle + " --type NightUndone says what was lost; look at the models, and what they were shown."
 	return l, nil
 }

@@ -10,7 +10,7 @@ var statuses = map[dream.Kind][]string{
 	dream.KindPrediction: {dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid},
 	dream.KindMarker:     {string(dream.CameOutWell), string(dream.CameOutBadly)},
 	dream.KindNight: {
-		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted), dream.NightWaits,
+		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted), string(dream.Undone), dream.NightWaits,
 	},
 }
 

@@ -43,8 +43,11 @@ type Marks struct {
 // TalkOrigin begins the origin of an episode that was said in a talk. The whole origin names who talked.
 const TalkOrigin = "talk/"
 
-// Dreamt says whether a dream made the item or its words.
-func (h *Head) Dreamt() bool { return h.Dream != "" || h.Taint == FromDream }
+// Dreamt says whether a dream made the item or its words. A gist that carries the label of its source says what that said, and
+// stands where it stood.
+func (h *Head) Dreamt() bool {
+	return h.Taint == FromDream || h.Dream != "" && h.Kind != KindGist
+}
 
 // Item is anything remembered.
 type Item interface {

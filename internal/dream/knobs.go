@@ -71,6 +71,7 @@ type Knobs struct {
 	DreamWall   time.Duration `json:"dream_wall"`   // wall of one dream
 	// Honesty.
 	EmptyAlarm int `json:"empty_alarm,omitempty"` // so many empty nights in a row raise the alarm; 0 is DefaultEmptyAlarm
+	Probe      int `json:"probe,omitempty"`       // so many memories are asked for before and after the night; 0: none, and it is never undone by itself
 }
 
 // DefaultEmptyAlarm is how many empty nights in a row raise the alarm: two can be chance.
@@ -88,7 +89,7 @@ func DefaultKnobs() Knobs {
 		AnswerTokens: 600, ReasoningTokens: 2000, MaxStaged: 10, MoodShift: .3,
 		HalfLife: 30 * 24 * time.Hour, FadeBelow: .2,
 		Shares: budget.DefaultShares, CallTimeout: 3 * time.Minute, IdleToken: 60 * time.Second, Attempts: 3,
-		DreamWall: 2 * time.Hour, EmptyAlarm: DefaultEmptyAlarm,
+		DreamWall: 2 * time.Hour, EmptyAlarm: DefaultEmptyAlarm, Probe: 200,
 	}
 }
 
@@ -148,6 +149,7 @@ func (k Knobs) Validate() error {
 	in("idle_token (seconds)", k.IdleToken.Seconds(), 1, 3600)
 	in("attempts", float64(k.Attempts), 1, 10)
 	in("empty_alarm", float64(k.EmptyAlarm), 0, 50)
+	in("probe", float64(k.Probe), 0, 2000)
 	in("dream_wall (minutes)", k.DreamWall.Minutes(), 1, 24*60)
 	if !slices.Contains([]string{"", JudgingAuto, BySingle, ByTogether}, k.Judging) {
 		faults = append(faults, fmt.Errorf("judging is %q; it must be %s, %s or %s", k.Judging, JudgingAuto, BySingle, ByTogether))

@@ -27,6 +27,16 @@ type Tally struct {
 	Ended   time.Time     `json:"ended"`
 }
 
+// Recall is what a night did to recall, by questions made of the agent's own memories before it began.
+type Recall struct {
+	Asked  int `json:"asked"`
+	Before int `json:"before"` // found when the night began
+	After  int `json:"after"`  // found when it ended; of one that was undone, before that
+	Lost   int `json:"lost"`   // found before and not after, because of the night
+	Gained int `json:"gained"` // found after and not before
+	Margin int `json:"margin"` // so many more may be lost than gained
+}
+
 // LongestTheme is how many characters keep a theme a theme.
 const LongestTheme = 500
 
@@ -62,6 +72,8 @@ type Night struct {
 	Episodes *int          `json:"episodes,omitempty"` // how many the agent remembered when it lay down; nil: nobody counted
 	Review   Review        `json:"review,omitempty"`   // what became of what it would have left behind; empty: it counted at once
 	Redreams *Redream      `json:"redreams,omitempty"` // the dream whose earlier phases it took over; nil: it dreamt all of them
+
+	Recall *Recall `json:"recall,omitempty"` // nil: nothing was asked
 
 	BeforeAt time.Time `json:"mood_before_at,omitzero"` // when the agent felt so; zero on records that did not say
 	AfterAt  time.Time `json:"mood_after_at,omitzero"`

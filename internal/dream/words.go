@@ -49,6 +49,7 @@ const (
 	Exhausted   Outcome = "exhausted"   // a cap ended it early; what was made before is kept
 	Aborted     Outcome = "aborted"     // failure: its allowance is given back
 	Canceled    Outcome = "canceled"    // an operator ended it, or another dream held the slot
+	Undone      Outcome = "undone"      // it made recall worse, and was taken back when it ended
 	Interrupted Outcome = "interrupted" // a knock, an alarm or an operator woke the agent
 )
 

@@ -33,6 +33,7 @@ func ofTheNight() []Entry {
 		{Spent{}, "what a phase has done and cost so far", "when a phase opens, after each of its cycles, when it closes or is skipped", "H17, H25"},
 		{DreamAborted{}, "a failure ended the dream; its allowance is given back", "before DreamEnded, at most once", "S4, H22, Z2"},
 		{DreamEnded{}, "how the dream ended, for good", "last, once a dream", "Z7"},
+		{NightUndone{}, "the night made recall worse and was undone", "before DreamEnded, at most once", "docs/memory.md"},
 		{NothingAgain{}, "so many nights in a row have kept nothing", "with an empty night, from the configured number on", "Z7"},
 	}
 }

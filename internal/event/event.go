@@ -251,6 +251,19 @@ type DreamEnded struct {
 	Kept    int           `json:"kept"`
 }
 
+// NightUndone is the alarm of a night that made recall worse and was undone by itself; what it spent stays spent.
+type NightUndone struct {
+	Asked    int `json:"asked"`    // memories that were asked for
+	Before   int `json:"before"`   // of these, found when the night began
+	After    int `json:"after"`    // and when it ended
+	Lost     int `json:"lost"`     // by the night itself
+	Gained   int `json:"gained"`   // found only after it
+	Margin   int `json:"margin"`   // so many more may be lost than gained
+	Archived int `json:"archived"` // items that the night had made
+	Restored int `json:"restored"` // items that are as they were before it
+	Kept     int `json:"kept"`     // items that something changed since: they stay as they are
+}
+
 // NothingAgain is the alarm of repeated emptiness: so many nights in a row, this one included, kept nothing (Z7).
 type NothingAgain struct {
 	Nights int `json:"nights"`
@@ -359,6 +372,7 @@ func (HypnopompicCompleted) EventType() string { return "HypnopompicCompleted" }
 func (DreamAborted) EventType() string         { return "DreamAborted" }
 func (Spent) EventType() string                { return "Spent" }
 func (DreamEnded) EventType() string           { return "DreamEnded" }
+func (NightUndone) EventType() string          { return "NightUndone" }
 func (NothingAgain) EventType() string         { return "NothingAgain" }
 func (AlarmAbort) EventType() string           { return "AlarmAbort" }
 func (DreamInterrupted) EventType() string     { return "DreamInterrupted" }

@@ -146,6 +146,11 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 		})
 	case "Spent":
 		return read(e, func(p event.Spent) (string, ink, string) { return tellTally(p.Tally) })
+	case "NightUndone":
+		return read(e, func(p event.NightUndone) (string, ink, string) {
+			return "alarm", red, fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
+				p.Before, count(p.Asked, "memory"), p.After, p.Archived, p.Restored)
+		})
 	case "NothingAgain":
 		return read(e, func(p event.NothingAgain) (string, ink, string) {
 			return "alarm", red, fmt.Sprintf("%d nights in a row have kept nothing; look at the memories and the models", p.Nights)
@@ -235,7 +240,7 @@ func outcomeInk(o dream.Outcome) ink {
 		return green
 	case dream.Exhausted, dream.Interrupted, dream.Canceled:
 		return amber
-	case dream.Empty, dream.Aborted:
+	case dream.Empty, dream.Aborted, dream.Undone:
 		return red
 	case dream.Dreaming:
 	}

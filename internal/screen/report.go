@@ -57,6 +57,7 @@ func Report(r NightReport, st Style) string {
 	left(p, r.Gists)
 	archived(p, r.Archived)
 	returned(p, r)
+	recallOf(p, r.Night)
 	moodOf(p, r.Night)
 	costs(p, r.Night)
 	return p.String()
@@ -148,6 +149,8 @@ func sentence(r NightReport) string {
 		return fmt.Sprintf("The money ran out%s. %s dreamt%s until then and kept %s.", because, who, slept, kept)
 	case dream.Aborted:
 		return fmt.Sprintf("The dream failed%s. %s kept %s; the dream's allowance is given back, and the %s it spent still counts.", because, who, kept, n.Spent)
+	case dream.Undone:
+		return fmt.Sprintf("The night was undone%s. %s is as before it; the %s it spent still counts.", because, who, n.Spent)
 	case dream.Canceled:
 		return fmt.Sprintf("The dream was canceled%s. %s kept %s.", because, who, kept)
 	case dream.Interrupted:
@@ -200,6 +203,17 @@ func keptWords(r NightReport) string {
 		text += ", and brought back " + count(n, "insight")
 	}
 	return text
+}
+
+// recallOf shows what of the agent's own memories was found before and after the night.
+func recallOf(p *page, n dream.Night) {
+	r := n.Recall
+	if r == nil || r.Asked == 0 {
+		return
+	}
+	p.heading("Recall")
+	p.item("before  ", faint, fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers", r.Before, r.Asked))
+	p.item("after   ", faint, fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost, r.Gained, r.Margin))
 }
 
 // moodOf shows the mood before and after, and how far it moved (H15).

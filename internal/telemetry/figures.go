@@ -109,7 +109,7 @@ const other = "other"
 var known = map[string]map[string]bool{
 	"type":    set(event.Types()...),
 	"tier":    set(dream.Core, dream.Hardened),
-	"outcome": set(dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted),
+	"outcome": set(dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted, dream.Undone),
 	"phase":   set(append([]dream.Phase{"unphased"}, dream.Phases...)...),
 	"cause":   set("knock", "alarm", "operator"),
 	"to":      set(dream.Shallow, dream.Transitional, dream.Peak, dream.TooDeep),

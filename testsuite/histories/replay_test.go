@@ -18,7 +18,7 @@ import (
 // recorded are the histories that must exist; one is added for every outcome and every change of logic.
 var recorded = []string{
 	"dream-completed-hardened", "dream-completed-core", "dream-completed-free", "dream-onset-skipped", "dream-empty",
-	"dream-exhausted", "dream-aborted", "dream-canceled", "dream-canceled-slot", "dream-worker-stopped",
+	"dream-exhausted", "dream-aborted", "dream-canceled", "dream-canceled-slot", "dream-worker-stopped", "dream-undone",
 	"agent-two-dreams", "agent-by-itself", "agent-continued-under-signals",
 }
 

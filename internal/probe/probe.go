@@ -1,0 +1,195 @@
+// Package probe asks a memory what it should know, without a model: questions made of the rare words of its own texts.
+package probe
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Doc is one text that recall may find.
+type Doc struct {
+	ID   string
+	Text string
+}
+
+// Question is what is asked for one text.
+type Question struct {
+	ID    string   `json:"id"`
+	Words []string `json:"words"`
+}
+
+// What a question is made of. Ours: a person who looks for something names a few of its rarer words, and not all of them.
+const (
+	rareWords = 8 // of a text, from which a question is made
+	dropOneIn = 3 // of these
+	leastAsk  = 3 // words stay, where there are so many; the rarest always does
+)
+
+// The constants of BM25 as Robertson and Zaragoza (2009) recommend them.
+const (
+	saturation = 1.2
+	lengthNorm = .75
+)
+
+// Sample takes up to n ids, the same ones for the same seed in whatever order they come.
+func Sample(ids []string, n int, seed uint64) []string {
+	ids = slices.Clone(ids)
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(lot(seed, a), lot(seed, b)), strings.Compare(a, b))
+	})
+	ids = slices.Compact(ids)
+	return ids[:max(0, min(n, len(ids)))]
+}
+
+// Ask makes a question for each of these texts, in order; a text without a word has none.
+func Ask(docs []Doc, ids []string, seed uint64) []Question {
+	texts := map[string][]string{}
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	often := map[string]int{}
+	for _, doc := range docs {
+		words := distinct(Words(doc.Text))
+		for _, word := range words {
+			often[word]++
+		}
+		if wanted[doc.ID] {
+			texts[doc.ID] = words
+		}
+	}
+	var questions []Question
+	for _, id := range ids {
+		if words := questionOf(id, texts[id], often, seed); len(words) > 0 {
+			questions = append(questions, Question{ID: id, Words: words})
+		}
+	}
+	return questions
+}
+
+func questionOf(id string, words []string, often map[string]int, seed uint64) []string {
+	words = slices.Clone(words)
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(often[a], often[b]), strings.Compare(a, b)) })
+	words = words[:min(rareWords, len(words))]
+	var kept []string
+	for i, word := range words {
+		left := len(words) - i
+		if i == 0 || len(kept)+left <= leastAsk || lot(seed, id+"\x00"+word)%dropOneIn != 0 {
+			kept = append(kept, word)
+		}
+	}
+	return kept
+}
+
+// Answer finds for each question the first k texts by BM25, best first; ties by id.
+func Answer(docs []Doc, questions []Question, k int) [][]string {
+	type posting struct {
+		doc, count int
+	}
+	asked := map[string][]posting{}
+	for _, q := range questions {
+		for _, word := range q.Words {
+			asked[word] = nil
+		}
+	}
+	lengths, total := make([]int, len(docs)), 0
+	for i, doc := range docs {
+		words := Words(doc.Text)
+		lengths[i] = len(words)
+		total += len(words)
+		counts := map[string]int{}
+		for _, word := range words {
+			if _, wanted := asked[word]; wanted {
+				counts[word]++
+			}
+		}
+		for word, n := range counts {
+			asked[word] = append(asked[word], posting{i, n})
+		}
+	}
+	mean := float64(max(1, total)) / float64(max(1, len(docs)))
+	found := make([][]string, len(questions))
+	for i, q := range questions {
+		scores := map[int]float64{}
+		for _, word := range q.Words {
+			in := float64(len(asked[word]))
+			rarity := math.Log(1 + (float64(len(docs))-in+.5)/(in+.5))
+			for _, p := range asked[word] {
+				n := float64(p.count)
+				norm := 1 - lengthNorm + lengthNorm*float64(lengths[p.doc])/mean
+				scores[p.doc] += rarity * n * (saturation + 1) / (n + saturation*norm)
+			}
+		}
+		order := make([]int, 0, len(scores))
+		for doc := range scores {
+			order = append(order, doc)
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(docs[a].ID, docs[b].ID))
+		})
+		for _, doc := range order[:min(k, len(order))] {
+			found[i] = append(found[i], docs[doc].ID)
+		}
+	}
+	return found
+}
+
+// Words cuts a text into lower-case words of letters and figures; of scripts without spaces it takes pairs of characters.
+func Words(text string) []string {
+	var words []string
+	var word []rune
+	var before rune
+	flush := func() {
+		if len(word) > 0 {
+			words = append(words, string(word))
+		}
+		word = word[:0]
+	}
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana):
+			flush()
+			if before != 0 {
+				words = append(words, string([]rune{before, r}))
+			}
+			before = r
+			continue
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
+			word = append(word, r)
+		default:
+			flush()
+		}
+		before = 0
+	}
+	flush()
+	return words
+}
+
+func distinct(words []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		known := seen[word]
+		seen[word] = true
+		return known
+	})
+}
+
+// lot is a number that depends on the seed and the text alone.
+func lot(seed uint64, text string) uint64 {
+	h := fnv.New64a()
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(seed >> (8 * i))
+	}
+	_, _ = h.Write(b[:])
+	_, _ = h.Write([]byte(text))
+	v := h.Sum64() // FNV spreads the last bytes badly over the high bits
+	v ^= v >> 33
+	v *= 0xff51afd7ed558ccd
+	v ^= v >> 33
+	return v
+}
