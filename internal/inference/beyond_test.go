@@ -1,6 +1,7 @@
 package inference_test
 
 import (
+	"os"
 	"slices"
 	"testing"
 
@@ -35,8 +36,11 @@ func TestTheListOfFieldsBeyondTokensIsInOrderAndSaysWhy(t *testing.T) {
 		}
 		return 1
 	}))
+	money, err := os.ReadFile("../../docs/money.md")
+	require.NoError(t, err)
 	for _, f := range all {
 		require.NotEmpty(t, f.Why, f.Name)
+		require.Contains(t, string(money), "`"+f.Name+"`", "docs/money.md lists it")
 	}
 }
 

@@ -2,6 +2,7 @@ package psyche
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,6 +30,9 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 	b, err := readBody(raw)
 	if err != nil {
 		return nil, 0, err
+	}
+	if !b.chat {
+		return nil, 0, errors.New("no array of messages")
 	}
 	t := &turn{being: &Being{o: Options{}.filled()}, body: b, spec: spec}
 	if t.ceiling, err = b.ceiling(t.limits()); err != nil {
@@ -168,7 +172,7 @@ func FuzzBodyBill(f *testing.F) {
 		f.Add(raw)
 	}
 	all := bodies()
-	for seed := range 200 {
+	for seed := range 50 {
 		f.Add([]byte(all.Example(seed)))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
