@@ -32,6 +32,7 @@ func (u unready) Relay(context.Context, inference.RelayRequest) (*inference.Rela
 func (h *house) being(s *starter.Starter) *psyche.Being {
 	c := h.told
 	o := psyche.Options{
+		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal, MemoriesPerUser: c.Serve.MemoriesPerUser,
 		Talker: c.Serve.Model, Models: h.roles, Hold: c.Agent.ClientTimeout, Within: c.Serve.RecallBudget, Items: c.Serve.RecallItems,
 		FleetDay: c.Money.FleetDay, KeyDay: keyDay(c.Serve.KeyDay),
 		Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve),

@@ -3,7 +3,6 @@ package psyche
 import (
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -33,8 +32,10 @@ type quotas struct {
 	now                    func() time.Time
 	ofPrincipal, ofOneUser int // 0: no bound
 
-	mu   sync.Mutex
-	held map[string]*ownerCounts // by agent
+	mu     sync.Mutex
+	held   map[string]*ownerCounts // by agent
+	writes int64                   // how often something was added
+	warned map[[2]string]time.Time // when the log was told last, by agent and owner
 }
 
 // ownerCounts are an agent's live memories by who said them.
@@ -52,7 +53,7 @@ func (o *ownerCounts) total() int {
 }
 
 func newQuotas(s memory.Store, now func() time.Time, o Options) *quotas {
-	return &quotas{memory: s, now: now, ofPrincipal: o.MemoriesPerPrincipal, ofOneUser: o.MemoriesPerUser, held: map[string]*ownerCounts{}}
+	return &quotas{memory: s, now: now, ofPrincipal: o.MemoriesPerPrincipal, ofOneUser: o.MemoriesPerUser, held: map[string]*ownerCounts{}, warned: map[[2]string]time.Time{}}
 }
 
 // ofCaller is who says it, as a single owner.
@@ -60,26 +61,36 @@ func ofCaller(c Caller) Owner {
 	return Owner{Principal: c.Key.PrincipalName(), User: c.User}
 }
 
-// kept counts what an agent keeps of a caller. fresh says that the counts were read for this answer.
-func (q *quotas) kept(ctx context.Context, agent string, c Caller) (k Kept, fresh bool, err error) {
+// kept counts what an agent keeps of a caller.
+func (q *quotas) kept(ctx context.Context, agent string, c Caller) (k Kept, err error) {
 	q.mu.Lock()
 	if held := q.held[agent]; held != nil {
 		k = q.keptOf(held, c)
 		age := q.now().Sub(held.at)
 		if age >= 0 && (age < countsLastFull || age < countsLast && !k.Full) {
 			q.mu.Unlock()
-			return k, false, nil
+			return k, nil
 		}
 	}
+	writes := q.writes
 	q.mu.Unlock()
 	counts, err := q.read(ctx, agent)
 	if err != nil {
-		return k, false, err
+		return k, err
 	}
-	return q.keptOf(counts, c), true, nil
+	k = q.keptOf(counts, c)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.held) >= mostRead {
+		clear(q.held)
+	}
+	if q.writes == writes { // else what was added meanwhile may be missing, and the next who asks reads again
+		q.held[agent] = counts
+	}
+	return k, nil
 }
 
-// read counts an agent's memories, and holds a copy of what it counted.
+// read counts an agent's memories.
 func (q *quotas) read(ctx context.Context, agent string) (*ownerCounts, error) {
 	read := &ownerCounts{at: q.now(), counts: map[Owner]int{}}
 	byOrigin, err := q.memory.Owners(ctx, agent)
@@ -91,13 +102,25 @@ func (q *quotas) read(ctx context.Context, agent string) (*ownerCounts, error) {
 			read.counts[o] = n
 		}
 	}
+	return read, nil
+}
+
+// warnsEach is how often the log is told of one owner whose quota is reached.
+const warnsEach = time.Minute
+
+// warns says whether the log is to be told of an owner whose quota is reached.
+func (q *quotas) warns(agent, owner string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.held) >= mostRead {
-		clear(q.held)
+	key, now := [2]string{agent, owner}, q.now()
+	if last, ok := q.warned[key]; ok && now.Sub(last) < warnsEach {
+		return false
 	}
-	q.held[agent] = &ownerCounts{at: read.at, counts: maps.Clone(read.counts)}
-	return read, nil
+	if len(q.warned) >= mostRead {
+		clear(q.warned)
+	}
+	q.warned[key] = now
+	return true
 }
 
 // keptOf says how much there is of a caller, and whether that is as much as there may be.
@@ -120,6 +143,7 @@ func (q *quotas) keptOf(held *ownerCounts, c Caller) Kept {
 func (q *quotas) added(agent string, c Caller, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.writes++
 	if held := q.held[agent]; held != nil {
 		held.counts[ofCaller(c)] += n
 	}
@@ -133,12 +157,12 @@ func (b *Being) room(ctx context.Context, a dream.Agent, c Caller) error {
 	if b.quotas.ofPrincipal == 0 && (c.User == "" || b.quotas.ofOneUser == 0) {
 		return nil
 	}
-	kept, fresh, err := b.quotas.kept(ctx, a.ID, c)
+	kept, err := b.quotas.kept(ctx, a.ID, c)
 	if err != nil || !kept.Full {
 		return err
 	}
 	b.counts.full.Add(1)
-	if fresh {
+	if b.quotas.warns(a.ID, c.Owner()) {
 		b.Log.WarnContext(ctx, "what a caller says is not remembered: a quota of memories is reached", "agent", a.Handle,
 			"principal", c.Key.PrincipalName(), "per_principal", b.quotas.ofPrincipal, "per_user", b.quotas.ofOneUser)
 	}
