@@ -26,6 +26,7 @@ type Serve struct {
 	Affect       bool          `json:"affect"`
 	Persona      string        `json:"persona"` // of psyche.Personas
 	Joined       bool          `json:"joined"`
+	MoodSampling bool          `json:"mood_sampling"`
 
 	RecallExcept string `json:"recall_except"` // handles with commas between, as Listed cuts them
 	StoreExcept  string `json:"store_except"`
@@ -142,6 +143,10 @@ func serveKnobs() []Knob {
 		{
 			Key: "serve.joined", Sort: YesNo, Default: false,
 			Reason: "Background goes into the message of the user and not before it, for models whose templates want user and assistant to take turns (Gemma on llama.cpp says so with an error).",
+		},
+		{
+			Key: "serve.mood_sampling", Sort: YesNo, Default: false,
+			Reason: "The agent's arousal sets the temperature, from 0.8 to 1.2, where the client names neither temperature nor top_p and the model takes one. Off, because most clients expect the provider's own default.",
 		},
 		{Key: "serve.recall_except", Sort: Text, Default: "", Unit: "handles", Reason: "Agents for which serve.recall is the other way round, with commas between."},
 		{Key: "serve.store_except", Sort: Text, Default: "", Unit: "handles", Reason: "Agents for which serve.store is the other way round."},

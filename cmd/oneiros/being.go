@@ -36,7 +36,7 @@ func (h *house) being(s *starter.Starter) *psyche.Being {
 		Talker: c.Serve.Model, Models: h.roles, Hold: c.Agent.ClientTimeout, Within: c.Serve.RecallBudget, Items: c.Serve.RecallItems,
 		FleetDay: c.Money.FleetDay, KeyDay: keyDay(c.Serve.KeyDay),
 		Switches: psyche.Switches{Recall: &c.Serve.Recall, Store: &c.Serve.Store, Affect: &c.Serve.Affect}, Agents: apart(c.Serve),
-		Persona: c.Serve.Persona, Joined: c.Serve.Joined,
+		Persona: c.Serve.Persona, Joined: c.Serve.Joined, MoodSampling: c.Serve.MoodSampling,
 		Digest: c.Agent.Digest, Private: c.Agent.Private, Shared: c.Agent.Shared,
 		Allowed: config.Listed(c.Serve.AllowFields),
 	}

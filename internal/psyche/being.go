@@ -42,8 +42,12 @@ type Options struct {
 	Thinking int                   // most tokens that a model which thinks first is given beside; 0: 24576
 	Persona  string                // of Personas: how the model is told who it is; empty: PersonaSystem
 	Joined   bool                  // background goes into the user's message and not before it: for templates that want the roles to take turns
-	Allowed  []string              // fields beyond tokens that a paid model may be asked with (inference.FieldsBeyondTokens)
-	Queue    int                   // most exchanges that wait to be remembered by one of the keepers; 0: 1024
+
+	// MoodSampling sets the temperature by the mood where the client names none.
+	MoodSampling bool
+
+	Allowed []string // fields beyond tokens that a paid model may be asked with (inference.FieldsBeyondTokens)
+	Queue   int      // most exchanges that wait to be remembered by one of the keepers; 0: 1024
 
 	MemoriesPerPrincipal int // most live memories that an agent keeps of what one principal said; 0: no bound
 	MemoriesPerUser      int // and of what one named user of it said; 0: no bound but the principal's

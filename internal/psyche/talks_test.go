@@ -186,6 +186,43 @@ func TestEveryTalkIsToldTheMoodAndAgainWhenItHasMoved(t *testing.T) {
 	require.Empty(t, talks(bob))
 }
 
+func TestTheMoodSetsTheTemperatureWhereTheClientDoesNot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		on      bool
+		talker  string
+		arousal float64
+		body    string
+		want    string
+	}{
+		{false, "p/warm", .5, `{"model":"echo","messages":[]}`, ``},
+		{true, "p/warm", .5, `{"model":"echo","messages":[]}`, `"temperature":1.1,`},
+		{true, "p/warm", -1, `{"model":"echo","messages":[]}`, `"temperature":0.8,`},
+		{true, "p/warm", 1, `{"temperature":null,"messages":[],"model":"echo"}`, `"temperature":1.2,`},
+		{true, "p/cool", 1, `{"model":"echo","messages":[]}`, `"temperature":1,`},
+		{true, "p/free", 1, `{"model":"echo","messages":[]}`, ``},
+		{true, "p/warm", 1, `{"temperature":0.2,"model":"echo","messages":[]}`, `"temperature":0.2,`},
+		{true, "p/warm", 1, `{"top_p":0.2,"model":"echo","messages":[]}`, `"top_p":0.2,`},
+	} {
+		r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+			o.MoodSampling, o.Talker = c.on, c.talker
+			table := catalogue()
+			warm, cool := table["p/free"], table["p/free"]
+			warm.Name, warm.MaxHeat, cool.Name, cool.MaxHeat = "p/warm", 2, "p/cool", 1
+			table["p/warm"], table["p/cool"] = warm, cool
+			p.Purse.Catalog = table
+		})
+		_, err := r.store.Commit(t.Context(), memory.Write{
+			Agent: r.agent.ID, Cause: "test", Affect: &dream.Affect{PAD: mood.PAD{Arousal: c.arousal}, Since: r.clock.now(), Cause: "test"},
+		})
+		require.NoError(t, err)
+		r.talk(turn(ann, c.body))
+		asked := r.provider.last(t)
+		require.Equal(t, c.want, strings.Replace(strings.Replace(asked[1:], `"messages":[]`, ``, 1), `"model":"wire-model"`, ``, 1)[:len(c.want)], asked)
+		require.LessOrEqual(t, strings.Count(asked, "temperature"), 1)
+	}
+}
+
 func TestWhatWasForgottenStandsInNoLaterBody(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

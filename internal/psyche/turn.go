@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 	}
 	t.talk = t.being.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.being.now())
 	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
-	changes := append(append([]splice{t.body.model(t.spec.Wire)}, t.persona()...), t.background(ctx)...)
+	changes := slices.Concat([]splice{t.body.model(t.spec.Wire)}, t.sampling(ctx), t.persona(), t.background(ctx))
 	t.taint = t.talk.labelled(t.taint, t.body.answered())
 	worst, more := t.worst()
 	r := inference.RelayRequest{
