@@ -142,6 +142,9 @@ func question(p erasure.Plan, a dream.Agent) string {
 		others := plural(len(items), "other", "others")
 		said += fmt.Sprintf(", and takes copies of the words out of %s (%s)", others, kindsOf(items))
 	}
+	if len(p.Alike) > 0 {
+		said += fmt.Sprintf("; %s a phrase with it and would stay", plural(len(p.Alike), "memory shares", "memories share"))
+	}
 	if len(p.Left) > 0 {
 		said += fmt.Sprintf("; %s (%s) would stay, and --derived erases these too", madeOf(p), kindsOf(p.Left))
 	}
@@ -197,7 +200,10 @@ func erasureTable(p erasure.Plan, a dream.Agent) *table {
 		row(f.Item, "scrub: "+strings.Join(f.Fields, " "))
 	}
 	for _, item := range p.Left {
-		row(item, "stays")
+		row(item, "stays, in other words")
+	}
+	for _, item := range p.Alike {
+		row(item, "stays, says it alike")
 	}
 	return t
 }
@@ -210,6 +216,7 @@ type publicErasure struct {
 	Erase     []publicErased  `json:"erase"`
 	Scrub     []publicCleaned `json:"scrub"`
 	Left      []string        `json:"left"`   // ids of texts in other words that dreams made from it
+	Alike     []string        `json:"alike"`  // ids of what somebody said with a phrase that many use
 	Absent    []string        `json:"absent"` // ids asked for that name nothing
 }
 
@@ -226,7 +233,7 @@ type publicCleaned struct {
 }
 
 func publicPlan(p erasure.Plan) publicErasure {
-	out := publicErasure{Erase: []publicErased{}, Scrub: []publicCleaned{}, Left: []string{}, Absent: orEmpty(p.Absent)}
+	out := publicErasure{Erase: []publicErased{}, Scrub: []publicCleaned{}, Left: []string{}, Alike: []string{}, Absent: orEmpty(p.Absent)}
 	for _, f := range p.Erase {
 		out.Erase = append(out.Erase, publicErased{f.Item.Header().ID, f.Item.Header().Kind, f.Why})
 	}
@@ -235,6 +242,9 @@ func publicPlan(p erasure.Plan) publicErasure {
 	}
 	for _, item := range p.Left {
 		out.Left = append(out.Left, item.Header().ID)
+	}
+	for _, item := range p.Alike {
+		out.Alike = append(out.Alike, item.Header().ID)
 	}
 	return out
 }
@@ -249,7 +259,7 @@ func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFla
 		app.say("%s. Nothing was changed.", question(plan, a))
 		return nil
 	}
-	if !f.yes && !app.json && len(plan.Erase)+len(plan.Scrub) > 1 {
+	if !f.yes && !app.json && len(plan.Erase)+len(plan.Scrub)+len(plan.Alike) > 1 {
 		erasureTable(plan, a).draw(app.Err, app.Width, app.bold)
 	}
 	if err := app.confirm(f.yes, question(plan, a)); err != nil {

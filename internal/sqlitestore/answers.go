@@ -37,7 +37,7 @@ func (s Ledger) Forget(ctx context.Context, dream string) error {
 		return d.dropAnswers("dream = ?", dream)
 	})
 	if err == nil {
-		err = s.emptyLog(context.WithoutCancel(ctx))
+		err = s.emptyLog(context.WithoutCancel(ctx), false)
 	}
 	return wrap(err, "forget the answers of dream "+dream)
 }

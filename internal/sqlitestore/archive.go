@@ -67,7 +67,7 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 		return errors.Join(err, set(usualRoom))
 	})
 	// The log holds as much as the archive, whether it was kept or not. Where somebody reads, it goes when they are done.
-	if emptied := s.emptyLog(context.WithoutCancel(ctx)); !errors.Is(emptied, errHeld) {
+	if emptied := s.emptyLog(context.WithoutCancel(ctx), false); !errors.Is(emptied, errHeld) {
 		err = errors.Join(err, emptied)
 	}
 	if err != nil {

@@ -22,7 +22,8 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 	return done.Items, err
 }
 
-// Erase does an erasure in one transaction and then empties the write-ahead log, so that what was erased is nowhere in the file.
+// Erase does an erasure in one transaction. Then it writes the file anew and empties the write-ahead log, so that what was erased
+// is nowhere in the file: SQLite overwrites what is deleted, but not the places that a row had before its page was split.
 func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
 	err := s.write(ctx, func(d deal) error {
@@ -31,7 +32,7 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 		return err
 	})
 	if err == nil && !e.More {
-		err = s.emptyLog(context.WithoutCancel(ctx)) // what is erased must not outlive its caller's patience
+		err = s.emptyLog(context.WithoutCancel(ctx), true) // what is erased must not outlive its caller's patience
 	}
 	if err != nil {
 		return done, fmt.Errorf("forget memories of %s: %w", agent, err)
@@ -273,8 +274,8 @@ func (d deal) scrub(table, agent string, gone map[string]bool) error {
 // A reader of an older state is waited for in short turns, between which others may write: nobody who knocks waits longer.
 const emptyTurn = 50 * time.Millisecond
 
-// emptyLog moves the log into the file and cuts it to nothing.
-func (s *Store) emptyLog(ctx context.Context) error {
+// emptyLog moves the log into the file and cuts it to nothing. anew: the file is written anew before.
+func (s *Store) emptyLog(ctx context.Context, anew bool) error {
 	if s.private {
 		return nil
 	}
@@ -282,7 +283,14 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		err := s.peek(ctx, func(d deal) error {
 			s.fold.busy.Lock()
 			defer s.fold.busy.Unlock()
-			return d.emptyLog(min(emptyTurn, s.set.busy), s.set.busy)
+			turn := min(emptyTurn, s.set.busy)
+			if anew {
+				if err := d.rewriteFile(turn, s.set.busy); err != nil {
+					return err
+				}
+				anew = false
+			}
+			return d.emptyLog(turn, s.set.busy)
 		})
 		if !errors.Is(err, errHeld) || waited+2*emptyTurn > s.set.busy {
 			return err
@@ -297,13 +305,27 @@ func (s *Store) emptyLog(ctx context.Context) error {
 	}
 }
 
-// emptyLog waits as long as turn says for readers, and leaves the line as patient as it was.
-func (d deal) emptyLog(turn, after time.Duration) error {
-	patient := func(wait time.Duration) error {
-		_, err := d.conn.ExecContext(d.ctx, fmt.Sprint("PRAGMA busy_timeout = ", wait.Milliseconds()))
+// patient has the line wait so long for others.
+func (d deal) patient(wait time.Duration) error {
+	_, err := d.conn.ExecContext(d.ctx, fmt.Sprint("PRAGMA busy_timeout = ", wait.Milliseconds()))
+	return err
+}
+
+// rewriteFile writes the file anew, which leaves nothing in it but what is kept.
+func (d deal) rewriteFile(turn, after time.Duration) error {
+	if err := d.patient(turn); err != nil {
 		return err
 	}
-	if err := patient(turn); err != nil {
+	_, err := d.conn.ExecContext(d.ctx, "VACUUM")
+	if busy(err) {
+		err = errHeld
+	}
+	return errors.Join(err, d.patient(after))
+}
+
+// emptyLog waits as long as turn says for readers, and leaves the line as patient as it was.
+func (d deal) emptyLog(turn, after time.Duration) error {
+	if err := d.patient(turn); err != nil {
 		return err
 	}
 	var held, pages, moved int64
@@ -311,7 +333,7 @@ func (d deal) emptyLog(turn, after time.Duration) error {
 	if busy(err) || err == nil && held != 0 {
 		err = errHeld
 	}
-	return errors.Join(err, patient(after))
+	return errors.Join(err, d.patient(after))
 }
 
 // Forgettings counts how often something of the agent was forgotten.

@@ -112,6 +112,22 @@ func TestAWordThatOthersUseToo(t *testing.T) {
 	require.Len(t, plan.Erase, 1)
 }
 
+func TestAPhraseThatManyUseIsNoCopy(t *testing.T) {
+	t.Parallel()
+	const phrase = "Please remember for me that the plan of the evening is as follows: "
+	items := []dream.Item{episode("e", phrase+"Quorvelant sings")}
+	for i, text := range []string{"soup", "bread", "cheese", "wine"} {
+		items = append(items, episode(string(rune('a'+i)), phrase+text))
+	}
+	dreamt := gist("d", "g", "the plan of the evening tastes of bread", "b")
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, append(items, dreamt)...)
+	require.Empty(t, plan.Scrub)
+	require.Equal(t, []string{"a", "b", "c", "d"}, idsOf(plan.Alike), "they are named")
+	plan = find(t, erasure.Wish{IDs: []string{"a", "b", "c", "d", "e"}}, append(items, episode("last", phrase+"Quorvelant sings, and I listen to him"))...)
+	require.Empty(t, plan.Alike)
+	require.Len(t, plan.Scrub, 1)
+}
+
 func TestNeighboursQuotesAreTakenOut(t *testing.T) {
 	t.Parallel()
 	next := episode("next", "It rained.")

@@ -41,6 +41,7 @@ type Plan struct {
 	Erase    []Found      // copies first and what was asked for last: until then the rest can be found again
 	Scrub    []Found      // stay without what they repeat
 	Left     []dream.Item // stay: dreams made them of what is erased and of other things, in words of their own
+	Alike    []dream.Item // stay: somebody said them, and they share a phrase that many use
 	Absent   []string     // ids asked for that name nothing
 	Dreams   []string     // dreams that are not over: the answers kept for them may repeat it
 	Scrubber *Scrubber    // nil: there are no words to look for
@@ -108,6 +109,7 @@ func Find(entries []Entry, wish Wish) (Plan, error) {
 	for id := range w.why {
 		delete(left, id)
 	}
+	p.Alike = w.alike(s, p.Scrub)
 	p.Erase, p.Left, p.Scrubber, p.Dreams, p.gone = w.erased(), w.items(left), s, w.unsettled(), w.ids
 	return p, nil
 }
@@ -194,10 +196,7 @@ func (w *work) groundless(item dream.Item) bool {
 
 // scrubber learns what is to be recognised: the words of what is erased that people or agents said, and of the given texts.
 func (w *work) scrubber(texts []string) (*Scrubber, error) {
-	s := &Scrubber{
-		words:    wording{own: map[uint64]bool{}, made: map[uint64]bool{}, telling: map[uint64]bool{}, stays: map[uint64]bool{}},
-		sessions: map[string]bool{},
-	}
+	s := &Scrubber{words: newWording(), sessions: map[string]bool{}}
 	for _, text := range texts {
 		s.words.learn(text, false)
 	}
@@ -211,25 +210,22 @@ func (w *work) scrubber(texts []string) (*Scrubber, error) {
 			}
 		}
 	}
-	var stays []string
+	var stays [][]string
 	for _, e := range w.entries {
 		if w.ids[e.Item.Header().ID] || s.answers(e.Item) {
 			continue
 		}
+		var texts []string
 		for _, item := range e.revisions() {
 			said, err := w.ownWords(item)
 			if err != nil {
 				return nil, err
 			}
-			stays = append(stays, said...)
+			texts = append(texts, said...)
 		}
+		stays = append(stays, texts)
 	}
-	for _, text := range stays {
-		s.words.keep(text)
-	}
-	for _, text := range stays {
-		s.words.settle(text)
-	}
+	s.words.compare(stays)
 	return s, nil
 }
 
@@ -328,6 +324,22 @@ func (w *work) copies(s *Scrubber) ([]Found, error) {
 		}
 	}
 	return out, nil
+}
+
+// alike lists what somebody said that shares a phrase with what is forgotten, and is left as it is.
+func (w *work) alike(s *Scrubber, scrubbed []Found) []dream.Item {
+	touched := map[string]bool{}
+	for _, f := range scrubbed {
+		touched[f.Item.Header().ID] = true
+	}
+	var out []dream.Item
+	for _, e := range w.entries {
+		id := e.Item.Header().ID
+		if !w.ids[id] && !touched[id] && lived(e.Item) && s.words.alike(e.Item.Text()) {
+			out = append(out, e.Item)
+		}
+	}
+	return out
 }
 
 // erased lists what is erased: what was asked for last.

@@ -12,12 +12,23 @@ const (
 // Mark stands in a text where words were taken out.
 const Mark = "[forgotten]"
 
+// mostOthers is how many memories that stay may share a run of words with what is forgotten before it is a phrase that many
+// use, and no copy.
+const mostOthers = 2
+
 // wording is what was said in the texts to forget, and how it is recognised in others.
 type wording struct {
-	own     map[uint64]bool // runs of three in what somebody said
+	said    map[uint64]bool // runs of three in what somebody said
+	own     map[uint64]bool // those of them that are no common phrases
 	made    map[uint64]bool // runs of three in those, and in what was made of others' words
 	telling map[uint64]bool // words that nothing which stays has of its own
 	stays   map[uint64]bool // runs of four in what stays
+}
+
+func newWording() wording {
+	return wording{
+		said: map[uint64]bool{}, own: map[uint64]bool{}, made: map[uint64]bool{}, telling: map[uint64]bool{}, stays: map[uint64]bool{},
+	}
 }
 
 // learn takes in a text to forget. made: it was put together from other texts, which may stay.
@@ -26,7 +37,7 @@ func (w *wording) learn(text string, made bool) {
 	for _, g := range grams(words, run) {
 		w.made[g] = true
 		if !made {
-			w.own[g] = true
+			w.said[g], w.own[g] = true, true
 		}
 	}
 	for _, t := range words {
@@ -36,26 +47,57 @@ func (w *wording) learn(text string, made bool) {
 	}
 }
 
-// keep takes in a text that stays: the words that it has outside of what it shares with the forgotten betray nothing.
-func (w *wording) keep(text string) {
-	words := tokens(text)
-	shared := w.shared(words, w.own)
-	for i, t := range words {
-		if !shared[i] {
-			delete(w.telling, t.word)
+// compare takes in what stays: the texts of each memory. What many of them say is a common phrase, and the words that they have
+// outside of copies betray nothing. A word that is common may show that what seemed a copy was none, so it looks again.
+func (w *wording) compare(memories [][]string) {
+	var all [][]token
+	others := map[uint64]int{}
+	for _, texts := range memories {
+		seen := map[uint64]bool{}
+		for _, text := range texts {
+			words := tokens(text)
+			all = append(all, words)
+			for _, g := range grams(words, run) {
+				seen[g] = seen[g] || w.own[g]
+			}
+		}
+		for g, shared := range seen {
+			if shared {
+				others[g]++
+			}
+		}
+	}
+	for g, n := range others {
+		if n > mostOthers {
+			delete(w.own, g)
+		}
+	}
+	for before := -1; before != len(w.telling); {
+		before = len(w.telling)
+		for _, words := range all {
+			for i, copied := range w.copied(words) {
+				if !copied {
+					delete(w.telling, words[i].word)
+				}
+			}
+		}
+	}
+	for _, words := range all {
+		gone := w.copied(words)
+		for i, g := range grams(words, phrase) {
+			if !gone[i] || !gone[i+1] || !gone[i+2] || !gone[i+3] {
+				w.stays[g] = true
+			}
 		}
 	}
 }
 
-// settle takes in a text that stays, when all telling words are known: its phrases may be quoted on.
-func (w *wording) settle(text string) {
+// alike says whether a text shares so many words in a row with what is forgotten that somebody should look at it.
+func (w *wording) alike(text string) bool {
 	words := tokens(text)
-	gone := w.copied(words)
-	for i, g := range grams(words, phrase) {
-		if !gone[i] || !gone[i+1] || !gone[i+2] || !gone[i+3] {
-			w.stays[g] = true
-		}
-	}
+	found := false
+	stretches(w.shared(words, w.said), func(from, to int) { found = found || to-from >= someRun })
+	return found
 }
 
 // shared marks the words that lie in runs of three which a set knows.

@@ -1,0 +1,535 @@
+// Package forgetting_test proves that what is forgotten is nowhere any more: it reads the files of store and of Temporal byte by byte.
+package forgetting_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+var full = os.Getenv("PROVE") == "full"
+
+// size is how many texts are forgotten; as many stay.
+func size() int {
+	if full {
+		return 200
+	}
+	return 36
+}
+
+const patience = 10 * time.Minute
+
+// Every word of a text to forget begins with one of these letters, and every word of one that stays with the other.
+const (
+	secret = "zq"
+	plain  = "zk"
+)
+
+// lexicon makes words that nothing else has.
+type lexicon struct {
+	r    *rand.Rand
+	used map[string]bool
+}
+
+func (l *lexicon) word(sort string) string {
+	for {
+		word := sort
+		for range 3 {
+			word += string("bdfglmnprstv"[l.r.IntN(12)]) + string("aeiou"[l.r.IntN(5)])
+		}
+		if !l.used[word] {
+			l.used[word] = true
+			return word
+		}
+	}
+}
+
+// text is a statement of twelve words of its own.
+func (l *lexicon) text(sort string) string {
+	words := make([]string, 12)
+	for i := range words {
+		words[i] = l.word(sort)
+	}
+	return strings.Join(words[:6], " ") + ", " + strings.Join(words[6:], " ") + "."
+}
+
+// words finds the words of a sort in bytes of any form.
+func words(sort string, of map[string]bool, bodies ...[]byte) []string {
+	pattern := regexp.MustCompile(sort + "[a-z]{6}")
+	found := map[string]bool{}
+	for _, body := range bodies {
+		for _, hit := range pattern.FindAll(bytes.ToLower(body), -1) {
+			if of[string(hit)] {
+				found[string(hit)] = true
+			}
+		}
+	}
+	list := []string{}
+	for word := range found {
+		list = append(list, word)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// house is a deployment with an agent that is told texts in every way.
+type house struct {
+	*testing.T
+	company *stage.Company
+	agent   dream.Agent
+	texts   *lexicon
+	asked   *prompts
+	redis   *redis.Server
+
+	gone, stay []string // texts
+	ids        []string // of memories to forget by id
+}
+
+// prompts are what models were asked.
+type prompts struct {
+	mu    sync.Mutex
+	all   [][]byte
+	count int
+}
+
+func (p *prompts) add(text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, bytes.Clone(text))
+	p.count++
+}
+
+func (p *prompts) since() [][]byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.all
+	p.all = nil
+	return all
+}
+
+// Relay makes prompts a provider of the server: it says nothing that matters.
+func (p *prompts) Relay(_ context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
+	p.add(r.Body)
+	return &inference.RelayResponse{
+		Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"choices":[{"index":0,"message":{"role":"assistant","content":"I see."},"finish_reason":"stop"}],` +
+			`"usage":{"prompt_tokens":5,"completion_tokens":2}}`)),
+		Seen: func() inference.RelayObserved {
+			return inference.RelayObserved{Ended: true, UsageFrom: inference.ByCount}
+		},
+	}, nil
+}
+
+// awake lets every visitor in without a workflow behind it: no dream of the test is woken by its talks.
+type awake struct{}
+
+func (awake) Wake(context.Context, string, string, time.Duration) (psyche.Woken, error) {
+	return psyche.Woken{}, nil
+}
+func (awake) Leave(context.Context, string, string) error { return nil }
+func (awake) Standing(context.Context, string) (presence.Standing, error) {
+	return presence.Standing{}, nil
+}
+
+func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *house {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	h := &house{T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}}, asked: &prompts{}}
+	p, err := provider.Start(provider.Options{
+		Seed: seed, Nouns: regexp.MustCompile(`(?i)z[qk][a-z]{6}`),
+		Say: func(q provider.Asked) string { h.asked.add([]byte(q.Prompt)); return "" },
+	})
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	play := stage.Play{
+		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Knobs: dream.DefaultKnobs(), Model: "script", Provider: p.URL, Forgets: true,
+	}
+	edit(&play)
+	h.company, err = stage.Open(t.Context(), play, server.Dial(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.company.Close()) })
+	h.agent = dream.Agent{ID: "ag_echo", Handle: "echo", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night}
+	h.cast("builtin/associative")
+	return h
+}
+
+// cast chooses the model of the agent's nights; its memories stay in one space.
+func (h *house) cast(model string) {
+	h.Helper()
+	h.agent.Models = map[dream.Role]string{}
+	for _, role := range dream.Roles {
+		h.agent.Models[role] = model
+	}
+	h.agent.Models[dream.Embedder] = localmodel.Lexical
+	require.NoError(h, h.company.Store.PutAgent(h.Context(), h.agent))
+}
+
+func lexical(_ context.Context, texts []string) ([][]float32, string, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = localmodel.Vector(text)
+	}
+	return vectors, localmodel.EmbedSpace, nil
+}
+
+// pair makes a text to forget and one that stays.
+func (h *house) pair() (gone, stays string) {
+	gone, stays = h.texts.text(secret), h.texts.text(plain)
+	h.gone, h.stay = append(h.gone, gone), append(h.stay, stays)
+	return gone, stays
+}
+
+func (h *house) imports(format importer.Format, name, body string) {
+	h.Helper()
+	file := importer.File{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }}
+	report, err := importer.Import(h.Context(), h.company.Store, h.agent, []importer.File{file}, importer.Options{
+		Format: format, Strict: true, Now: stage.Night, Embed: lexical, HalfLife: 60 * 24 * time.Hour, FadeBelow: .2,
+	})
+	require.NoError(h, err)
+	require.Positive(h, report.Added)
+}
+
+// life tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the server.
+func (h *house) life(n int) {
+	h.Helper()
+	var chats, diary strings.Builder
+	at := stage.Night.Add(-40 * 24 * time.Hour)
+	line := func(conversation, role, text string) {
+		body, err := json.Marshal(map[string]any{"conversation_id": conversation, "role": role, "content": text, "created_at": at.Unix()})
+		require.NoError(h, err)
+		chats.Write(append(body, '\n'))
+	}
+	said := []string{}
+	for i := range n {
+		at = at.Add(time.Hour)
+		gone, stays := h.pair()
+		switch i % 3 {
+		case 0:
+			// Each conversation holds a text of both sorts, so that each is quoted as what stood before the other.
+			line("gone", "user", "I love this plan of mine: "+gone)
+			line("gone", "assistant", "You said: "+gone)
+			line("stays", "user", "It was seen that "+stays)
+			line("stays", "assistant", "So it is, "+stays)
+		case 1:
+			fmt.Fprintf(&diary, "## %s\n\nI decided that %s\n\n", at.Format("2006-01-02, 15:04"), gone)
+			at = at.Add(time.Hour)
+			fmt.Fprintf(&diary, "## %s\n\nIt was seen that %s\n\n", at.Format("2006-01-02, 15:04"), stays)
+		case 2:
+			said = append(said, gone, stays)
+		}
+	}
+	h.imports(importer.Chat, "talks.jsonl", chats.String())
+	h.imports(importer.Diary, "diary.md", diary.String())
+	h.talk(said)
+	h.revise()
+}
+
+// talk says texts to the server, those to forget as one user and the others as another.
+func (h *house) talk(texts []string) {
+	h.Helper()
+	b := h.being()
+	for i, text := range texts {
+		who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Client}, User: "ann"}
+		if i%2 == 1 {
+			who.User = "ben"
+		}
+		h.chat(b, who, fmt.Sprint("talk ", i/6), "Please remember that my plan is this: "+text)
+	}
+	require.NoError(h, b.Close(context.Background()))
+}
+
+func (h *house) being() *psyche.Being {
+	play := h.company.Ports
+	return psyche.New(
+		psyche.Ports{Memory: h.company.Store, Relay: h.asked, Nights: awake{}, Purse: play.Purse},
+		psyche.Options{
+			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical}, Within: time.Minute,
+			FleetDay: budget.Unlimited,
+		})
+}
+
+func (h *house) chat(b *psyche.Being, who psyche.Caller, conversation, text string) {
+	h.Helper()
+	body, err := json.Marshal(map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})
+	require.NoError(h, err)
+	reply, err := b.Chat(h.Context(), psyche.Turn{
+		Caller: who, Agent: "echo", Conversation: conversation, Path: "/chat/completions", Body: body,
+		Header: http.Header{"Content-Type": {"application/json"}},
+	})
+	require.NoError(h, err)
+	_, err = io.Copy(io.Discard, reply.Body)
+	require.NoError(h, err)
+	require.NoError(h, reply.Body.Close())
+}
+
+// revise writes revisions: of what is to be forgotten, and of what stays, which quoted a text once and does so no more. It
+// collects a second space, and chooses what is forgotten by id.
+func (h *house) revise() {
+	h.Helper()
+	items, err := h.company.Store.Find(h.Context(), memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, States: dream.States})
+	require.NoError(h, err)
+	var elsewhere []memory.Vector
+	once, open := 0, 0
+	for i, e := range memory.As[*dream.Episode](items) {
+		hidden := strings.Contains(strings.ToLower(e.Content), secret)
+		if hidden && e.Session != "gone" && !strings.HasSuffix(e.Origin, "/ann") {
+			h.ids = append(h.ids, e.ID)
+		}
+		before := *e
+		switch {
+		case hidden && i%3 == 0:
+			e.Salience = 1 - e.Salience
+			h.commit(e)
+		case !hidden:
+			if open++; open%3 != 0 {
+				break
+			}
+			e.Content += " You told me: " + h.gone[once%len(h.gone)]
+			once++
+			h.commit(e)
+			e.Content, e.Revision = before.Content, 0
+			h.commit(e)
+		}
+		elsewhere = append(elsewhere, memory.Vector{Item: e.ID, Space: "elsewhere/2", V: []float32{float32(i), 1}})
+	}
+	require.NoError(h, h.company.Store.Collect(h.Context(), h.agent.ID, elsewhere))
+}
+
+func (h *house) commit(e *dream.Episode) {
+	h.Helper()
+	_, err := h.company.Store.Commit(h.Context(), memory.Write{Agent: h.agent.ID, Cause: "operator", Change: []dream.Item{e}})
+	require.NoError(h, err)
+}
+
+// night has the agent dream.
+func (h *house) night(model string, seed uint64) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
+	defer cancel()
+	h.cast(model)
+	begun, err := h.company.Starter.Begin(ctx, starter.Wish{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(h, err)
+	result, err := h.company.Result(ctx, begun.Dream)
+	require.NoError(h, err)
+	require.Contains(h, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
+}
+
+// selections choose everything that is to be forgotten.
+func (h *house) selections() []memory.Selection {
+	return []memory.Selection{{User: "ann"}, {Session: "gone"}, {IDs: h.ids}}
+}
+
+func (h *house) forget(edit func(*erasure.Plan)) {
+	h.Helper()
+	for _, sel := range h.selections() {
+		plan, err := memory.PlanErasure(h.Context(), h.company.Store, h.agent.ID, sel)
+		require.NoError(h, err)
+		require.NotEmpty(h, plan.Erase)
+		if edit == nil {
+			_, err = memory.ForgetAll(h.Context(), h.company.Store, h.agent.ID, plan)
+		} else {
+			edit(&plan)
+			_, err = memory.CarryOut(h.Context(), h.company.Store, h.agent.ID, plan)
+		}
+		require.NoError(h, err)
+	}
+}
+
+// disk reads the store's files.
+func (h *house) disk() [][]byte {
+	h.Helper()
+	if h.redis == nil {
+		return filesOf(h.T, filepath.Dir(h.company.Play.Store))
+	}
+	require.Eventually(h, func() bool {
+		info, err := h.redis.Dial(h.T).Info(h.Context(), "persistence").Result()
+		require.NoError(h, err)
+		return strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+	}, patience, 10*time.Millisecond)
+	return filesOf(h.T, h.redis.Dir)
+}
+
+func filesOf(t *testing.T, folder string) [][]byte {
+	t.Helper()
+	var all [][]byte
+	require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		body, err := os.ReadFile(path)
+		all = append(all, body)
+		return err
+	}))
+	return all
+}
+
+// exports are what the agent gives back, and what the store does.
+func (h *house) exports() [][]byte {
+	h.Helper()
+	var lines, whole bytes.Buffer
+	_, err := importer.Export(h.Context(), h.company.Store, h.agent, &lines, importer.ExportOptions{Archived: true})
+	require.NoError(h, err)
+	records, ok := h.company.Store.(interface {
+		Export(ctx context.Context) memory.Records
+	})
+	require.True(h, ok)
+	_, err = archive.Write(&whole, records.Export(h.Context()))
+	require.NoError(h, err)
+	return [][]byte{lines.Bytes(), whole.Bytes()}
+}
+
+// recalls asks the server for every text, and answers what it said; and talks about them in other words, which prompts tell.
+func (h *house) recalls() [][]byte {
+	h.Helper()
+	b := h.being()
+	who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Owner}, User: "ann"}
+	var all [][]byte
+	for _, text := range h.gone {
+		found, err := b.Recall(h.Context(), who, "echo", text, 10)
+		require.NoError(h, err)
+		body, err := json.Marshal(found)
+		require.NoError(h, err)
+		all = append(all, body)
+	}
+	for i := range 5 {
+		h.chat(b, who, fmt.Sprint("talk ", i), "What is my plan, and what did we plan to keep?")
+	}
+	require.NoError(h, b.Close(context.Background()))
+	return all
+}
+
+func (h *house) wordsOf(sort string) map[string]bool {
+	of := map[string]bool{}
+	for word := range h.texts.used {
+		of[word] = strings.HasPrefix(word, sort)
+	}
+	return of
+}
+
+func (h *house) leaks(bodies ...[]byte) []string { return words(secret, h.wordsOf(secret), bodies...) }
+
+// kept counts how many words of what stays are found.
+func (h *house) kept(bodies ...[]byte) int { return len(words(plain, h.wordsOf(plain), bodies...)) }
+
+// TestWhatIsForgottenIsNowhere tells an agent texts by import and by talks, has it dream of them, forgets them by user, by
+// conversation and by id, and then reads every file, every export, every prompt and every answer.
+func TestWhatIsForgottenIsNowhere(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"SQLite", "Redis"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() {
+				t.Skip("plays on a real Temporal server; make test runs it")
+			}
+			server := temporal.Start(t)
+			var store *redis.Server
+			if kind == "Redis" {
+				store = redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
+			}
+			h := open(t, server, func(play *stage.Play) {
+				if store != nil {
+					play.Redis, play.Prefix = store.URL, "oneiros:"
+				}
+			})
+			h.redis = store
+			w, err := h.company.Work()
+			require.NoError(t, err)
+			stop := sync.OnceFunc(w.Stop)
+			t.Cleanup(stop)
+			h.life(size())
+			h.night("builtin/associative", 7)
+			h.night("scripted/script", 8)
+			all := len(h.gone) * 12
+			require.Len(t, h.leaks(h.disk()...), all, "the search itself must be able to find")
+			before := h.kept(h.exports()...)
+			require.Equal(t, all, before)
+			require.NotEmpty(t, h.leaks(h.asked.since()...))
+
+			h.forget(nil)
+			require.Empty(t, h.leaks(h.disk()...), "in the files of the store")
+			require.Empty(t, h.leaks(h.exports()...), "in exports")
+			require.Equal(t, before, h.kept(h.exports()...), "what was not to be forgotten stays")
+			require.Empty(t, h.leaks(h.recalls()...), "in what is recalled")
+			h.night("scripted/script", 9)
+			asked := h.asked.since()
+			require.NotEmpty(t, asked)
+			require.NotEmpty(t, words(plain, h.wordsOf(plain), asked...), "prompts show what stays")
+			require.Empty(t, h.leaks(asked...), "in prompts")
+			require.Empty(t, h.leaks(h.disk()...), "in the files of the store, after another night")
+			stop()
+			database := filesOf(t, filepath.Dir(server.DB))
+			require.NotEmpty(t, database)
+			require.Empty(t, h.leaks(database...), "in Temporal's database")
+			t.Logf("%d texts of %d words forgotten, as many kept: 0 found in %d prompts, the exports and the files of %s and Temporal",
+				len(h.gone), all, h.asked.count, kind)
+		})
+	}
+}
+
+// TestTheProofFindsWhatAForgettingLeaves leaves out one reach of the forgetting after the other: each must be found.
+func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
+	t.Parallel()
+	for name, edit := range map[string]func(*erasure.Plan){
+		"CopiesThatAreNotScrubbed": func(p *erasure.Plan) { p.Scrub = nil },
+		"WhatWasDerivedFromItAlone": func(p *erasure.Plan) {
+			p.Erase = slices.DeleteFunc(p.Erase, func(f erasure.Found) bool { return f.Why == erasure.Derived || f.Why == erasure.Copied })
+		},
+		"EarlierRevisions": func(p *erasure.Plan) {
+			p.Scrub = slices.DeleteFunc(p.Scrub, func(f erasure.Found) bool { return slices.Contains(f.Fields, "content") })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := temporal.Shared(t)
+			h := open(t, server, func(*stage.Play) {})
+			h.life(24)
+			h.forget(edit)
+			require.NotEmpty(t, h.leaks(h.disk()...))
+			h.forgetRest()
+			require.Empty(t, h.leaks(h.disk()...), "asking again, with the words, finishes it")
+		})
+	}
+}
+
+// forgetRest forgets what repeats the texts, although no memory is named any more.
+func (h *house) forgetRest() {
+	h.Helper()
+	plan, err := memory.PlanErasure(h.Context(), h.company.Store, h.agent.ID, memory.Selection{Texts: h.gone})
+	require.NoError(h, err)
+	_, err = memory.ForgetAll(h.Context(), h.company.Store, h.agent.ID, plan)
+	require.NoError(h, err)
+}
