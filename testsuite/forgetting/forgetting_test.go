@@ -1,4 +1,3 @@
-// Package forgetting_test proves that what is forgotten is nowhere any more: it reads the files of store and of Temporal byte by byte.
 package forgetting_test
 
 import (

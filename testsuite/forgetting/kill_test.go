@@ -1,0 +1,125 @@
+package forgetting_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// killed is the variable that makes this test program a process that forgets until it is killed. It holds an order.
+const killed = "ONEIROS_TEST_FORGETS"
+
+type order struct {
+	Play       stage.Play         `json:"play"`
+	Agent      string             `json:"agent"`
+	Selections []memory.Selection `json:"selections"`
+}
+
+func TestMain(m *testing.M) {
+	if body := os.Getenv(killed); body != "" {
+		if err := forgetUntilKilled(context.Background(), body); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// talking is a store that says when it begins an erasure and when it has ended.
+type talking struct{ memory.Store }
+
+func (s talking) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
+	fmt.Println("erasing")
+	done, err := s.Store.Erase(ctx, agent, e)
+	fmt.Println("erased")
+	return done, err
+}
+
+func forgetUntilKilled(ctx context.Context, body string) error {
+	var o order
+	if err := json.Unmarshal([]byte(body), &o); err != nil {
+		return err
+	}
+	company, err := stage.Open(ctx, o.Play, nil)
+	if err != nil {
+		return err
+	}
+	store := talking{company.Store}
+	for _, sel := range o.Selections {
+		plan, err := memory.PlanErasure(ctx, store, o.Agent, sel)
+		if err != nil {
+			return err
+		}
+		if _, err := memory.ForgetAll(ctx, store, o.Agent, plan); err != nil {
+			return err
+		}
+	}
+	return company.Close()
+}
+
+// TestAForgettingThatIsKilledIsFinishedByAskingAgain kills the process that forgets at each of its steps: as one begins, in the
+// midst of it, and when it has just ended.
+func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"SQLite", "Redis"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var store *redis.Server
+			if kind == "Redis" {
+				store = redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
+			}
+			for line := 1; line <= 6; line++ {
+				h := open(t, temporal.Shared(t), func(play *stage.Play) {
+					if store != nil {
+						play.Redis, play.Prefix = store.URL, fmt.Sprintf("oneiros%d:", line)
+					}
+				})
+				h.redis = store
+				h.life(12)
+				h.killAt(line)
+				for _, sel := range h.selections() {
+					plan, err := memory.PlanErasure(t.Context(), h.company.Store, h.agent.ID, sel)
+					require.NoError(t, err)
+					_, err = memory.ForgetAll(t.Context(), h.company.Store, h.agent.ID, plan)
+					require.NoError(t, err)
+				}
+				require.Empty(t, h.leaks(h.disk()...), "killed at line %d", line)
+				require.Equal(t, 12*len(h.gone), h.kept(h.exports()...))
+			}
+		})
+	}
+}
+
+// killAt has another process forget, and kills it when it has said so many lines.
+func (h *house) killAt(line int) {
+	h.Helper()
+	body, err := json.Marshal(order{Play: h.company.Play, Agent: h.agent.ID, Selections: h.selections()})
+	require.NoError(h, err)
+	self, err := os.Executable()
+	require.NoError(h, err)
+	child := exec.Command(self)
+	child.Env, child.Dir = append(os.Environ(), killed+"="+string(body)), filepath.Dir(self)
+	child.Stderr = os.Stderr
+	out, err := child.StdoutPipe()
+	require.NoError(h, err)
+	require.NoError(h, child.Start())
+	lines := bufio.NewScanner(out)
+	for range line {
+		require.True(h, lines.Scan(), "the process ended before it was killed")
+	}
+	require.NoError(h, child.Process.Kill())
+	require.Error(h, child.Wait())
+}
