@@ -136,7 +136,12 @@ func TestTheObserverJudgesByTheRulesInWords(t *testing.T) {
 	}
 	require.Equal(t, 1, asked)
 	var claims []string
-	for _, p := range memory.As[*dream.Prediction](r.find(s, dream.KindPrediction)) {
+	predictions := r.find(s, dream.KindPrediction)
+	for _, p := range memory.As[*dream.Prediction](predictions) {
+		require.Empty(t, p.Claim, "the fragment says it, and nothing keeps it twice")
+	}
+	require.NoError(t, memory.ReadClaims(context.Background(), r.store, "a", predictions))
+	for _, p := range memory.As[*dream.Prediction](predictions) {
 		claims = append(claims, p.Claim)
 	}
 	require.Equal(t, []string{plain}, claims, "a barred fragment foretells nothing that could come true")

@@ -95,8 +95,8 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 }
 
 func fragmentPrediction(o Order, f *dream.Fragment, r rating) *dream.Prediction {
-	p := foretell(o, dream.Onset, strings.TrimPrefix(f.ID, o.Dream+"/onset/")+"/p", f.Content, r.Criterion, r.Days, f.Confidence, f.Reason, f.Sources)
-	p.Fragment = f.ID
+	p := foretell(o, dream.Onset, strings.TrimPrefix(f.ID, o.Dream+"/onset/")+"/p", "", r.Criterion, r.Days, f.Confidence, f.Reason, f.Sources)
+	p.Fragment = f.ID // its claim is the fragment's text: memory.ReadClaims
 	return p
 }
 

@@ -41,6 +41,9 @@ func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, err
 	if err != nil {
 		return nil, fmt.Errorf("read what waits for a review: %w", err)
 	}
+	if err := memory.ReadClaims(ctx, k.Memory, agent, waiting); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(waiting, func(a, b dream.Item) int { return strings.Compare(a.Header().Dream, b.Header().Dream) })
 	fragments, err := k.Memory.Find(ctx, memory.Query{
 		Agent: agent, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.Oldest,

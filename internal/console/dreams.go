@@ -120,6 +120,9 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 	if err != nil {
 		return r, err
 	}
+	if err := memory.ReadClaims(ctx, h.Store, a.ID, items); err != nil {
+		return r, err
+	}
 	r.Fragments = memory.As[*dream.Fragment](items)
 	r.Predictions = memory.As[*dream.Prediction](items)
 	r.Scenarios = memory.As[*dream.Scenario](items)

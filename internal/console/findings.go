@@ -45,6 +45,9 @@ func (app *App) list(use string, l listing) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if err := memory.ReadClaims(cmd.Context(), h.Store, a.ID, items); err != nil {
+			return err
+		}
 		t := &table{columns: l.columns}
 		for _, item := range items {
 			t.add(l.row(item, a)...)

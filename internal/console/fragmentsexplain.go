@@ -80,6 +80,9 @@ func explained(ctx context.Context, h *House, a dream.Agent, f *dream.Fragment) 
 	if err != nil {
 		return e, err
 	}
+	if err := memory.ReadClaims(ctx, h.Store, a.ID, made); err != nil {
+		return e, err
+	}
 	for _, s := range memory.As[*dream.Scenario](made) {
 		if s.Parent == f.ID || oneOf(f.ID, s.Seeds) {
 			e.Scenarios = append(e.Scenarios, s)

@@ -56,6 +56,9 @@ func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Hou
 	if err == nil && item == nil {
 		err = app.noItem(cmd, id, kinds)
 	}
+	if err == nil {
+		err = memory.ReadClaims(cmd.Context(), house.Store, owner.ID, []dream.Item{item})
+	}
 	return house, owner, item, err
 }
 

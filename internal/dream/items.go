@@ -307,7 +307,7 @@ const (
 type Prediction struct {
 	Head
 	Source     string     `json:"source"`
-	Claim      string     `json:"claim"`
+	Claim      string     `json:"claim"`     // empty where Fragment says it
 	Criterion  string     `json:"criterion"` // what would show it true or false
 	Horizon    time.Time  `json:"horizon"`   // by when
 	Confidence float64    `json:"confidence"`

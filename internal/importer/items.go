@@ -118,6 +118,9 @@ func (s *source) complete(item dream.Item, told map[string]json.RawMessage) erro
 	case *dream.Journal:
 		it.Content = wash(it.Content)
 	}
+	if p, ok := item.(*dream.Prediction); ok && p.Fragment != "" {
+		return nil // the fragment says it
+	}
 	if strings.TrimSpace(item.Text()) == "" && item.Header().Kind != dream.KindNight {
 		return errors.New("the text (content or claim) is empty")
 	}

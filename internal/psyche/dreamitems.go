@@ -131,6 +131,9 @@ func someOf[T dream.Item](ctx context.Context, d *Dreams, q memory.Query, after 
 	if err != nil {
 		return Page[T]{}, unreadStore(ctx, err)
 	}
+	if err := memory.ReadClaims(ctx, d.Memory, q.Agent, found); err != nil {
+		return Page[T]{}, unreadStore(ctx, err)
+	}
 	id := func(item T) string { return item.Header().ID }
 	all := memory.As[T](found)
 	if after != "" {
