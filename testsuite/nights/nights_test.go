@@ -1,4 +1,3 @@
-// Package nights_test dreams many nights in a row over one memory and measures what they leave behind.
 package nights_test
 
 import (
