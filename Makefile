@@ -13,6 +13,7 @@ BENCH ?= .
 BENCHTIME ?= 1s
 WAKE ?= .
 RECORD ?= testdata
+LOCOMO ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STAMP := -s -w -X main.version=$(VERSION)
 
@@ -171,6 +172,11 @@ bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; w
 	@out=docs/measurements/bench-wake.txt; echo "BenchmarkWake -> $$out"; \
 	{ $(MEASURED); $(GO) test -run '^$$' -bench 'BenchmarkWake/$(WAKE)' -benchtime 1x -timeout 30m ./testsuite/bench </dev/null 2>&1 || exit 1; } >"$$out" || \
 	{ cat "$$out"; exit 1; }
+
+# The dialogues are not part of the repository. What is printed holds figures and no text of theirs.
+.PHONY: bench-memory
+bench-memory: ## How well recall finds what was said; LOCOMO names files of dialogues in LoCoMo's form, with commas between
+	@LOCOMO='$(LOCOMO)' $(GO) test -count=1 -timeout 60m -run '^TestMeasure$$' -v ./testsuite/recalling | grep -vE '^(=== |--- PASS|PASS$$)'
 
 # What a measurement was made on, so that two files can be compared.
 MEASURED = echo "\# $(VERSION), $$($(GO) version | cut -d' ' -f3,4), $$(getconf _NPROCESSORS_ONLN) cores, $$(date -u +%Y-%m-%d)"

@@ -5,12 +5,12 @@ go 1.26.0
 require (
 	github.com/ardanlabs/jinja v1.1.0
 	github.com/awalterschulze/gographviz v2.0.3+incompatible
+	github.com/blevesearch/snowballstem v0.9.0
 	github.com/ebitengine/purego v0.10.0
 	github.com/go-viper/mapstructure/v2 v2.5.0
 	github.com/google/jsonschema-go v0.4.3
 	github.com/hybridgroup/yzma v1.27.0
 	github.com/invopop/jsonschema v0.13.0
-	github.com/jupiterrider/ffi v0.7.0
 	github.com/minio/minio-go/v7 v7.3.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/ohler55/ojg v1.28.5
@@ -46,6 +46,7 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/jupiterrider/ffi v0.7.0 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.44.0 // indirect
 	go.opentelemetry.io/otel/metric v1.44.0 // indirect

@@ -121,8 +121,8 @@ func serveKnobs() []Knob {
 			Reason: "Memories near to what is said are put before the model as quoted background. A request turns it off with the header X-Oneiros-Recall: off.",
 		},
 		{
-			Key: "serve.recall_budget", Sort: Span, Default: "40ms", Low: .001, High: 10,
-			Reason: "The longest that a turn waits for its memories; what is not found by then is left out, and the answer says so. A person does not notice 40 ms; the search of 100,000 memories takes a quarter of it, and a hosted embedder may need more.",
+			Key: "serve.recall_budget", Sort: Span, Default: "0s", Low: 0, High: 10,
+			Reason: "The longest that a turn waits for its memories. 0s follows the embedder: 40 ms with a built-in one, which nobody notices, and a second with one that is called over a network. An embedder that has not answered after three quarters of it is not waited for: memory is searched by words alone, and the answer says so.",
 		},
 		{
 			Key: "serve.recall_items", Sort: Whole, Default: 6, Unit: "memories", Low: 1, High: 50,

@@ -59,7 +59,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Equal(t, "builtin-lexical/1/384", moved.From)
 	require.Contains(t, moved.To, "scripted/vectors/")
 	require.LessOrEqual(t, server.Till.Total()-spent, told.Worst)
-	require.Contains(t, h.must("memory", "search", "the", "tide"), "NEAR")
+	require.Contains(t, h.must("memory", "search", "the", "tide"), "SCORE")
 	out, beside, code := h.run("dream", "--watch", "--yes")
 	require.Equal(t, console.OK, code, "%s%s", out, beside)
 }

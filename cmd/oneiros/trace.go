@@ -29,7 +29,7 @@ func traceTemporal(o *client.Options, t *telemetry.Tracing) error {
 }
 
 // repeated are headers of an answer that a span repeats. Names that clients choose are not among them.
-var repeated = map[string]string{"X-Oneiros-Agent": "gen_ai.agent.name", "X-Oneiros-Recalled": "oneiros.recalled", "X-Oneiros-Recall-Skipped": "oneiros.recall_skipped", "X-Oneiros-Woke": "oneiros.woke"}
+var repeated = map[string]string{"X-Oneiros-Agent": "gen_ai.agent.name", "X-Oneiros-Recalled": "oneiros.recalled", "X-Oneiros-Recall-Skipped": "oneiros.recall_skipped", "X-Oneiros-Recall-Words-Only": "oneiros.recall_words_only", "X-Oneiros-Woke": "oneiros.woke"}
 
 // traced makes a span of every request that a route serves.
 func traced(routes []front.Route, t *telemetry.Tracing) []front.Route {

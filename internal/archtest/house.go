@@ -27,12 +27,13 @@ var Floors = []Floor{
 		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
 		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
 		"internal/embedder", "internal/timeword",
+		"internal/recall/words", "internal/recall/rank",
 	}},
 	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Rooms: []string{
 		"internal/memory", "internal/inference", "internal/purse", "internal/fabric", "internal/presence", "internal/access",
 		"internal/hostname",
-		"internal/store",
+		"internal/store", "internal/recall",
 	}},
 	{Name: "rim", Rooms: []string{
 		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama", "internal/governor",
@@ -79,12 +80,15 @@ const (
 
 // lent are the libraries a port or a law may hold although it names no vendor, each for its reason. They compute; none of them
 // opens a file or a connection.
-var lent = map[string]string{
-	"internal/inference": "github.com/tiktoken-go/tokenizer", // tokens are counted before a call is paid for
-	"internal/policy":    "golang.org/x/text/unicode/norm",   // no spelling hides a word: tables of Unicode's own forms
+var lent = map[string][]string{
+	"internal/inference": {"github.com/tiktoken-go/tokenizer"}, // tokens are counted before a call is paid for
+	"internal/policy":    {"golang.org/x/text/unicode/norm"},   // no spelling hides a word: tables of Unicode's own forms
 
-	"internal/embedder/wordpiece": "golang.org/x/text/unicode/norm", // accents are taken off as the model's own tokenizer does
-	"internal/embedder/minilm":    "golang.org/x/sys/cpu",           // whether the processor multiplies eight numbers at once
+	"internal/embedder/wordpiece": {"golang.org/x/text/unicode/norm"}, // accents are taken off as the model's own tokenizer does
+	"internal/embedder/minilm":    {"golang.org/x/sys/cpu"},           // whether the processor multiplies eight numbers at once
+
+	// Boundaries of words, forms of characters, and stems: tables and automata.
+	"internal/recall/words": {"github.com/rivo/uniseg", "golang.org/x/text/unicode/norm", "github.com/blevesearch/snowballstem"},
 }
 
 // sharing are the modules of their own that may import ours: they make what the program carries, with its code.

@@ -117,7 +117,7 @@ func (h house) broken(b ban, s *source, path []string, seen map[string]bool) (wh
 		way = "through " + strings.Join(append(path[1:], s.dir), " -> ") + " "
 	}
 	for _, from := range s.imports {
-		if b.imports != nil && b.imports(from) && !(lent[s.dir] != "" && under(from, lent[s.dir])) {
+		if b.imports != nil && b.imports(from) && !under(from, lent[s.dir]...) {
 			whys = append(whys, fmt.Sprintf("%simports %s", way, from))
 		}
 		if b.through && under(from, Module) {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,16 +9,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
 func (app *App) memorySearch() *cobra.Command {
 	var kinds []string
 	var n int
-	cmd := &cobra.Command{Use: "search TEXT", Short: "Find the memories nearest in meaning", Args: cobra.MinimumNArgs(1)}
+	var dreamt bool
+	cmd := &cobra.Command{
+		Use: "search TEXT", Short: "Find memories by words and meaning", Args: cobra.MinimumNArgs(1),
+		Long: "Search finds what comes to the agent's mind, as in its talks: memories that share words with the text or are near in meaning.\n" +
+			"What was dreamt is found with --dreamt, or when --kind names a kind that only dreams make.",
+	}
 	app.whose(cmd)
 	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
 	cmd.Flags().IntVarP(&n, "limit", "n", 10, "how `many`")
+	cmd.Flags().BoolVar(&dreamt, "dreamt", false, "what was dreamt too")
 	app.completes(cmd, "kind", fixed(dream.Kinds))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		h, a, err := app.agentOf(cmd)
@@ -31,41 +40,81 @@ func (app *App) memorySearch() *cobra.Command {
 		if n < 1 {
 			return exit(Usage, "--limit is %d; it must be at least 1", n)
 		}
-		vectors, space, err := h.Embed(cmd.Context(), a, []string{strings.Join(args, " ")})
-		if err != nil {
-			return fmt.Errorf("place the words in the agent's space: %w", err)
+		filter := memory.Filter{Kinds: q.Kinds, Dreamt: memory.PromotedDreamt}
+		if len(kinds) == 0 {
+			filter.Kinds = recall.Kinds
 		}
-		hits, err := h.Store.Near(cmd.Context(), memory.Near{Agent: a.ID, Space: space, V: vectors[0], Limit: n, Filter: memory.Filter{Kinds: q.Kinds}})
-		if errors.Is(err, memory.ErrSpace) {
-			return fmt.Errorf("search the memory of %s: %w; place it anew with oneiros memory embed --agent %s", a.Handle, err, a.Handle)
+		if dreamt || len(kinds) > 0 {
+			filter.Dreamt = memory.AllDreamt
 		}
+		answer, err := recall.Find(cmd.Context(), h.Store, recall.Question{
+			Agent:       a.ID,
+			Text:        strings.Join(args, " "),
+			Limit:       n,
+			Filter:      filter,
+			Embed:       questionEmbed(h, a),
+			Calibration: calibrationOf(h, a),
+		})
 		if err != nil {
 			return fmt.Errorf("search the memory of %s: %w", a.Handle, err)
 		}
-		return app.showHits(cmd, h, a, hits)
+		if errors.Is(answer.ByWords, memory.ErrSpace) {
+			return fmt.Errorf("search the memory of %s: %w; place it anew with oneiros memory embed --agent %s",
+				a.Handle, answer.ByWords, a.Handle)
+		}
+		if answer.ByWords != nil {
+			app.note("Searched by words alone: %v.", answer.ByWords)
+		}
+		return app.showFound(a, answer.Memories)
 	}
 	return cmd
 }
 
-// found is a hit with what was hit.
+// questionEmbed places a question for an agent whose memories have places.
+func questionEmbed(h *House, a dream.Agent) recall.Embed {
+	return func(ctx context.Context, text string) ([]float32, string, error) {
+		own, err := h.Store.Space(ctx, a.ID)
+		if err != nil || own == "" {
+			return nil, "", err
+		}
+		vectors, space, err := h.Embed(ctx, a, []string{text})
+		if err != nil {
+			return nil, "", fmt.Errorf("place the words in the agent's space: %w", err)
+		}
+		if space != own {
+			return nil, "", fmt.Errorf("the embedder answers in %s and the memory lies in %s: %w", space, own, memory.ErrSpace)
+		}
+		return vectors[0], space, nil
+	}
+}
+
+// calibrationOf is that of the agent's embedder; none when the catalogue does not know it.
+func calibrationOf(h *House, a dream.Agent) inference.Calibration {
+	spec, err := h.Catalog.Lookup(modelOf(h, a, dream.Embedder))
+	if err != nil {
+		return inference.Calibration{}
+	}
+	return spec.Calibration
+}
+
+// found is what came to mind, with the item itself.
 type found struct {
+	Score  float64    `json:"score"`
 	Cosine float64    `json:"cosine"`
 	Item   dream.Item `json:"item"`
 }
 
-func (app *App) showHits(cmd *cobra.Command, h *House, a dream.Agent, hits []memory.Hit) error {
-	t := &table{columns: []column{{title: "NEAR", right: true}, idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "TEXT", flex: true}}}
+func (app *App) showFound(a dream.Agent, memories []recall.Memory) error {
+	t := &table{columns: []column{{title: "SCORE", right: true}, idColumn(), {title: "WHEN", drop: 1}, {title: "KIND"}, {title: "TEXT", flex: true}}}
 	list := []found{}
-	for _, hit := range hits {
-		items, err := h.Store.Get(cmd.Context(), a.ID, hit.Item)
-		if err != nil {
-			return err
+	for _, m := range memories {
+		head := m.Item.Header()
+		kind := string(head.Kind)
+		if head.Dreamt() {
+			kind += ", dreamt"
 		}
-		for _, item := range items {
-			head := item.Header()
-			list = append(list, found{Cosine: hit.Cosine, Item: item})
-			t.add(score(hit.Cosine), short(head.ID, a), when(head.At, a.Zone), string(head.Kind), item.Text())
-		}
+		list = append(list, found{Score: m.Score, Cosine: m.Cosine, Item: m.Item})
+		t.add(score(m.Score), short(head.ID, a), when(m.At, a.Zone), kind, m.Item.Text())
 	}
-	return app.rows(list, t, "%s remembers nothing with a place in this space; place it with oneiros memory embed.", a.Handle)
+	return app.rows(list, t, "%s remembers nothing like it.", a.Handle)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
@@ -37,6 +38,7 @@ type turn struct {
 	session string
 	when    moment
 	undated bool
+	name    string // that the source gives the turn; empty when it gives none
 }
 
 // id names an episode by its content, so that importing twice adds nothing.
@@ -56,6 +58,18 @@ func contentID(prefix string, parts ...string) string {
 
 // origin is "file:line".
 func (s *source) origin(line int) string { return filepath.Base(s.name) + ":" + strconv.Itoa(line) }
+
+// originOf is "file:line"; of turns that their source names, "file:" and the names.
+func (s *source) originOf(turns []turn) string {
+	var names []string
+	for _, t := range turns {
+		if t.name == "" {
+			return s.origin(turns[0].line)
+		}
+		names = append(names, t.name)
+	}
+	return filepath.Base(s.name) + ":" + strings.Join(names, ",")
+}
 
 // worst is the taint of a text that mixes the words of two: what came from outside counts most, the agent's own
 // least (web, tool, dream, human, agent).

@@ -102,11 +102,11 @@ func TestEverySelectionListIsFilled(t *testing.T) {
 			fading, err := s.Find(ctx, memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: 20})
 			require.NoError(t, err)
 			if n >= 48 {
-				require.Len(t, fading, 20)
+				require.NotEmpty(t, fading)
 			}
 			for _, item := range fading {
 				require.True(t, item.Marks().Due.After(now), "nothing is overdue on arrival")
-				require.NotEmpty(t, item.Header().Sources)
+				require.Greater(t, len(item.Header().Sources), 1, "what one episode says is no knowledge of its own")
 				require.Contains(t, item.Header().Derived, "content")
 			}
 		})

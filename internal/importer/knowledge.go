@@ -2,6 +2,7 @@ package importer
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -57,7 +58,6 @@ type knowledge struct {
 	topics     map[uint64]*topic
 	statements map[uint64]*statement
 	speakers   map[string]int
-	standouts  []standout // most salient first
 	episodes   int
 	last       time.Time
 	tokens     []word
@@ -89,7 +89,6 @@ func (k *knowledge) hear(ep *dream.Episode, d *draft) {
 		k.hearTopics(ep, v.speaker)
 		k.hearStatements(ep, v, d.scene)
 	}
-	k.keepStandout(ep, k.spoken[0].text)
 	forgetOnce(k.topics, func(t *topic) int { return t.count })
 	forgetOnce(k.statements, func(s *statement) int { return s.count })
 }
@@ -119,7 +118,8 @@ type lore struct {
 	words   string // of a statement: what was said
 }
 
-// entries are the knowledge of the import: half subjects, half statements where both abound, heaviest first.
+// entries are the knowledge of the import: half subjects, half statements where both abound, heaviest first. What is only a
+// quotation of one episode is none: the episode is there.
 func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	room := min(mostLore, max(k.episodes/perEpisode, min(k.episodes/2, enough+4)))
 	topics, statements := k.topicLore(), k.statementLore()
@@ -127,14 +127,10 @@ func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	used := map[string]bool{}
 	shown, bare := illustrate(topics, statements, used, room/2)
 	chosen := shown
+	statements = slices.DeleteFunc(statements, func(l lore) bool { return l.trace.count == 1 })
 	for _, l := range append(statements, bare...) {
 		if len(chosen) < room && (l.words == "" || !used[l.words]) {
 			used[l.words] = true
-			chosen = append(chosen, l)
-		}
-	}
-	for _, l := range k.standoutLore(used) {
-		if k.episodes >= 2*enough && len(chosen) < min(room, enough+4) {
 			chosen = append(chosen, l)
 		}
 	}

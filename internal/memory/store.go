@@ -10,6 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/recall/rank"
 )
 
 // The failures that callers branch on. Stores wrap them with what was tried.
@@ -151,6 +152,24 @@ const (
 	NoneDreamt
 )
 
+// Search asks for the live items of one agent that say most of what is sought, by their words, their place, or both.
+type Search struct {
+	Agent string
+	Text  string    // what is sought; its words are compared
+	Space string    // that V is in
+	V     []float32 // the place of Text; nil: words alone
+	Blend rank.Blend
+	Limit int
+	Filter
+}
+
+// Found is what a search answers. Its bounds are of all the items that the filter leaves, whatever the limit.
+type Found struct {
+	Hits   []rank.Hit // by score, best first; ties by id
+	Newest time.Time  // At of the newest item among all that the filter leaves
+	Items  int        // how many the filter leaves
+}
+
 // Hit is a neighbour. Cosine lies in [-1, 1].
 type Hit struct {
 	Item   string
@@ -228,6 +247,9 @@ type Store interface {
 	// Near returns the nearest live items by cosine, exactly, best first; ties by id. ErrSpace when the agent's vectors are of
 	// another space.
 	Near(ctx context.Context, q Near) ([]Hit, error)
+	// Search returns the live items with the best scores, exactly: BM25 of their words over what the filter leaves, blended with
+	// the cosine of their vectors. ErrSpace when V is given and the agent's vectors are of another space.
+	Search(ctx context.Context, q Search) (Found, error)
 	// Vectors returns what the store keeps of these items' vectors in the space, in the order of ids, leaving out what has none.
 	Vectors(ctx context.Context, agent, space string, ids ...string) ([]Vector, error)
 	// Bare returns live items that have no vector in the space, oldest first.

@@ -34,7 +34,7 @@ type Options struct {
 	Talker   string                // the model that talks, of the catalogue; empty: the agent's generator
 	Models   map[dream.Role]string // of agents that name none of their own
 	Hold     time.Duration         // how long a request holds the agent awake after its end (client_timeout, Z10); 0: one minute
-	Within   time.Duration         // the longest that a turn waits for its memories; 0: 40 ms
+	Within   time.Duration         // the longest that a turn waits for its memories; 0: 40 ms with a built-in embedder, a second with another
 	Items    int                   // most memories of a turn; 0: 6
 	FleetDay budget.Micros         // what the deployment may spend a day
 	KeyDay   *budget.Micros        // what a key that has no cap of its own may spend a day; nil: no cap but the agent's
@@ -62,17 +62,17 @@ type Options struct {
 
 // The defaults of Options.
 const (
-	defaultHold     = time.Minute
-	defaultWithin   = 40 * time.Millisecond
-	defaultItems    = 6
-	defaultAnswer   = 8192 // what nearly every hosted model takes
-	defaultThinking = 24_576
-	defaultQueue    = 1024 // about 12 KiB each at most
+	defaultHold      = time.Minute
+	defaultWithin    = 40 * time.Millisecond
+	defaultWithinFar = time.Second // with an embedder that is called over a network
+	defaultItems     = 6
+	defaultAnswer    = 8192 // what nearly every hosted model takes
+	defaultThinking  = 24_576
+	defaultQueue     = 1024 // about 12 KiB each at most
 )
 
 func (o Options) filled() Options {
 	o.Hold = or(o.Hold, defaultHold)
-	o.Within = or(o.Within, defaultWithin)
 	o.Items = or(o.Items, defaultItems)
 	o.Answer = or(o.Answer, defaultAnswer)
 	o.Thinking = or(o.Thinking, defaultThinking)

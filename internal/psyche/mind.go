@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
 // Bounds of what is asked of a mind.
@@ -37,7 +38,10 @@ func (b *Being) Recall(ctx context.Context, c Caller, agent, query string, n int
 	}
 	ctx, cancel := context.WithTimeout(ctx, recallFor)
 	defer cancel()
-	found, err := b.search(ctx, a, c, clipped(query, longestKept), n, nil)
+	found, byWords, err := b.search(ctx, a, c, clipped(query, longestKept), n, nil, recallFor/2)
+	if errors.Is(byWords, memory.ErrSpace) {
+		err = byWords
+	}
 	if errors.Is(err, memory.ErrSpace) {
 		return nil, &Fault{Status: 409, Type: badRequest, Code: "other_space", Message: "The agent's memories are placed by another embedder than the one that is configured; `oneiros memory embed` places them anew.", Err: err}
 	}
@@ -156,7 +160,7 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 	s.Own = b.quotas.keptOf(counts, c)
 	all := c.May(access.Operator, a.Handle)
 	for _, kind := range dream.Kinds {
-		if !all && !slices.Contains(recallable, kind) {
+		if !all && !slices.Contains(recall.Kinds, kind) {
 			continue
 		}
 		n, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})

@@ -277,5 +277,7 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	_, err = other.Recall(t.Context(), ann, "echo", "lantern", 1)
 	faulty(t, err, 409, "other_space")
 	_, told := other.talk(turn(ann, chat("lantern")))
-	require.Equal(t, psyche.SkippedFailed, told.Skipped)
+	require.Equal(t, 1, told.Recalled, told.Skipped)
+	require.Equal(t, psyche.WordsSpace, told.ByWords)
+	require.EqualValues(t, 1, other.Counts().ByWords[psyche.WordsSpace])
 }

@@ -38,6 +38,7 @@ type Counts struct {
 	Woke     int64            // of them, those that woke an agent
 	Recalled int64            // memories put before the model
 	Skipped  map[string]int64 // turns without, by why
+	ByWords  map[string]int64 // turns whose recall compared words alone, by why
 	Stored   int64            // memories made of talks
 	Known    int64            // that were remembered already
 	Trivial  int64            // lines that matter too little
@@ -50,6 +51,7 @@ type Counts struct {
 type counts struct {
 	turns, woke, recalled, stored, known, trivial, repeated, dropped, failed, full atomic.Int64
 	off, budget, failure, nothing                                                  atomic.Int64
+	wordsBudget, wordsFailed, wordsSpace                                           atomic.Int64
 }
 
 func (c *counts) turn(t *Told) {
@@ -68,6 +70,14 @@ func (c *counts) turn(t *Told) {
 	case SkippedNothing:
 		c.nothing.Add(1)
 	}
+	switch t.ByWords {
+	case WordsBudget:
+		c.wordsBudget.Add(1)
+	case WordsFailed:
+		c.wordsFailed.Add(1)
+	case WordsSpace:
+		c.wordsSpace.Add(1)
+	}
 }
 
 // Counts tells what this process's beings did.
@@ -77,5 +87,6 @@ func (b *Being) Counts() Counts {
 		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(),
 		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(), Full: c.full.Load(),
 		Skipped: map[string]int64{SkippedOff: c.off.Load(), SkippedBudget: c.budget.Load(), SkippedFailed: c.failure.Load(), SkippedNothing: c.nothing.Load()},
+		ByWords: map[string]int64{WordsBudget: c.wordsBudget.Load(), WordsFailed: c.wordsFailed.Load(), WordsSpace: c.wordsSpace.Load()},
 	}
 }

@@ -64,6 +64,7 @@ type Told struct {
 	Degraded     string // what of the wake could not be done yet
 	Recalled     int    // memories in the background message
 	Skipped      string // why nothing was recalled: "off", "budget", "failed", "nothing"; empty when something was
+	ByWords      string // why recall compared words alone: "budget", "failed", "space"; empty when meaning counted too
 	Model        string // the catalogue's name
 }
 
@@ -74,6 +75,7 @@ type Memory struct {
 	At      time.Time   `json:"at"`
 	Content string      `json:"content"`
 	Taint   dream.Taint `json:"taint"`
+	Speaker string      `json:"speaker,omitempty"`
 	Score   float64     `json:"score"` // [0, 1]
 	Dreamt  bool        `json:"dreamt"`
 	Label   string      `json:"label,omitempty"` // "dream, unverified", of what was dreamt

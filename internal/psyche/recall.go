@@ -3,15 +3,14 @@ package psyche
 import (
 	"context"
 	"errors"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
 // Why a turn was given no memories (Told.Skipped).
@@ -29,10 +28,6 @@ const searching = 30 * time.Second
 // mostSearches bounds how many searches go on at once.
 const mostSearches = 64
 
-// recallable are the kinds that come to mind. Of what was dreamt only what was promoted to the playbook does (Z8); journal, fragments
-// and scenarios never do (W6).
-var recallable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook}
-
 // recall finds what comes to mind for a turn within its budget.
 func (t *turn) recall(ctx context.Context, query string, known map[string]bool) ([]Memory, string) {
 	b := t.being
@@ -44,8 +39,10 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 	}
 	type answer struct {
 		found []Memory
+		why   string
 		err   error
 	}
+	within := b.within(t.agent)
 	answers := make(chan answer, 1)
 	if b.searches.Add(1) > mostSearches {
 		b.searches.Add(-1)
@@ -56,17 +53,22 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
 		defer context.AfterFunc(b.hear, cancel)()
-		found, err := b.search(ctx, t.agent, t.Caller, query, b.o.Items, known)
-		answers <- answer{found, err}
+		found, byWords, err := b.search(ctx, t.agent, t.Caller, query, b.o.Items, known, within-within/4)
+		if byWords != nil {
+			b.Log.WarnContext(ctx, "the question could not be placed; memory is searched by words alone",
+				"agent", t.agent.Handle, "error", byWords)
+		}
+		answers <- answer{found, whyWords(byWords), err}
 	})
 	if !begun {
 		b.searches.Add(-1)
 		return nil, SkippedFailed
 	}
-	late := time.NewTimer(b.o.Within)
+	late := time.NewTimer(within)
 	defer late.Stop()
 	select {
 	case a := <-answers:
+		t.told.ByWords = a.why
 		switch {
 		case a.err != nil:
 			b.Log.WarnContext(ctx, "memory could not be asked", "agent", t.agent.Handle, "error", a.err)
@@ -82,65 +84,140 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 	}
 }
 
-// How near a memory must lie to come to mind. The built-in embedder's cosines of texts without a word in common are about 0,
-// those of hosted embedders hardly fall below .2.
+// Why a question was compared by its words alone (Told.ByWords).
 const (
-	nearLexical = .12
-	nearHosted  = .3
+	WordsBudget = "budget" // the embedder took too long
+	WordsFailed = "failed" // it did not answer; the log says why
+	WordsSpace  = "space"  // memories lie in another embedder's space
 )
 
-// search asks memory: the nearest that the caller may see, then by closeness, recency, salience and mood.
-func (b *Being) search(ctx context.Context, a dream.Agent, c Caller, query string, n int, known map[string]bool) ([]Memory, error) {
-	space, err := b.Memory.Space(ctx, a.ID)
-	if err != nil || space == "" {
-		return nil, err
+func whyWords(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, memory.ErrSpace):
+		return WordsSpace
+	case errors.Is(err, context.DeadlineExceeded):
+		return WordsBudget
 	}
-	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder))
-	if err != nil {
-		return nil, err
+	return WordsFailed
+}
+
+// within is how long a turn of an agent waits for its memories. An embedder far away is given more than the built-in one.
+func (b *Being) within(a dream.Agent) time.Duration {
+	if b.o.Within > 0 {
+		return b.o.Within
 	}
-	if !spec.Makes(space) {
-		return nil, memory.ErrSpace
+	if spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder)); err == nil && !spec.BuiltIn {
+		return defaultWithinFar
 	}
-	v, space, err := b.embed(ctx, a, c, []string{query})
-	if err != nil {
-		return nil, err
-	}
+	return defaultWithin
+}
+
+// search asks memory for what the caller may see, without the items that are known. byWords says why words alone were compared;
+// the embedder is given no longer than place.
+func (b *Being) search(
+	ctx context.Context, a dream.Agent, c Caller, query string, n int, known map[string]bool, place time.Duration,
+) (found []Memory, byWords, err error) {
 	affect, err := b.Memory.Affect(ctx, a.ID)
 	if err != nil {
-		return nil, err
-	}
-	least := nearHosted
-	if spec.BuiltIn {
-		least = nearLexical
+		return nil, nil, err
 	}
 	filter, err := b.visible(ctx, a, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for id := range known {
 		filter.Except = append(filter.Except, id)
 	}
-	now := b.now()
-	feels := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
-	hits, err := b.Memory.Near(ctx, memory.Near{Agent: a.ID, Space: space, V: v[0], Limit: 3 * n, Filter: filter})
-	if err != nil {
-		return nil, err
+	var calibration inference.Calibration
+	if spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder)); err == nil {
+		calibration = spec.Calibration
 	}
-	cosines := map[string]float64{}
-	var ids []string
-	for _, hit := range hits {
-		if hit.Cosine >= least {
-			cosines[hit.Item] = hit.Cosine
-			ids = append(ids, hit.Item)
+	answer, err := recall.Find(ctx, b.Memory, recall.Question{
+		Agent:  a.ID,
+		Text:   query,
+		Limit:  n,
+		Filter: filter,
+		Feels:  mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since)),
+		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
+			return b.placeQuestion(ctx, a, c, text, place)
+		},
+		Calibration: calibration,
+	})
+	for _, m := range answer.Memories {
+		found = append(found, memoryOf(m))
+	}
+	return found, answer.ByWords, err
+}
+
+func memoryOf(m recall.Memory) Memory {
+	h := m.Item.Header()
+	out := Memory{
+		ID:      h.ID,
+		Kind:    h.Kind,
+		At:      m.At,
+		Content: m.Item.Text(),
+		Taint:   h.Taint,
+		Speaker: m.Speaker,
+		Score:   m.Score,
+		Dreamt:  h.Dreamt(),
+	}
+	if out.Dreamt {
+		out.Label = journal.Label
+	}
+	return out
+}
+
+// placeQuestion embeds a question, no longer than within. Nothing is embedded where no memory has a place.
+func (b *Being) placeQuestion(
+	ctx context.Context, a dream.Agent, c Caller, text string, within time.Duration,
+) ([]float32, string, error) {
+	space, err := b.Memory.Space(ctx, a.ID)
+	if err != nil || space == "" {
+		return nil, "", err
+	}
+	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder))
+	if err != nil {
+		return nil, "", err
+	}
+	if !spec.Makes(space) {
+		return nil, "", memory.ErrSpace
+	}
+	type placed struct {
+		v     []float32
+		space string
+		err   error
+	}
+	done := make(chan placed, 1)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	// An embedder that does not heed its deadline holds up this goroutine alone.
+	if !b.aside(func() {
+		defer cancel()
+		v, space, err := b.embed(ctx, a, c, []string{text})
+		if err != nil {
+			done <- placed{err: err}
+			return
+		}
+		done <- placed{v: v[0], space: space}
+	}) {
+		cancel()
+		return nil, "", context.Canceled
+	}
+	select {
+	case p := <-done:
+		if p.err == nil && p.space != space {
+			return nil, "", memory.ErrSpace
+		}
+		return p.v, p.space, p.err
+	case <-ctx.Done():
+		select {
+		case p := <-done:
+			return p.v, p.space, p.err
+		default:
+			return nil, "", ctx.Err()
 		}
 	}
-	items, err := b.Memory.Get(ctx, a.ID, ids...)
-	if err != nil {
-		return nil, err
-	}
-	items = slices.DeleteFunc(items, func(i dream.Item) bool { return i.Header().State != dream.Live })
-	return best(items, cosines, feels, now, n), nil
 }
 
 // visible is what may come to mind before a caller: the agent's own memories and what was said in the caller's talks. Of what
@@ -150,55 +227,11 @@ func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Fi
 	if err != nil {
 		return memory.Filter{}, err
 	}
-	f := memory.Filter{Kinds: recallable, Owners: []string{"", c.Owner()}, Dreamt: memory.NoneDreamt}
+	f := memory.Filter{Kinds: recall.Kinds, Owners: []string{"", c.Owner()}, Dreamt: memory.NoneDreamt}
 	if hears && !b.o.Private {
 		f.Dreamt = memory.PromotedDreamt
 	}
 	return f, nil
-}
-
-// The weights of what comes to mind. Park et al. (2023) add relevance, recency and importance; here relevance leads, since what is
-// recalled stands in the prompt whether it helps or not. Mood congruence (Bower 1981) tips the scale between equals.
-const (
-	weighsNear   = .7
-	weighsRecent = .12
-	weighsHeavy  = .1
-	weighsMood   = .08
-	recentHalf   = 14 * 24 * time.Hour
-)
-
-func best(items []dream.Item, cosines map[string]float64, feels mood.PAD, now time.Time, n int) []Memory {
-	out := make([]Memory, 0, len(items))
-	for _, item := range items {
-		h := item.Header()
-		var tone mood.PAD
-		switch i := item.(type) {
-		case *dream.Episode:
-			tone = i.Affect
-		case *dream.Semantic:
-			tone = i.Affect
-		}
-		age := max(0, now.Sub(h.At))
-		score := weighsNear*cosines[h.ID] + weighsRecent*math.Exp2(-float64(age)/float64(recentHalf)) +
-			weighsHeavy*max(item.Marks().Salience, item.Marks().Score) + weighsMood*(1+feels.Cosine(tone))/2
-		label := ""
-		if h.Dreamt() {
-			label = journal.Label
-		}
-		out = append(out, Memory{
-			ID: h.ID, Kind: h.Kind, At: h.At, Content: item.Text(), Taint: h.Taint, Score: max(0, min(1, score)), Dreamt: h.Dreamt(), Label: label,
-		})
-	}
-	slices.SortStableFunc(out, func(a, b Memory) int {
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	return out[:min(n, len(out))]
 }
 
 // embed places texts. The built-in embedder is called straight, since it cannot cost anything.

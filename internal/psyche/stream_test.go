@@ -379,6 +379,21 @@ func (h *held) Near(ctx context.Context, q memory.Near) ([]memory.Hit, error) {
 	return h.Store.Near(ctx, q)
 }
 
+func (h *held) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
+	if h.agent != "" && q.Agent != h.agent {
+		return h.Store.Search(ctx, q)
+	}
+	select {
+	case <-h.gate:
+	case <-ctx.Done():
+		return memory.Found{}, ctx.Err()
+	}
+	if h.err != nil {
+		return memory.Found{}, h.err
+	}
+	return h.Store.Search(ctx, q)
+}
+
 func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 	t.Parallel()
 	h := &held{gate: make(chan struct{})}
@@ -511,6 +526,13 @@ func (a *away) Space(ctx context.Context, agent string) (string, error) {
 	return a.Store.Space(ctx, agent)
 }
 
+func (a *away) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
+	if a.gone.Load() {
+		return memory.Found{}, memory.ErrAway
+	}
+	return a.Store.Search(ctx, q)
+}
+
 // W3: an agent that was met can be talked with while the store is away.
 func TestAStoreThatIsAwayTakesTheMemoryAndNotTheTalk(t *testing.T) {
 	t.Parallel()
@@ -613,4 +635,34 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 	}
 	got, _ := r.talk(turn(ann, chat("Hi")))
 	require.Equal(t, len(long), len(got), "what is too long to be looked at goes by")
+}
+
+// slowly is an embedder that is stuck from some time on, and heeds no deadline.
+type slowly struct {
+	inference.Model
+	gate  chan struct{}
+	stuck atomic.Bool
+}
+
+func (s *slowly) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
+	if s.stuck.Load() {
+		<-s.gate
+	}
+	return s.Model.Embed(ctx, model, texts, key)
+}
+
+func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
+	t.Parallel()
+	s := &slowly{gate: make(chan struct{})}
+	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		s.Model, p.Purse.Model, o.Within = p.Purse.Model, s, 400*time.Millisecond
+	})
+	t.Cleanup(func() { close(s.gate) })
+	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
+	s.stuck.Store(true)
+	_, told := r.talk(turn(ann, chat("Who paints the lanterns?")))
+	require.Equal(t, 1, told.Recalled, told.Skipped)
+	require.Equal(t, psyche.WordsBudget, told.ByWords)
+	require.Contains(t, r.provider.last(t), "lighthouse keeper")
+	require.EqualValues(t, 1, r.Counts().ByWords[psyche.WordsBudget])
 }

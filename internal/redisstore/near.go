@@ -79,6 +79,41 @@ func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error
 	}
 }
 
+// Search scores every live item of the agent that the filter leaves.
+func (s *Store) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
+	found, err := s.search(ctx, q)
+	if err != nil {
+		return memory.Found{}, fmt.Errorf("search the memory of %s: %w", q.Agent, err)
+	}
+	return found, nil
+}
+
+func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, error) {
+	if q.V != nil {
+		if err := checkVector(memory.Vector{Item: "what is sought", Space: q.Space, V: q.V}); err != nil {
+			return memory.Found{}, err
+		}
+	}
+	x := s.mind.indexes.Of(q.Agent)
+	defer s.trimIndexes()
+	for {
+		v, err := s.catchUp(ctx, x, q.Agent)
+		if err != nil {
+			return memory.Found{}, err
+		}
+		if q.V != nil && v.Space == "" { // nothing has a vector
+			q.Space, q.V = "", nil
+		}
+		if q.V != nil && (v.Space != q.Space || v.Numbers != len(q.V)) {
+			return memory.Found{}, fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
+				q.Space, len(q.V), v.Space, v.Numbers, memory.ErrSpace)
+		}
+		if found, same := x.Search(q); same {
+			return found, nil
+		}
+	}
+}
+
 func (s *Store) trimIndexes() {
 	limit := s.set.indexMemory
 	if limit == 0 {
@@ -150,7 +185,15 @@ func readEntry(id, kept, vector string, numbers []float32) (index.Entry, error) 
 		return index.Entry{}, err
 	}
 	h := item.Header()
-	e := index.Entry{ID: id, Kind: h.Kind, Owner: item.Marks().Owner, Live: h.State == dream.Live, Dreamt: h.Dreamt()}
+	e := index.Entry{
+		ID:     id,
+		Kind:   h.Kind,
+		Owner:  item.Marks().Owner,
+		Live:   h.State == dream.Live,
+		Dreamt: h.Dreamt(),
+		At:     h.At,
+		Text:   item.Text(),
+	}
 	if vector != "" {
 		_, packed, _ := strings.Cut(vector, "\n")
 		if !unpackVector(packed, numbers) {

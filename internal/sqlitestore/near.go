@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -40,6 +41,41 @@ func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error
 	}
 }
 
+// Search scores every live item of the agent that the filter leaves.
+func (s *Store) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
+	found, err := s.search(ctx, q)
+	if err != nil {
+		return memory.Found{}, fmt.Errorf("search the memory of %s: %w", q.Agent, err)
+	}
+	return found, nil
+}
+
+func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, error) {
+	if q.V != nil {
+		if err := checkVector(q.Space, q.V); err != nil {
+			return memory.Found{}, fmt.Errorf("the vector sought: %w", err)
+		}
+	}
+	x := s.indexes.Of(q.Agent)
+	defer s.indexes.Trim(s.set.indexMemory)
+	for {
+		v, err := s.catchUp(ctx, x, q.Agent)
+		if err != nil {
+			return memory.Found{}, err
+		}
+		if q.V != nil && v.Space == "" { // nothing has a vector
+			q.Space, q.V = "", nil
+		}
+		if q.V != nil && (v.Space != q.Space || v.Numbers != len(q.V)) {
+			return memory.Found{}, fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
+				q.Space, len(q.V), v.Space, v.Numbers, memory.ErrSpace)
+		}
+		if found, same := x.Search(q); same {
+			return found, nil
+		}
+	}
+}
+
 // catchUp reads what an agent's index lacks, and answers as of when.
 func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
 	var v index.Version
@@ -61,7 +97,7 @@ func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (inde
 
 // entries reads the items that changed after a tide, those that are live alone when it is all of them.
 func (d deal) entries(agent string, of index.Version, since int64, put func(index.Entry)) error {
-	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, v.v FROM items AS i INDEXED BY items_tide
+	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, i.at, i.text, v.v FROM items AS i INDEXED BY items_tide
 		LEFT JOIN vectors AS v ON v.agent = i.agent AND v.id = i.id AND v.space = ? WHERE i.agent = ? AND i.tide > ?`
 	if since < 0 {
 		query += " AND i.state = 'live'"
@@ -71,10 +107,11 @@ func (d deal) entries(agent string, of index.Version, since int64, put func(inde
 		var e index.Entry
 		var kind, state string
 		var packed []byte
-		if err := scan(&e.ID, &kind, &state, &e.Owner, &e.Dreamt, &packed); err != nil {
+		var at int64
+		if err := scan(&e.ID, &kind, &state, &e.Owner, &e.Dreamt, &at, &e.Text, &packed); err != nil {
 			return err
 		}
-		e.Kind, e.Live = dream.Kind(kind), state == string(dream.Live)
+		e.Kind, e.Live, e.At = dream.Kind(kind), state == string(dream.Live), time.Unix(0, at)
 		if packed != nil {
 			if !unpackVector(packed, numbers) {
 				return fmt.Errorf("vector of %s has %d bytes; space %s has %d numbers", e.ID, len(packed), of.Space, of.Numbers)

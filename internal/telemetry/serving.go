@@ -18,6 +18,7 @@ type Turn struct {
 	Late    bool   // something of the wake is made good later
 	Chat    bool   // it could recall
 	Skipped string // why nothing was recalled; empty when something was
+	ByWords bool   // words alone were compared
 }
 
 // serving is what the server of this process did. Other than the figures of events these are each process's own: take the sum.
@@ -53,7 +54,7 @@ func newServing(r prometheus.Registerer) serving {
 		lasted:   histogram("http_request_seconds", "How long requests took until their last byte, by route.", "route"),
 		turns:    counters("turns", "Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).", "path", "end"),
 		first:    histogram("turn_first_byte_seconds", "How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
-		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, or why it was skipped (off, budget, failed, nothing).", "recall"),
+		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, failed, nothing).", "recall"),
 		upstream: counters("upstream_errors", "What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
 	}
 	s.under = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Turns under way, by path."}, []string{"path"})
@@ -119,7 +120,10 @@ func (s *serving) over(path string, t Turn) {
 	}
 	if t.Chat && t.Status > 0 {
 		recall := t.Skipped
-		if recall == "" {
+		switch {
+		case recall == "" && t.ByWords:
+			recall = "words"
+		case recall == "":
 			recall = "recalled"
 		}
 		s.recalls.WithLabelValues(word("recall", recall)).Inc()

@@ -25,6 +25,7 @@ type reply struct {
 	Model        string `json:"model" jsonschema:"the model that spoke"`
 	Recalled     int    `json:"recalled" jsonschema:"memories that were recalled for this reply"`
 	Skipped      string `json:"skipped,omitempty" jsonschema:"why nothing was recalled"`
+	WordsOnly    string `json:"words_only,omitempty" jsonschema:"why memory was searched by words alone, without meaning"`
 	Woke         bool   `json:"woke" jsonschema:"whether this message woke the agent"`
 	Degraded     string `json:"degraded,omitempty" jsonschema:"what of waking could not be done yet"`
 }
@@ -56,7 +57,7 @@ func (d *desk) talk() {
 			}
 			return reply{
 				Agent: told.Agent, Conversation: told.Conversation, Reply: text, Model: told.Model,
-				Recalled: told.Recalled, Skipped: told.Skipped, Woke: told.Woke, Degraded: told.Degraded,
+				Recalled: told.Recalled, Skipped: told.Skipped, WordsOnly: told.ByWords, Woke: told.Woke, Degraded: told.Degraded,
 			}, nil
 		},
 		text: func(r reply) string { return r.Reply },

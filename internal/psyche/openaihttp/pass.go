@@ -72,6 +72,7 @@ func Tell(h http.Header, t psyche.Told) {
 	set("Conversation", headerText(t.Conversation))
 	set("Recalled", strconv.Itoa(t.Recalled))
 	set("Recall-Skipped", t.Skipped)
+	set("Recall-Words-Only", t.ByWords)
 	if t.Epoch > 0 {
 		set("Epoch", strconv.FormatInt(t.Epoch, 10))
 	}

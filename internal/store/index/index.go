@@ -1,12 +1,16 @@
-// Package index keeps an agent's live items in memory, grouped by owner, and finds the nearest exactly. Both stores feed it.
+// Package index keeps an agent's live items in memory, grouped by owner, and finds exactly what is nearest in words and in
+// meaning. Both stores feed it.
 package index
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/recall/words"
 )
 
 // Version is a state of an agent's memory. Another space or another count of erasures makes an index start again; a
@@ -30,6 +34,8 @@ type Entry struct {
 	Owner  string
 	Live   bool
 	Dreamt bool
+	At     time.Time
+	Text   string    // its words are indexed
 	Vector []float32 // nil: it has none in the space; else of the version's length. It is copied.
 }
 
@@ -39,6 +45,8 @@ type Index struct {
 	version Version
 	groups  map[string]*group
 	at      map[string]address
+	terms   map[string]uint32 // the number of each term; 0 is none
+	spoken  [words.Languages]int
 	bytes   atomic.Int64
 	used    int64 // when it was last asked for; kept by the cache
 }
@@ -61,6 +69,7 @@ func (x *Index) clear(v Version) {
 	x.version = v
 	x.version.Tide = -1
 	x.groups, x.at = map[string]*group{}, map[string]address{}
+	x.terms, x.spoken = map[string]uint32{}, [words.Languages]int{}
 	x.bytes.Store(0)
 }
 
@@ -92,7 +101,7 @@ func (x *Index) CatchUp(v Version, read func(since int64, put func(Entry)) (int6
 		return err
 	}
 	x.version.Tide = tide
-	total := int64(0)
+	total := int64(termBytes * len(x.terms))
 	for _, g := range x.groups {
 		total += g.bytes()
 	}
@@ -122,16 +131,37 @@ func (x *Index) put(e Entry) {
 	if !known {
 		g := x.groups[e.Owner]
 		if g == nil {
-			g = &group{stride: (x.version.Numbers + 7) / 8 * 8}
+			g = &group{postings: map[uint32][]posting{}, stride: (x.version.Numbers + 7) / 8 * 8}
 			x.groups[e.Owner] = g
 		}
 		at = address{group: g, owner: e.Owner, row: g.take(e.ID)}
 		x.at[e.ID] = at
 	}
 	at.group.set(at.row, kindNumber(e.Kind), e.Dreamt, e.Vector)
+	at.group.times[at.row] = e.At.Unix()
+	x.write(at, e.Text)
+}
+
+// write gives a row the words of a text.
+func (x *Index) write(at address, text string) {
+	g := at.group
+	x.spoken[g.erase(at.row)]--
+	t := words.Of(text)
+	numbers := make([]uint32, len(t.Terms))
+	for i, term := range t.Terms {
+		n := x.terms[term]
+		if n == 0 {
+			n = uint32(len(x.terms) + 1)
+			x.terms[strings.Clone(term)] = n
+		}
+		numbers[i] = n
+	}
+	g.write(at.row, t.Language, numbers)
+	x.spoken[t.Language]++
 }
 
 func (x *Index) remove(id string, at address) {
+	x.spoken[at.group.erase(at.row)]--
 	at.group.drop(at.row)
 	delete(x.at, id)
 	if at.group.empty() {

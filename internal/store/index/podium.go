@@ -4,6 +4,8 @@ package index
 type place struct {
 	id    string
 	score float32
+	group *group
+	row   int
 }
 
 // better orders by score, then by id.

@@ -1,0 +1,189 @@
+// Package recall finds what comes to an agent's mind: the one way for chats, tools, the API and the command line.
+package recall
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/recall/rank"
+)
+
+// Kinds are what comes to mind. Journal, fragments and scenarios never do.
+var Kinds = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook}
+
+// Weights is how much words and meaning count. Chosen on one LoCoMo dialogue; docs/measurements/memory.md has the others.
+var Weights = rank.Blend{Words: .7, Meaning: .3}
+
+// pool is how many candidates are looked at for one that is answered, and the fewest.
+const (
+	pool      = 4
+	leastPool = 40
+)
+
+// Embed places a question in the space of an agent's embedder.
+type Embed func(ctx context.Context, text string) (v []float32, space string, err error)
+
+// Question is what is asked of an agent's memory.
+type Question struct {
+	Agent  string
+	Text   string
+	Limit  int
+	Filter memory.Filter
+	Feels  mood.PAD
+	Embed  Embed // nil: words alone are compared
+
+	Calibration inference.Calibration // of the embedder's space
+}
+
+// Memory is what came to mind.
+type Memory struct {
+	Item    dream.Item
+	Score   float64
+	Cosine  float64
+	At      time.Time // of derived knowledge, that of its newest source
+	Speaker string    // likewise; empty when nobody is named
+}
+
+// Answer is what came to mind, best first.
+type Answer struct {
+	Memories []Memory
+	ByWords  error // why words alone were compared; nil: the question was placed
+}
+
+// Find answers a question. Where its place is not to be had, words alone are compared.
+func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
+	var a Answer
+	s := memory.Search{
+		Agent: q.Agent, Text: q.Text, Blend: Weights, Limit: max(leastPool, pool*q.Limit), Filter: q.Filter,
+	}
+	if q.Embed != nil {
+		s.V, s.Space, a.ByWords = q.Embed(ctx, q.Text)
+	}
+	if a.ByWords != nil {
+		s.V, s.Space = nil, ""
+	}
+	found, err := store.Search(ctx, s)
+	if err != nil {
+		return Answer{}, err
+	}
+	calibration := q.Calibration
+	if !calibration.Known() {
+		calibration = inference.Cautious
+	}
+	hits := rank.Calibration{Near: calibration.Unrelated, Sure: calibration.Related}.Supported(found.Hits)
+	a.Memories, err = order(ctx, store, q, hits, found.Newest)
+	return a, err
+}
+
+// order reads the items behind hits and puts them in order.
+func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time) ([]Memory, error) {
+	ids := make([]string, len(hits))
+	for i, h := range hits {
+		ids[i] = h.Item
+	}
+	items, err := store.Get(ctx, q.Agent, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("read what was found: %w", err)
+	}
+	byID := map[string]dream.Item{}
+	for _, item := range items {
+		if item.Header().State == dream.Live {
+			byID[item.Header().ID] = item
+		}
+	}
+	origins, err := sources(ctx, store, q.Agent, items)
+	if err != nil {
+		return nil, err
+	}
+	candidates := make([]rank.Candidate, 0, len(hits))
+	found := map[string]Memory{}
+	for _, h := range hits {
+		item := byID[h.Item]
+		if item == nil {
+			continue
+		}
+		m := Memory{Item: item, Cosine: h.Cosine}
+		m.At, m.Speaker = dated(item, origins)
+		found[h.Item] = m
+		marks := item.Marks()
+		c := rank.Candidate{Hit: h, At: m.At, Weight: max(marks.Salience, marks.Score), Mood: q.Feels.Cosine(toneOf(item))}
+		if derived(item) {
+			c.Sources = item.Header().Sources
+		}
+		candidates = append(candidates, c)
+	}
+	var out []Memory
+	for _, c := range rank.Order(candidates, newest, q.Limit) {
+		m := found[c.Item]
+		m.Score = c.Score
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// derived says whether an item was made from others that say it better.
+func derived(item dream.Item) bool {
+	h := item.Header()
+	return h.Kind == dream.KindSemantic && len(h.Sources) > 0
+}
+
+// sources reads the items that derived knowledge names.
+func sources(ctx context.Context, store memory.Store, agent string, items []dream.Item) (map[string]dream.Item, error) {
+	var ids []string
+	for _, item := range items {
+		if derived(item) {
+			ids = append(ids, item.Header().Sources...)
+		}
+	}
+	out := map[string]dream.Item{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	found, err := store.Get(ctx, agent, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("read the sources of what was found: %w", err)
+	}
+	for _, item := range found {
+		out[item.Header().ID] = item
+	}
+	return out, nil
+}
+
+// dated is when an item happened and who said it; of derived knowledge, its newest source.
+func dated(item dream.Item, origins map[string]dream.Item) (time.Time, string) {
+	if !derived(item) {
+		return item.Header().At, speakerOf(item)
+	}
+	var newest dream.Item
+	for _, id := range item.Header().Sources {
+		if o := origins[id]; o != nil && (newest == nil || o.Header().At.After(newest.Header().At)) {
+			newest = o
+		}
+	}
+	if newest == nil {
+		return item.Header().At, ""
+	}
+	return newest.Header().At, speakerOf(newest)
+}
+
+func speakerOf(item dream.Item) string {
+	if e, ok := item.(*dream.Episode); ok {
+		return e.Speaker
+	}
+	return ""
+}
+
+func toneOf(item dream.Item) mood.PAD {
+	switch i := item.(type) {
+	case *dream.Episode:
+		return i.Affect
+	case *dream.Semantic:
+		return i.Affect
+	}
+	return mood.PAD{}
+}

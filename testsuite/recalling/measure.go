@@ -1,0 +1,228 @@
+package recalling
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/recall"
+	"github.com/seed-56a03226/oneiros/internal/recall/rank"
+)
+
+// Embedder places texts, as the importer and recall use it.
+type Embedder func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
+
+// Bench is one dialogue in an agent's memory.
+type Bench struct {
+	Store    memory.Store
+	Agent    dream.Agent
+	Embed    Embedder
+	Space    inference.Calibration
+	Dialogue Dialogue
+
+	episodes []*dream.Episode
+	turns    map[string][]string // of each episode, by id
+	placed   map[string][]float32
+}
+
+// Load brings a dialogue into memory by the product's importer, without the turns that drop names.
+func Load(
+	ctx context.Context, store memory.Store, agent dream.Agent, embed Embedder, space inference.Calibration, d Dialogue, drop func(turn string) bool,
+) (*Bench, error) {
+	b := &Bench{Store: store, Agent: agent, Embed: embed, Space: space, Dialogue: d, turns: map[string][]string{}, placed: map[string][]float32{}}
+	body, err := os.ReadFile(d.File)
+	if err != nil {
+		return nil, err
+	}
+	if drop != nil {
+		if body, err = without(body, d.Name, drop); err != nil {
+			return nil, err
+		}
+	}
+	file := importer.File{
+		Name: filepath.Base(d.File), Size: int64(len(body)), ModTime: time.Now(),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(string(body))), nil },
+	}
+	opts := importer.Options{Format: importer.LoCoMo, Dialogue: d.Name, Embed: importer.Embed(embed)}
+	if _, err := importer.Import(ctx, store, agent, []importer.File{file}, opts); err != nil {
+		return nil, err
+	}
+	return b, b.read(ctx)
+}
+
+func (b *Bench) read(ctx context.Context) error {
+	items, err := b.Store.Find(ctx, memory.Query{Agent: b.Agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Order: memory.Oldest})
+	if err != nil {
+		return err
+	}
+	b.episodes = memory.As[*dream.Episode](items)
+	for _, e := range b.episodes {
+		b.turns[e.ID] = turnsOf(e.Origin)
+		v, _, err := b.Embed(ctx, []string{e.Content})
+		if err != nil {
+			return err
+		}
+		b.placed[e.ID] = unit(v[0])
+	}
+	return nil
+}
+
+// Ranking answers the ids of what a question finds, best first.
+type Ranking func(ctx context.Context, question string) ([]string, error)
+
+// Recall is the way that chats use.
+func (b *Bench) Recall(ctx context.Context, question string) ([]string, error) {
+	answer, err := recall.Find(ctx, b.Store, b.Question(question))
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(answer.Memories))
+	for i, m := range answer.Memories {
+		ids[i] = m.Item.Header().ID
+	}
+	return ids, nil
+}
+
+// Question is how a chat asks.
+func (b *Bench) Question(text string) recall.Question {
+	return recall.Question{
+		Agent: b.Agent.ID, Text: text, Limit: 10,
+		Filter: memory.Filter{Kinds: recall.Kinds, Owners: []string{"", "talk/bench/reader"}, Dreamt: memory.PromotedDreamt},
+		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
+			v, space, err := b.Embed(ctx, []string{text})
+			if err != nil {
+				return nil, "", err
+			}
+			return v[0], space, nil
+		},
+
+		Calibration: b.Space,
+	}
+}
+
+// Blended ranks episodes alone by the product's index, by another blend.
+func (b *Bench) Blended(blend rank.Blend) Ranking {
+	return func(ctx context.Context, question string) ([]string, error) {
+		v, space, err := b.Embed(ctx, []string{question})
+		if err != nil {
+			return nil, err
+		}
+		found, err := b.Store.Search(ctx, memory.Search{
+			Agent: b.Agent.ID, Text: question, Space: space, V: v[0], Blend: blend, Limit: 10,
+			Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode}, Dreamt: memory.NoneDreamt},
+		})
+		ids := make([]string, len(found.Hits))
+		for i, h := range found.Hits {
+			ids[i] = h.Item
+		}
+		return ids, err
+	}
+}
+
+// Embedded ranks episodes by their place alone.
+func (b *Bench) Embedded(ctx context.Context, question string) ([]string, error) {
+	v, _, err := b.Embed(ctx, []string{question})
+	if err != nil {
+		return nil, err
+	}
+	sought := unit(v[0])
+	return b.top(func(e *dream.Episode) float64 {
+		sum := 0.0
+		for i, x := range b.placed[e.ID] {
+			sum += float64(x) * float64(sought[i])
+		}
+		return sum
+	}), nil
+}
+
+func (b *Bench) top(score func(*dream.Episode) float64) []string {
+	type scored struct {
+		id    string
+		score float64
+	}
+	all := make([]scored, len(b.episodes))
+	for i, e := range b.episodes {
+		all[i] = scored{e.ID, score(e)}
+	}
+	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	var ids []string
+	for _, s := range all[:min(10, len(all))] {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
+func unit(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	out := make([]float32, len(v))
+	if sum == 0 {
+		return out
+	}
+	for i, x := range v {
+		out[i] = float32(float64(x) / math.Sqrt(sum))
+	}
+	return out
+}
+
+// Verdict is at which place a question's evidence was found; 0 when it was not among the first ten.
+type Verdict struct {
+	Question int
+	Category int
+	Place    int
+	Found    int // how much was found at all
+}
+
+// Judge asks every question of the categories 1 to 4.
+func (b *Bench) Judge(ctx context.Context, ranking Ranking) ([]Verdict, error) {
+	var out []Verdict
+	for _, q := range b.Dialogue.Questions {
+		if q.Category == NeverSaid {
+			continue
+		}
+		ids, err := ranking(ctx, q.Text)
+		if err != nil {
+			return nil, fmt.Errorf("question %d: %w", q.Number, err)
+		}
+		v := Verdict{Question: q.Number, Category: q.Category, Found: len(ids)}
+		for i, id := range ids {
+			if slices.ContainsFunc(b.turns[id], func(turn string) bool { return slices.Contains(q.Evidence, turn) }) {
+				v.Place = i + 1
+				break
+			}
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// Score is the share of questions whose evidence stands among the first k.
+func Score(verdicts []Verdict, category, k int) float64 {
+	hits, all := 0, 0
+	for _, v := range verdicts {
+		if category != 0 && v.Category != category {
+			continue
+		}
+		all++
+		if v.Place > 0 && v.Place <= k {
+			hits++
+		}
+	}
+	if all == 0 {
+		return math.NaN()
+	}
+	return float64(hits) / float64(all)
+}
