@@ -200,6 +200,8 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 	byText := d.forget("--text", "Quorvelant keeps the brass key", "--dry-run")
 	require.Equal(t, []string{"a1"}, ids(byText), "nothing is left of it without")
 	require.Len(t, byText.Scrub, 1)
+	require.Equal(t, console.OK, d.run(80, "memory", "forget", "-a", "echo", "--user", "nobody"), "there is nothing to ask")
+	require.Contains(t, d.err.String(), "echo has nothing that fits.")
 	done := d.forget("--user", "anna", "--yes")
 	require.Equal(t, 2, done.Forgotten)
 	require.Equal(t, 1, done.Scrubbed)

@@ -262,7 +262,9 @@ func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFla
 	if !f.yes && !app.json && len(plan.Erase)+len(plan.Scrub)+len(plan.Alike) > 1 {
 		erasureTable(plan, a).draw(app.Err, app.Width, app.bold)
 	}
-	if err := app.confirm(f.yes, question(plan, a)); err != nil {
+	if nothing := len(plan.Erase)+len(plan.Scrub)+len(plan.Absent) == 0; nothing {
+		app.note("%s has nothing that fits.", a.Handle) // an earlier forgetting that was cut off is finished all the same
+	} else if err := app.confirm(f.yes, question(plan, a)); err != nil {
 		return err
 	}
 	done, err := memory.ForgetAll(ctx, h.Store, a.ID, plan)

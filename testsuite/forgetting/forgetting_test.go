@@ -254,6 +254,7 @@ func (h *house) life(n int) {
 	h.imports(importer.Chat, "talks.jsonl", chats.String())
 	h.imports(importer.Diary, "diary.md", diary.String())
 	h.talk(said)
+	h.recalls() // what is recalled into a talk is kept with it
 	h.revise()
 }
 
@@ -272,9 +273,10 @@ func (h *house) talk(texts []string) {
 }
 
 func (h *house) being() *psyche.Being {
-	play := h.company.Ports
+	talks, ok := h.company.Store.(memory.Talks) // what is put before the model is kept there
+	require.True(h, ok)
 	return psyche.New(
-		psyche.Ports{Memory: h.company.Store, Relay: h.asked, Nights: awake{}, Purse: play.Purse},
+		psyche.Ports{Memory: h.company.Store, Talks: talks, Relay: h.asked, Nights: awake{}, Purse: h.company.Ports.Purse},
 		psyche.Options{
 			Talker: "scripted/script", Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical}, Within: time.Minute,
 			FleetDay: budget.Unlimited,
