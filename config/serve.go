@@ -50,6 +50,7 @@ type Serve struct {
 
 	MemoriesPerPrincipal int           `json:"memories_per_principal"`
 	MemoriesPerUser      int           `json:"memories_per_user"`
+	AnswersPerPrincipal  int           `json:"answers_per_principal"`
 	WriteIn              time.Duration `json:"write_within"`
 	Grace                time.Duration `json:"grace"`
 }
@@ -197,6 +198,10 @@ func serveKnobs() []Knob {
 		{
 			Key: "serve.memories_per_user", Sort: Whole, Default: 20_000, Unit: "memories", Low: 0, High: 1_000_000_000,
 			Reason: "The same for one user that a client of a principal names, so that one user of an application cannot fill the principal's share. 0: no bound but the principal's.",
+		},
+		{
+			Key: "serve.answers_per_principal", Sort: Whole, Default: 10_000, Unit: "answers", Low: 0, High: 1_000_000_000,
+			Reason: "How many answers to requests with an Idempotency-Key are kept of each principal; the oldest make room, and a request that comes again is told so. A client that sends one a second for three hours fills it. 0: any number.",
 		},
 		{
 			Key: "serve.mcp_sessions", Sort: Whole, Default: 64, Unit: "sessions", Low: 1, High: 1_000_000,

@@ -180,6 +180,7 @@ func (e *engine) doorway(s *salon) front.Options {
 		Keys:   e.house.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
 		Limits: front.Limits{
 			Rate: c.Rate, Day: keyDay(c.KeyDay), Streams: c.KeyStreams, All: c.MaxStreams, Body: int64(c.MaxBody), WriteTime: c.WriteIn,
+			Answers: c.AnswersPerPrincipal,
 		},
 		TLS: front.TLS{Cert: c.TLSCert, Key: c.TLSKey}, Log: e.entered, Observe: e.meter.Request, Report: e.report,
 	}

@@ -197,6 +197,7 @@ type Claim struct {
 	Now    time.Time     // UTC
 	Hold   time.Duration // how long a claim blocks its twin unless it is renewed: whoever does it lives as long as that
 	Keep   time.Duration // how long its answer is kept; and, of one that was never answered, that it was begun
+	Most   int           // how many answers of the scope are kept at most: the oldest become Dropped; 0: any number
 }
 
 // Validate says what is missing.
@@ -226,6 +227,12 @@ type Answered struct {
 func Erased() Answered {
 	return Answered{Status: 410, Type: "application/json", Body: []byte(`{"error":{"message":"the request was done; its answer was erased with memories that it may have quoted",` +
 		`"type":"invalid_request_error","param":null,"code":"idempotent_answer_erased"}}`)}
+}
+
+// Dropped stands for an answer that made room for newer ones of its scope. The request stays done.
+func Dropped() Answered {
+	return Answered{Status: 410, Type: "application/json", Body: []byte(`{"error":{"message":"the request was done; its answer made room for newer ones of the same principal",` +
+		`"type":"invalid_request_error","param":null,"code":"idempotent_answer_dropped"}}`)}
 }
 
 // The failures that callers branch on.
@@ -259,6 +266,6 @@ type Store interface {
 	Renew(ctx context.Context, c Claim, now time.Time) error
 	// Answer keeps what was said to a claimed request, from Now for Keep; nil gives the claim up, so that it may be done again.
 	// The first answer stays. One that comes after its Hold is kept as long as the name stands for nothing else; a claim that
-	// another holds by then is not given up.
+	// another holds by then is not given up. Of more than Most answers of the scope the oldest become Dropped in the same step.
 	Answer(ctx context.Context, c Claim, a *Answered) error
 }

@@ -144,6 +144,11 @@ func (s *Store) allowKeyless(ctx context.Context, tx *redis.Tx, now time.Time) e
 	return err
 }
 
+// answersKey is a sorted set: the claims of a scope that are answered, by when they were claimed in microseconds.
+func (s *Store) answersKey(scope string) string {
+	return s.set.prefix + "answers:" + escaped.Replace(scope)
+}
+
 // lenience is how much longer than it counts the server keeps a claim: the clocks of those who ask decide, and they differ.
 const lenience = time.Hour
 
@@ -219,7 +224,9 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 		if err != nil {
 			return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 		}
-		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c)}, c.Digest, date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep), status, kind, body, header)
+		none := access.Dropped()
+		_, err = s.run(ctx, again, answerScript, []string{s.claimKey(c), s.answersKey(c.Scope)}, c.Digest, date(c.Now), date(c.Now.Add(c.Keep)), lasts(c.Keep),
+			status, kind, body, header, c.Most, c.Now.UnixMicro(), c.Now.Add(-c.Keep).UnixMicro(), strconv.Itoa(none.Status), none.Type, none.Body)
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
 }

@@ -190,10 +190,22 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 				ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body, header = excluded.header
 				WHERE digest = excluded.digest AND status IS NULL`,
 				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type, append([]byte{}, a.Body...), header)
-			return err
+			if err != nil || c.Most <= 0 {
+				return err
+			}
+			return d.boundAnswers(c)
 		})
 	}
 	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
+}
+
+// boundAnswers empties the oldest answers of a scope that keeps too many.
+func (d deal) boundAnswers(c access.Claim) error {
+	none := access.Dropped()
+	_, err := d.exec(`UPDATE claims SET status = ?, type = ?, body = ?, header = '', dropped = 1 WHERE key IN (
+		SELECT key FROM claims WHERE scope = ? AND status IS NOT NULL AND dropped = 0 ORDER BY ends DESC, key DESC LIMIT -1 OFFSET ?)`,
+		none.Status, none.Type, none.Body, c.Scope, c.Most)
+	return err
 }
 
 // headerText is a header as it is kept; empty for none.

@@ -133,7 +133,7 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
 		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
 		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.phase attempts.reserved attempts.state attempts.step
-		attempts.tokens backgrounds.agent backgrounds.at backgrounds.body backgrounds.key backgrounds.talk claims.at claims.body claims.digest claims.ends claims.header claims.key claims.name claims.scope claims.status claims.type
+		attempts.tokens backgrounds.agent backgrounds.at backgrounds.body backgrounds.key backgrounds.talk claims.at claims.body claims.digest claims.dropped claims.ends claims.header claims.key claims.name claims.scope claims.status claims.type
 		events.agent events.at events.data events.dream events.id events.schema events.seq events.subsystem events.type
 		feeds.body feeds.name items.agent items.at items.bare items.body items.cause items.changed items.dream items.dreamt items.due items.id items.key
 		items.kind items.owner items.revision items.salience items.score items.session items.state items.status items.surprise items.text

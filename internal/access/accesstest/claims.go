@@ -45,6 +45,38 @@ func lost(t *testing.T, s access.Store, c access.Claim) {
 	require.ErrorIs(t, err, access.ErrLost)
 }
 
+func answersBounded(t *testing.T, s access.Store) {
+	at := func(scope, name string, n int) access.Claim {
+		c := aClaim(noon.Add(time.Duration(n) * time.Second))
+		c.Scope, c.Name, c.Most = scope, name, 2
+		return c
+	}
+	for n := range 5 {
+		for _, scope := range []string{"key_1", "key_2"} {
+			c := at(scope, fmt.Sprint(n), n)
+			require.Nil(t, claim(t, s, c))
+			answer(t, s, c, &done)
+		}
+		begun := at("key_1", fmt.Sprint("begun-", n), n)
+		require.Nil(t, claim(t, s, begun), "one that is not answered takes no room")
+	}
+	none := access.Dropped()
+	for n := range 5 {
+		want := &done
+		if n < 3 {
+			want = &none
+		}
+		for _, scope := range []string{"key_1", "key_2"} {
+			require.Equal(t, want, claim(t, s, at(scope, fmt.Sprint(n), 10)), "%s %d", scope, n)
+		}
+		busy(t, s, at("key_1", fmt.Sprint("begun-", n), 10))
+	}
+	other := at("key_1", "0", 11)
+	other.Digest = "e"
+	_, err := s.Claim(t.Context(), other)
+	require.ErrorIs(t, err, access.ErrOther, "the name stays taken")
+}
+
 func doneOnce(t *testing.T, s access.Store) {
 	c := aClaim(noon)
 	require.Nil(t, claim(t, s, c))

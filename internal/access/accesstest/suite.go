@@ -30,6 +30,7 @@ func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 		{"AKeyThatIsRefusedRequiresNoKeys", refusedKeyRequiresNone},
 		{"KeylessUseIsAllowedOnlyWithoutALiveKey", keylessWithoutALiveKey},
 		{"ARequestIsDoneOnce", doneOnce},
+		{"TheOldestAnswersOfAScopeMakeRoom", answersBounded},
 		{"ANameIsOfOneRequest", oneRequest},
 		{"WhoeverFellSilentIsNotDoneAgain", fellSilent},
 		{"AClaimIsRenewed", renewed},

@@ -75,7 +75,7 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	fmt.Fprintf(sum, "%s %q\n", caller.Key.Role, caller.Key.Agents)
 	sum.Write(body)
 	return access.Claim{
-		Scope: caller.Key.ClaimScope(), Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep,
+		Scope: caller.Key.ClaimScope(), Name: name, Digest: hex.EncodeToString(sum.Sum(nil)), Now: s.o.Now().UTC(), Hold: s.o.Limits.Lease, Keep: s.o.Limits.Keep, Most: s.o.Limits.Answers,
 	}, nil
 }
 

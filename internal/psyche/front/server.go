@@ -49,6 +49,7 @@ type Limits struct {
 	Hold      time.Duration  // for a request with an Idempotency-Key to be done; 10 min
 	Lease     time.Duration  // after which its process is taken for dead unless it says three times as often that it lives; 15 s
 	Keep      time.Duration  // for its answer to be kept; 24 h
+	Answers   int            // of each principal that are kept; the oldest make room; 0: any number
 	Again     time.Duration  // until a stream without end is held against the keys again, each time; 5 s
 }
 

@@ -1,5 +1,7 @@
--- Keeps the answer to a claimed request, or gives it up when there is no status. KEYS: its claim. ARGV: prefix, digest, when it
--- was claimed, when the answer ends, how long the server keeps it at most in milliseconds, status, type, body, header.
+-- Keeps the answer to a claimed request, or gives it up when there is no status. KEYS: its claim, the answered claims of its
+-- scope. ARGV: prefix, digest, when it was claimed, when the answer ends, how long the server keeps it at most in milliseconds,
+-- status, type, body, header, how many answers of the scope are kept at most (0: any number), the two times in microseconds of
+-- this claim and of the oldest that still stands, and what stands for an answer that is dropped: status, type, body.
 local c = redis.call('HMGET', KEYS[1], 'digest', 'at', 'status')
 if c[3] or (c[1] and c[1] ~= ARGV[2]) then
   return 'late'
@@ -12,4 +14,20 @@ if ARGV[6] == '' then
 end
 redis.call('HSET', KEYS[1], 'digest', ARGV[2], 'at', c[2] or ARGV[3], 'ends', ARGV[4], 'status', ARGV[6], 'type', ARGV[7], 'body', ARGV[8], 'header', ARGV[9])
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
+local most = tonumber(ARGV[10])
+if most > 0 then
+  redis.call('ZADD', KEYS[2], ARGV[11], KEYS[1])
+  redis.call('PEXPIRE', KEYS[2], ARGV[5])
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[12])
+  local oldest = redis.call('ZRANGE', KEYS[2], 0, redis.call('ZCARD', KEYS[2]) - most - 1)
+  if redis.call('ZCARD', KEYS[2]) <= most then
+    oldest = {}
+  end
+  for _, claim in ipairs(oldest) do
+    if redis.call('HEXISTS', claim, 'status') == 1 then
+      redis.call('HSET', claim, 'status', ARGV[13], 'type', ARGV[14], 'body', ARGV[15], 'header', '')
+    end
+    redis.call('ZREM', KEYS[2], claim)
+  end
+end
 return 'ok'
