@@ -115,7 +115,7 @@ func (app *App) memoryOwn() *cobra.Command {
 	var from, to string
 	var yes, dry bool
 	cmd := &cobra.Command{
-		Use: "own --from OWNER --to OWNER", Short: "Give what one principal said to another", Args: cobra.NoArgs,
+		Use: "own", Short: "Give what one principal said to another", Args: cobra.NoArgs,
 		Long: `Own makes what one owner said to an agent another's: from then on it is recalled for the new owner and no longer for the
 old one. Each memory gets a revision that says so; the old ones stay.
 
