@@ -26,7 +26,7 @@ var Floors = []Floor{
 	{Name: "laws", Rooms: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian", "internal/journal", "internal/dormancy",
 		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample", "internal/steering",
-		"internal/embedder", "internal/timeword",
+		"internal/embedder", "internal/timeword", "internal/utterance",
 		"internal/recall/words", "internal/recall/rank",
 	}},
 	// Leftward, because purse is a port around another: it wraps inference.Model; and store is what all stores share of memory.

@@ -1,0 +1,75 @@
+package keeping_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
+)
+
+// lines reads a set, a value a line.
+func lines[T any](t testing.TB, name string) (all []T) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var each T
+		if into, ok := any(&each).(*said); ok && strings.HasSuffix(name, ".tsv") {
+			into.Lang, into.Text, _ = strings.Cut(s.Text(), "\t")
+		} else {
+			require.NoError(t, json.Unmarshal(s.Bytes(), &each))
+		}
+		all = append(all, each)
+	}
+	return all
+}
+
+// said is a text of a set.
+type said struct{ Kind, Lang, Text string }
+
+// keeps says whether any passage of a person's message is kept.
+func keeps(text string) bool {
+	for _, p := range utterance.Strip(text) {
+		if utterance.Worth(p, dream.FromHuman).Kept() {
+			return true
+		}
+	}
+	return false
+}
+
+func TestStatementsAreKeptAndOtherTextsAreNot(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set         string
+		least, most float64
+	}{
+		{"statements.tsv", .97, 1},
+		{"others.jsonl", 0, .10},
+		{"unseen_statements.tsv", 0, 1},
+		{"unseen_others.jsonl", 0, 1},
+	} {
+		set := lines[said](t, c.set)
+		kept := 0
+		for _, s := range set {
+			k := keeps(s.Text)
+			if k {
+				kept++
+			}
+			if k != strings.HasSuffix(c.set, ".tsv") && !strings.HasPrefix(c.set, "unseen") {
+				t.Logf("%s: %s %s kept %t: %q", c.set, s.Kind, s.Lang, k, s.Text)
+			}
+		}
+		share := float64(kept) / float64(len(set))
+		t.Logf("%s: %d of %d kept, %.1f %%", c.set, kept, len(set), 100*share)
+		require.GreaterOrEqual(t, share, c.least, c.set)
+		require.LessOrEqual(t, share, c.most, c.set)
+	}
+}
