@@ -70,7 +70,7 @@ func sentences(text string) []string {
 		case r == '\n', strings.ContainsRune("。！？；।", r):
 			end = true
 		case strings.ContainsRune(".!?؟…", r):
-			end = i+1 == len(runes) || unicode.IsSpace(runes[i+1])
+			end = i+1 == len(runes) || unicode.IsSpace(runes[i+1]) && !(r == '.' && abbreviated(runes[from:i]))
 		}
 		if !end {
 			continue
@@ -84,6 +84,16 @@ func sentences(text string) []string {
 		out = append(out, s)
 	}
 	return out
+}
+
+// abbreviated says whether a text ends in a short word with a capital letter, whose full stop ends no sentence: "Dr. Weber".
+func abbreviated(before []rune) bool {
+	at := len(before)
+	for at > 0 && unicode.IsLetter(before[at-1]) {
+		at--
+	}
+	n := len(before) - at
+	return n >= 1 && n <= 3 && unicode.IsUpper(before[at]) && string(before[at:]) != "I"
 }
 
 // worthOf judges one sentence.
