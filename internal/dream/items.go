@@ -70,6 +70,15 @@ type Episode struct {
 	Session  string   `json:"session,omitempty"`
 	Origin   string   `json:"origin,omitempty"` // where it came from: file and line, room, client
 	Speaker  string   `json:"speaker,omitempty"`
+
+	Replaces []Replaced `json:"replaces,omitempty"` // what it corrects, the newest first
+}
+
+// Replaced is what an episode took the place of.
+type Replaced struct {
+	ID      string    `json:"id"`
+	Content string    `json:"content"`
+	Until   time.Time `json:"until"` // when it was corrected, UTC
 }
 
 // Marks of an episode.
@@ -81,8 +90,21 @@ func (e *Episode) Marks() Marks {
 	return m
 }
 
-// Text of an episode.
-func (e *Episode) Text() string { return e.Content }
+// BeforeCorrection begins the lines of a text that tell what was so before.
+const BeforeCorrection = "(until "
+
+// Text of an episode, and what was so before.
+func (e *Episode) Text() string {
+	if len(e.Replaces) == 0 {
+		return e.Content
+	}
+	var b strings.Builder
+	b.WriteString(e.Content)
+	for _, r := range e.Replaces {
+		fmt.Fprintf(&b, "\n"+BeforeCorrection+"%s: %s)", r.Until.UTC().Format(time.DateOnly), r.Content)
+	}
+	return b.String()
+}
 
 // Semantic is a piece of knowledge with a strength that fades (demurrage).
 type Semantic struct {

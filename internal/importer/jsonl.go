@@ -35,6 +35,8 @@ type lineEpisode struct {
 	Session  string          `json:"session"`
 	Origin   string          `json:"origin"`
 	Speaker  string          `json:"speaker"`
+
+	Replaces []dream.Replaced `json:"replaces"`
 }
 
 func readJSONL(src *source, to *sink) error {
@@ -118,6 +120,9 @@ func (s *source) episodeLine(raw []byte, number int) (*draft, error) {
 		},
 		Context: wash(in.Context), Action: wash(in.Action), Outcome: wash(in.Outcome), Content: wash(in.Content),
 		Session: wash(in.Session), Origin: wash(in.Origin), Speaker: wash(in.Speaker),
+	}
+	for _, r := range in.Replaces {
+		d.ep.Replaces = append(d.ep.Replaces, dream.Replaced{ID: r.ID, Content: wash(r.Content), Until: r.Until.UTC()})
 	}
 	d.ep.Salience, d.salient, err = portion("salience", in.Salience)
 	if err != nil {

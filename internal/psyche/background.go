@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
 // The frame of a background message.
@@ -118,7 +120,9 @@ func (t *turn) keepBackground(a memory.Background) {
 func (t *turn) ownWords(known map[string]bool) {
 	for _, m := range t.body.messages {
 		if m.role == "user" {
-			known[idOf(t.agent.ID, t.Caller.Owner(), "user", clipped(t.body.text(m), longestKept))] = true
+			for _, words := range t.body.words(m) {
+				known[idOf(t.agent.ID, t.Caller.Owner(), "user", words)] = true
+			}
 		}
 	}
 }
@@ -135,17 +139,22 @@ func (t *turn) put(a memory.Background) splice {
 	return s
 }
 
-// question is what memory is asked: what the user says, with what was said before where that is a word or two.
+// question is what memory is asked: what the user says, with what was said before where that is a word or two. Of a long question
+// head and tail count.
 func (b *body) question(at int) string {
 	const little, most = 40, 2000
-	text := strings.TrimSpace(b.text(b.messages[at]))
+	text := utterance.Question(b.texts(b.messages[at], "\n\n"))
 	for i := at - 1; i >= 0 && len(text) < little; i-- {
 		if b.messages[i].role == "user" {
-			text = strings.TrimSpace(b.text(b.messages[i]) + "\n" + text)
+			text = strings.TrimSpace(utterance.Question(b.texts(b.messages[i], "\n\n")) + "\n" + text)
 			break
 		}
 	}
-	return clipped(text, most)
+	if n := utf8.RuneCountInString(text); n > most {
+		runes := []rune(text)
+		return string(runes[:most/2]) + "\n" + string(runes[n-most/2:])
+	}
+	return text
 }
 
 // frame writes a background message: what is told on waking, then memories, each behind its label.

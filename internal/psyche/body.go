@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
 // body is where things stand in a request, so that they can be changed and everything else stays as it was written.
@@ -165,7 +166,13 @@ func (b *body) message(s *scanner) (message, error) {
 }
 
 // text is what a message says: its string, or its parts of text, a line each.
-func (b *body) text(m message) string {
+func (b *body) text(m message) string { return b.texts(m, "\n") }
+
+// words are the passages of a message that a person wrote. Its parts are paragraphs: clients put their own beside a person's.
+func (b *body) words(m message) []string { return utterance.Strip(b.texts(m, "\n\n")) }
+
+// texts is what a message says, its parts of text with something between.
+func (b *body) texts(m message, between string) string {
 	raw := m.content.of(b.raw)
 	if len(raw) == 0 || raw[0] != '[' {
 		return unquoted(raw)
@@ -177,7 +184,7 @@ func (b *body) text(m message) string {
 		}
 		return nil
 	})
-	return strings.Join(said, "\n")
+	return strings.Join(said, between)
 }
 
 // part is one element of a message's content.

@@ -173,17 +173,17 @@ type ear struct {
 	deaf   bool
 }
 
-// utterance is what an answer says: a message, or a piece of one.
-type utterance struct {
+// messagePart is what an answer says: a message, or a piece of one.
+type messagePart struct {
 	Content json.RawMessage `json:"content"`
 }
 
 type overheard struct {
 	Choices []struct {
-		Index   int       `json:"index"`
-		Delta   utterance `json:"delta"`
-		Message utterance `json:"message"`
-		Finish  string    `json:"finish_reason"`
+		Index   int         `json:"index"`
+		Delta   messagePart `json:"delta"`
+		Message messagePart `json:"message"`
+		Finish  string      `json:"finish_reason"`
 	} `json:"choices"`
 }
 
@@ -230,7 +230,7 @@ func (e *ear) take(data []byte) {
 		if c.Index != 0 {
 			continue
 		}
-		for _, u := range []utterance{c.Delta, c.Message} {
+		for _, u := range []messagePart{c.Delta, c.Message} {
 			if piece := unquoted(u.Content); piece != "" && e.text.Len() < mostSaid {
 				e.text.WriteString(piece)
 				if e.token != nil {

@@ -203,7 +203,7 @@ func TestWhatIsRecalledIsNeverRememberedAsNew(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.plant(lived("ep_1", "The lighthouse keeper of Skagen, called Niels, paints 12 lanterns red every Monday in March."))
-	r.provider.answer = says("As I recall, the lighthouse keeper of Skagen, called Niels, paints 12 lanterns red every Monday in March.")
+	r.provider.answer = says("From now on: as I recall, the lighthouse keeper of Skagen, called Niels, paints 12 lanterns red every Monday in March.")
 	_, told := r.talk(turn(ann, chat("Who paints lanterns at the lighthouse of Skagen?")))
 	require.Equal(t, 1, told.Recalled)
 	r.settle()

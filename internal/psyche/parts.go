@@ -41,17 +41,19 @@ type Counts struct {
 	ByWords  map[string]int64 // turns whose recall compared words alone, by why
 	Stored   int64            // memories made of talks
 	Known    int64            // that were remembered already
-	Trivial  int64            // lines that matter too little
-	Repeated int64            // lines that only said what was recalled
-	Dropped  int64            // exchanges that were not remembered, because too many waited or the process ended
-	Failed   int64            // exchanges that could not be
-	Full     int64            // exchanges and memories that were not kept, because a quota is reached
+
+	Corrected int64 // memories that a newer statement took the place of
+	Trivial   int64 // lines that are not worth keeping
+	Repeated  int64 // lines that only said what was recalled
+	Dropped   int64 // exchanges that were not remembered, because too many waited or the process ended
+	Failed    int64 // exchanges that could not be
+	Full      int64 // exchanges and memories that were not kept, because a quota is reached
 }
 
 type counts struct {
-	turns, woke, recalled, stored, known, trivial, repeated, dropped, failed, full atomic.Int64
-	off, budget, failure, nothing                                                  atomic.Int64
-	wordsBudget, wordsFailed, wordsSpace                                           atomic.Int64
+	turns, woke, recalled, stored, known, corrected, trivial, repeated, dropped, failed, full atomic.Int64
+	off, budget, failure, nothing                                                             atomic.Int64
+	wordsBudget, wordsFailed, wordsSpace                                                      atomic.Int64
 }
 
 func (c *counts) turn(t *Told) {
@@ -84,7 +86,7 @@ func (c *counts) turn(t *Told) {
 func (b *Being) Counts() Counts {
 	c := &b.counts
 	return Counts{
-		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(),
+		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(), Corrected: c.corrected.Load(),
 		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(), Full: c.full.Load(),
 		Skipped: map[string]int64{SkippedOff: c.off.Load(), SkippedBudget: c.budget.Load(), SkippedFailed: c.failure.Load(), SkippedNothing: c.nothing.Load()},
 		ByWords: map[string]int64{WordsBudget: c.wordsBudget.Load(), WordsFailed: c.wordsFailed.Load(), WordsSpace: c.wordsSpace.Load()},

@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash/maphash"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
 // Bounds of what is remembered of a turn.
@@ -19,7 +22,8 @@ const (
 	longestKept  = 4000 // characters of one episode
 	longestTool  = 1000 // of what a tool said
 	mostOfTools  = 3    // of their newest answers
-	sameAs       = .97  // cosine from which on two texts are the same
+	nearlySame   = .8   // cosine from which on two texts can be the same; their words decide
+	mostNear     = 8    // memories near to a line that are held against it
 	rememberFor  = 30 * time.Second
 	byTalk       = "talk" // cause of the writes
 	rememberedBy = "remember"
@@ -83,8 +87,12 @@ func (t *turn) spoken() []line {
 	if !t.on.store || at < 0 {
 		return nil
 	}
-	lines := []line{{clipped(t.body.text(t.body.messages[at]), longestKept), dream.FromHuman, "user"}}
-	for i := len(t.body.messages) - 1; i > at && result(t.body.messages[i].role) && len(lines) <= mostOfTools; i-- {
+	var lines []line
+	for _, words := range t.body.words(t.body.messages[at]) {
+		lines = append(lines, line{words, dream.FromHuman, "user"})
+	}
+	own := len(lines)
+	for i := len(t.body.messages) - 1; i > at && result(t.body.messages[i].role) && len(lines)-own < mostOfTools; i-- {
 		lines = append(lines, line{clipped(t.body.text(t.body.messages[i]), longestTool), dream.FromTool, "tool"})
 	}
 	return lines
@@ -109,14 +117,14 @@ func (t *turn) keep(h heard, ended bool) {
 	}})
 }
 
-// remember keeps those lines that matter, are new, and are not what was put before the model.
+// remember keeps those lines that are worth it, are new, and are not what was put before the model.
 func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string, now time.Time) error {
 	var wanted []line
 	for _, l := range lines {
 		switch {
-		case weigh(l.text, l.by, 1) < worthKeeping:
+		case !utterance.Worth(l.text, l.by).Kept():
 			b.counts.trivial.Add(1)
-		case repeats(l.text, shown):
+		case onlyRepeats(l, shown):
 			b.counts.repeated.Add(1)
 		default:
 			wanted = append(wanted, l)
@@ -142,36 +150,87 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 	w := memory.Write{Agent: a.ID, Cause: byTalk}
 	feels := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
 	for i, l := range wanted {
-		novelty := placed.novelty[i]
-		weight := weigh(l.text, l.by, novelty)
-		if weight < worthKeeping || 1-novelty >= sameAs {
+		if placed.known(i, l.text) {
 			b.counts.known.Add(1)
 			continue
 		}
+		at := now.Add(time.Duration(i) * time.Microsecond).UTC()
+		id, err := b.freeID(ctx, a.ID, c.Owner(), idOf(a.ID, c.Owner(), l.speaker, l.text), at)
+		if err != nil {
+			return err
+		}
 		e := &dream.Episode{
 			Head: dream.Head{
-				ID: idOf(a.ID, c.Owner(), l.speaker, l.text), Agent: a.ID, Kind: dream.KindEpisode, At: now.Add(time.Duration(i) * time.Microsecond).UTC(),
-				State: dream.Live, Taint: l.by, Derived: []string{"salience", "surprise", "affect"},
+				ID: id, Agent: a.ID, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: l.by,
+				Derived: []string{"salience", "surprise", "affect"},
 			},
-			Content: l.text, Salience: weight, Surprise: novelty, Affect: feels, Session: session, Origin: c.Owner(), Speaker: l.speaker,
+			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i], Affect: feels,
+			Session: session, Origin: c.Owner(), Speaker: l.speaker,
 		}
-		w.Add = append(w.Add, e)
-		if placed.v != nil {
-			w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: placed.space, V: placed.v[i]})
+		corrected, err := b.correct(ctx, e, placed.near[i])
+		if err != nil {
+			return err
 		}
+		w.Add, w.Change = append(w.Add, e), append(w.Change, corrected...)
+		v, err := b.vectorOf(ctx, a, c, e, &placed, i)
+		if err != nil {
+			return err
+		}
+		w.Vectors = append(w.Vectors, v...)
 	}
 	return b.keepTalk(ctx, a, c, w)
+}
+
+// freeID is the id of what is said now. A memory of the same words that was corrected, has faded or is another owner's by now stays
+// as it is, and what is said again is a memory of its own.
+func (b *Being) freeID(ctx context.Context, agent, owner, id string, at time.Time) (string, error) {
+	items, err := b.Memory.Get(ctx, agent, id)
+	if err != nil {
+		return "", err
+	}
+	for _, item := range items {
+		if item.Header().State != dream.Live || item.Marks().Owner != owner {
+			return id + "_" + strconv.FormatInt(at.Unix(), 36), nil
+		}
+	}
+	return id, nil
+}
+
+// vectorOf is the place of a new memory: that of its words, or, where it corrects, of what it says now and what was so before.
+func (b *Being) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement, i int) ([]memory.Vector, error) {
+	if p.v == nil {
+		return nil, nil
+	}
+	if len(e.Replaces) == 0 {
+		return []memory.Vector{{Item: e.ID, Space: p.space, V: p.v[i]}}, nil
+	}
+	v, space, err := b.embed(ctx, a, c, []string{e.Text()})
+	if err != nil || space != p.space {
+		b.Log.WarnContext(ctx, "a correction is kept without its place among memories", "agent", a.Handle, "error", err)
+		return nil, nil //nolint:nilerr // it is placed when the memory moves
+	}
+	return []memory.Vector{{Item: e.ID, Space: space, V: v[0]}}, nil
 }
 
 // commit writes; items whose vectors are of another space than the agent's are kept without, and placed when it moves.
 func (b *Being) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	receipt, err := b.Memory.Commit(ctx, w)
+	if errors.Is(err, memory.ErrStale) { // what is corrected was changed meanwhile: both stay
+		w.Change = nil
+		for _, item := range w.Add {
+			if e, ok := item.(*dream.Episode); ok {
+				e.Replaces = nil
+			}
+		}
+		receipt, err = b.Memory.Commit(ctx, w)
+	}
 	if errors.Is(err, memory.ErrSpace) && w.Vectors != nil {
 		w.Vectors = nil
 		receipt, err = b.Memory.Commit(ctx, w)
 	}
 	b.counts.stored.Add(int64(receipt.Added))
 	b.counts.known.Add(int64(receipt.Known))
+	b.counts.corrected.Add(int64(receipt.Changed))
 	return receipt, err
 }
 
@@ -180,10 +239,26 @@ type placement struct {
 	v       [][]float32 // nil: the embedder could not be asked
 	space   string
 	novelty []float64 // 1 less the nearest cosine among what the caller may see
+	near    [][]nearby
+}
+
+// nearby is a memory that the caller may see, near to a line.
+type nearby struct {
+	item   dream.Item
+	cosine float64
+}
+
+// known says whether a line is remembered already: a memory near to it says the same in the same words. Words that differ in a
+// name or a number are another memory, however near they lie.
+func (p *placement) known(i int, text string) bool {
+	return slices.ContainsFunc(p.near[i], func(n nearby) bool {
+		e, ok := n.item.(*dream.Episode)
+		return ok && n.cosine >= nearlySame && utterance.Same(e.Content, text)
+	})
 }
 
 func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line) (placement, error) {
-	p := placement{novelty: make([]float64, len(lines))}
+	p := placement{novelty: make([]float64, len(lines)), near: make([][]nearby, len(lines))}
 	texts := make([]string, len(lines))
 	for i, l := range lines {
 		texts[i], p.novelty[i] = l.text, 1
@@ -199,7 +274,7 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		return p, err
 	}
 	for i := range lines {
-		hits, err := b.Memory.Near(ctx, memory.Near{Agent: a.ID, Space: space, V: v[i], Limit: 1, Filter: filter})
+		hits, err := b.Memory.Near(ctx, memory.Near{Agent: a.ID, Space: space, V: v[i], Limit: mostNear, Filter: filter})
 		if errors.Is(err, memory.ErrSpace) {
 			p.v = nil
 			return p, nil
@@ -207,8 +282,18 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		if err != nil {
 			return p, err
 		}
-		for _, hit := range hits {
-			p.novelty[i] = max(0, 1-max(0, hit.Cosine))
+		ids := make([]string, len(hits))
+		cosines := map[string]float64{}
+		for j, hit := range hits {
+			ids[j], cosines[hit.Item] = hit.Item, hit.Cosine
+			p.novelty[i] = min(p.novelty[i], max(0, 1-max(0, hit.Cosine)))
+		}
+		items, err := b.Memory.Get(ctx, a.ID, ids...)
+		if err != nil {
+			return p, err
+		}
+		for _, item := range items {
+			p.near[i] = append(p.near[i], nearby{item, cosines[item.Header().ID]})
 		}
 	}
 	return p, nil

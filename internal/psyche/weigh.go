@@ -6,19 +6,19 @@ import (
 	"unicode"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
-// What makes an exchange worth keeping. Ours; S1 asks for a heuristic.
+// What makes a memory salient. Whether it is kept at all, utterance.Worth says.
 const (
-	worthKeeping = .3
-	forAsking    = .5  // somebody asks that it be remembered
-	forAFact     = .25 // about who speaks: a name, a habit, a preference
-	forDetail    = .1  // each of: a name, a number
-	forLength    = .2  // at 400 characters and more
-	forNovelty   = .25 // nothing like it is remembered
-	forQuestion  = .25 // taken off: a question says little about the world
-	agentsShare  = .7  // what the agent said itself
-	toolsShare   = .5  // what a tool said
+	forAsking   = .5  // somebody asks that it be remembered
+	forAFact    = .25 // about who speaks: a name, a habit, a preference
+	forDetail   = .1  // each of: a name, a number
+	forLength   = .2  // at 400 characters and more
+	forNovelty  = .25 // nothing like it is remembered
+	forQuestion = .25 // taken off: a question says little about the world
+	agentsShare = .7  // what the agent said itself
+	toolsShare  = .5  // what a tool said
 )
 
 var (
@@ -72,6 +72,15 @@ func details(text string) (name, number bool) {
 		begins = strings.ContainsAny(word[len(word)-1:], ".!?:")
 	}
 	return name, number
+}
+
+// onlyRepeats says whether a line says again what was put before the model. A person's line does so only in the same words, since
+// one that differs in a name or a number is a correction.
+func onlyRepeats(l line, shown []string) bool {
+	if l.by != dream.FromHuman {
+		return repeats(l.text, shown)
+	}
+	return len(shown) > 0 && strings.Contains(l.text, opening[:40]) || utterance.Repeats(l.text, shown...)
 }
 
 // repeats says whether a text is mostly what was put before the model: such a text says again what is remembered already.

@@ -10,35 +10,35 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
 func TestWhatIsWorthKeeping(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("the tide came in slowly and the nets were heavy ", 12)
 	for _, c := range []struct {
-		text    string
-		by      dream.Taint
-		novelty float64
-		keeps   bool
+		text  string
+		by    dream.Taint
+		keeps bool
 	}{
-		{"hi", dream.FromHuman, 1, false},
-		{"Thanks, that's great!", dream.FromHuman, 1, false},
-		{"What is the weather in Paris on 3 May?", dream.FromHuman, 1, false},
-		{"Please refactor the parser to use generics", dream.FromHuman, 1, false},
-		{"", dream.FromHuman, 1, false},
-		{"My dog is called Rex.", dream.FromHuman, .9, true},
-		{"I prefer tea", dream.FromHuman, .9, true},
-		{"call me Ishmael", dream.FromHuman, .9, true},
-		{"Remember that the gate code changes weekly", dream.FromHuman, .9, true},
-		{"Bitte merk dir, dass ich in Kiel wohne", dream.FromHuman, .9, true},
-		{"We decided against the second mast", dream.FromHuman, .9, true},
-		{long, dream.FromHuman, 1, true},
-		{long, dream.FromHuman, .1, false},
-		{long, dream.FromTool, 1, false},
-		{"Of course!", dream.FromAgent, 1, false},
+		{"hi", dream.FromHuman, false},
+		{"Thanks, that's great!", dream.FromHuman, false},
+		{"What is the weather in Paris on 3 May?", dream.FromHuman, false},
+		{"I'm vegetarian.", dream.FromHuman, true},
+		{"Your dog Rex is 3 years old and likes cheese.", dream.FromAgent, false},
+		{"Please refactor the parser to use generics", dream.FromHuman, false},
+		{"", dream.FromHuman, false},
+		{"My dog is called Rex.", dream.FromHuman, true},
+		{"I prefer tea", dream.FromHuman, true},
+		{"call me Ishmael", dream.FromHuman, true},
+		{"Remember that the gate code changes weekly", dream.FromHuman, true},
+		{"Bitte merk dir, dass ich in Kiel wohne", dream.FromHuman, true},
+		{"We decided against the second mast", dream.FromHuman, true},
+		{long, dream.FromHuman, true},
+		{long, dream.FromTool, false},
+		{"Of course!", dream.FromAgent, false},
 	} {
-		weight := weigh(c.text, c.by, c.novelty)
-		require.Equal(t, c.keeps, weight >= worthKeeping, "%q weighs %.2f", c.text, weight)
+		require.Equal(t, c.keeps, utterance.Worth(c.text, c.by).Kept(), c.text)
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.String().Draw(r, "text")

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Corrects says whether a statement takes the place of an earlier one of the same person: the same subject and attribute with
@@ -38,17 +41,35 @@ func Same(a, b string) bool {
 	return slices.Equal(plainTokens(a), plainTokens(b))
 }
 
-// Repeats says whether a text only says again, word for word, what stands in one line of another.
-func Repeats(text, shown string) bool {
+// Repeats says whether a text only says again, word for word, what stands in one line of others. Lines that tell what
+// was so before a correction do not count: who says it again means it.
+func Repeats(text string, shown ...string) bool {
 	said := plainTokens(text)
-	if len(said) == 0 {
+	if len(said) == 0 || len(shown) == 0 {
 		return false
 	}
-	for line := range strings.SplitSeq(shown, "\n") {
-		in := plainTokens(line)
-		for i := 0; i+len(said) <= len(in); i++ {
-			if slices.Equal(in[i:i+len(said)], said) {
-				return true
+	key := "" // its longest word, which is looked for before a line is read
+	for _, w := range said {
+		if len(w) > len(key) {
+			key = w
+		}
+	}
+	first, size := utf8.DecodeRuneInString(key)
+	title := string(unicode.ToUpper(first)) + key[size:]
+	within := func(s string) bool { return strings.Contains(s, key) || strings.Contains(s, title) }
+	for _, each := range shown {
+		if !within(each) {
+			continue
+		}
+		for line := range strings.SplitSeq(each, "\n") {
+			if !within(line) || strings.HasPrefix(strings.TrimLeft(line, "> "), dream.BeforeCorrection) {
+				continue
+			}
+			in := plainTokens(line)
+			for i := 0; i+len(said) <= len(in); i++ {
+				if slices.Equal(in[i:i+len(said)], said) {
+					return true
+				}
 			}
 		}
 	}

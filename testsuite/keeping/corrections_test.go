@@ -6,18 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/utterance"
-)
-
-// corrected is a statement and what replaces it; lookalike are two that stay.
-type (
-	corrected struct {
-		Lang, Earlier, Later, Ask, Value, Old string
-		SameTalk                              bool `json:"same_talk"`
-	}
-	lookalike struct {
-		Lang, First, Second string
-		SameTalk            bool `json:"same_talk"`
-	}
+	"github.com/seed-56a03226/oneiros/testsuite/keeping"
 )
 
 func TestCorrectionsReplaceAndLookalikesDoNot(t *testing.T) {
@@ -26,7 +15,7 @@ func TestCorrectionsReplaceAndLookalikesDoNot(t *testing.T) {
 		set   string
 		least int
 	}{{"corrections.jsonl", 50}, {"unseen_corrections.jsonl", 0}} {
-		set := lines[corrected](t, c.set)
+		set := lines[keeping.Correction](t, c.set)
 		found := 0
 		for _, each := range set {
 			if utterance.Corrects(each.Earlier, each.Later, each.SameTalk) {
@@ -42,7 +31,7 @@ func TestCorrectionsReplaceAndLookalikesDoNot(t *testing.T) {
 		set  string
 		most int
 	}{{"lookalikes.jsonl", 0}, {"unseen_lookalikes.jsonl", 20}} {
-		set := lines[lookalike](t, c.set)
+		set := lines[keeping.Pair](t, c.set)
 		found := 0
 		for _, each := range set {
 			for _, sameTalk := range []bool{each.SameTalk, true, false} {

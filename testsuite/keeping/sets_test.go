@@ -1,10 +1,6 @@
 package keeping_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,28 +8,17 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
+	"github.com/seed-56a03226/oneiros/testsuite/keeping"
 )
 
-// lines reads a set, a value a line.
-func lines[T any](t testing.TB, name string) (all []T) {
+// lines reads a set.
+func lines[T any](t testing.TB, name string) []T {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
+	all, err := keeping.Read[T](name)
 	require.NoError(t, err)
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var each T
-		if into, ok := any(&each).(*said); ok && strings.HasSuffix(name, ".tsv") {
-			into.Lang, into.Text, _ = strings.Cut(s.Text(), "\t")
-		} else {
-			require.NoError(t, json.Unmarshal(s.Bytes(), &each))
-		}
-		all = append(all, each)
-	}
+	require.NotEmpty(t, all)
 	return all
 }
-
-// said is a text of a set.
-type said struct{ Kind, Lang, Text string }
 
 // keeps says whether any passage of a person's message is kept.
 func keeps(text string) bool {
@@ -56,7 +41,7 @@ func TestStatementsAreKeptAndOtherTextsAreNot(t *testing.T) {
 		{"unseen_statements.tsv", 0, 1},
 		{"unseen_others.jsonl", 0, 1},
 	} {
-		set := lines[said](t, c.set)
+		set := lines[keeping.Text](t, c.set)
 		kept := 0
 		for _, s := range set {
 			k := keeps(s.Text)

@@ -8,7 +8,7 @@ import (
 )
 
 // References are the JSON fields in which items name other items.
-var References = []string{"sources", "newer", "scenario", "hypothesis", "parent", "parents", "seeds", "fragment", "episodes", "insights", "confirmed", "contradicted"}
+var References = []string{"sources", "newer", "replaces", "scenario", "hypothesis", "parent", "parents", "seeds", "fragment", "episodes", "insights", "confirmed", "contradicted"}
 
 // Named lists the ids that an item's JSON names in its reference fields, each once.
 func Named(body []byte) ([]string, error) {
@@ -19,6 +19,9 @@ func Named(body []byte) ([]string, error) {
 	var ids []string
 	for _, name := range References {
 		list, one := read(fields[name])
+		for _, r := range replaced(fields[name]) {
+			list = append(list, r.ID)
+		}
 		if one != "" {
 			list = append(list, one)
 		}
@@ -46,6 +49,16 @@ func Scrub(kind dream.Kind, body []byte, gone map[string]bool) (scrubbed []byte,
 		return nil, false, err
 	}
 	for _, name := range References {
+		if whole := replaced(fields[name]); len(whole) > 0 { // their words go as well
+			kept := slices.DeleteFunc(slices.Clone(whole), func(r dream.Replaced) bool { return gone[r.ID] })
+			if len(kept) < len(whole) {
+				if fields[name], err = json.Marshal(kept); err != nil {
+					return nil, false, err
+				}
+				changed = true
+			}
+			continue
+		}
 		list, one := read(fields[name])
 		kept := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return gone[id] })
 		switch {
@@ -71,6 +84,14 @@ func Scrub(kind dream.Kind, body []byte, gone map[string]bool) (scrubbed []byte,
 	}
 	scrubbed, err = json.Marshal(item)
 	return scrubbed, err == nil, err
+}
+
+// replaced takes a field for a list of what was corrected; nil where it is none.
+func replaced(raw json.RawMessage) (list []dream.Replaced) {
+	if len(raw) < 2 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // read takes a field for a list of ids or for one id.

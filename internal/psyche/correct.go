@@ -1,0 +1,77 @@
+package psyche
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/utterance"
+)
+
+// Bounds of what one statement corrects.
+const (
+	mostCorrected = 3 // memories that say the same in other words
+	mostReplaced  = 4 // earlier values that a memory carries: the newest, and the first, which names what it is about
+	ofOneTalk     = 8 // of the newest memories of a talk, among which the last statement is looked for
+)
+
+// correct finds what a person's new statement takes the place of, among what lies near and what the person said last in this
+// talk. It writes into the new memory what was so before, and returns the old ones as superseded by it. Only statements of the
+// same owner are corrected, and only by a person's own words.
+func (b *Being) correct(ctx context.Context, e *dream.Episode, near []nearby) ([]dream.Item, error) {
+	if e.Taint != dream.FromHuman {
+		return nil, nil
+	}
+	ofTalk, err := b.Memory.Find(ctx, memory.Query{
+		Agent: e.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{e.Origin}, Session: e.Session, Limit: ofOneTalk,
+	})
+	if err != nil {
+		return nil, err
+	}
+	theirs := func(item dream.Item) *dream.Episode {
+		old, ok := item.(*dream.Episode)
+		if !ok || old.ID == e.ID || old.State != dream.Live || old.Taint != dream.FromHuman || old.Origin != e.Origin || old.Speaker != e.Speaker {
+			return nil
+		}
+		return old
+	}
+	var candidates []*dream.Episode
+	last := ""
+	for _, item := range ofTalk {
+		if old := theirs(item); old != nil {
+			if last == "" && e.Session != "" {
+				last = old.ID
+			}
+			candidates = append(candidates, old)
+		}
+	}
+	for _, n := range near {
+		if old := theirs(n.item); old != nil && !slices.ContainsFunc(candidates, func(c *dream.Episode) bool { return c.ID == old.ID }) {
+			candidates = append(candidates, old)
+		}
+	}
+	var changed []dream.Item
+	for _, old := range candidates {
+		if len(changed) == mostCorrected || !replaces(old, e.Content, old.ID == last) {
+			continue
+		}
+		newer := *old
+		newer.State, newer.NewerID = dream.Superseded, e.ID
+		changed = append(changed, &newer)
+		e.Replaces = append(e.Replaces, dream.Replaced{ID: old.ID, Content: old.Content, Until: e.At})
+		e.Replaces = append(e.Replaces, old.Replaces...)
+	}
+	if more := len(e.Replaces) - mostReplaced; more > 0 {
+		e.Replaces = slices.Delete(e.Replaces, mostReplaced-1, len(e.Replaces)-1)
+	}
+	return changed, nil
+}
+
+// replaces asks whether a statement takes the place of a memory, in its own words or in those of what that corrected.
+func replaces(old *dream.Episode, text string, last bool) bool {
+	if utterance.Corrects(old.Content, text, last) {
+		return true
+	}
+	return slices.ContainsFunc(old.Replaces, func(r dream.Replaced) bool { return utterance.Corrects(r.Content, text, last) })
+}
