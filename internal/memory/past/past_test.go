@@ -61,3 +61,24 @@ func TestReferencesAreNamedAndScrubbed(t *testing.T) {
 	_, err = past.Named([]byte("[]"))
 	require.Error(t, err)
 }
+
+func TestWhatACorrectionQuotesIsScrubbedWithItsWords(t *testing.T) {
+	t.Parallel()
+	e := &dream.Episode{
+		Head: dream.Head{ID: "e", Kind: dream.KindEpisode, At: time.Unix(0, 0).UTC()}, Content: "The port is 5434.",
+		Replaces: []dream.Replaced{{ID: "a", Content: "The port is 5433."}, {ID: "b", Content: "The port is 5432."}},
+	}
+	body, err := json.Marshal(e)
+	require.NoError(t, err)
+	named, err := past.Named(body)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"a", "b"}, named)
+	scrubbed, changed, err := past.Scrub(dream.KindEpisode, body, map[string]bool{"a": true})
+	require.NoError(t, err)
+	require.True(t, changed)
+	require.NotContains(t, string(scrubbed), "5433")
+	require.Contains(t, string(scrubbed), "5432")
+	_, changed, err = past.Scrub(dream.KindEpisode, body, map[string]bool{"c": true})
+	require.NoError(t, err)
+	require.False(t, changed)
+}
