@@ -94,3 +94,24 @@ func TestOfAWrappedMessageOnlyThePersonsWordsAreKeptAndAsked(t *testing.T) {
 	_, told := r.talk(turn(ann, chat("<system-reminder>\nThe lighthouse of Skagen is closed on Mondays.\n</system-reminder>\nQwertz uiop asdf ghjk yxcv bnm qayw sxed crfv.")))
 	require.Zero(t, told.Recalled, "a client's words are no question")
 }
+
+func TestACorrectionWithoutItsSubjectMeansTheLastStatementOfItsTalk(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	in := func(talk, text string) {
+		r.clock.pass(time.Minute)
+		said := turn(ann, chat(text))
+		said.Conversation = talk
+		r.talk(said)
+		r.settle()
+	}
+	in("one", "The database listens on port 5432.")
+	in("two", "No, it's 5433 now.")
+	require.Empty(t, r.superseded(), "another talk")
+	in("one", "No, it's 5434 now.")
+	require.Len(t, r.superseded(), 1)
+	found, err := r.Recall(t.Context(), ann, "echo", "Which port does the database listen on?", 5)
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	require.Contains(t, found[0].Content, "No, it's 5434 now.\n(until 2026-11-20: The database listens on port 5432.)")
+}

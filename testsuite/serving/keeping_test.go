@@ -127,7 +127,7 @@ func TestTheNewerValueIsRecalledFirst(t *testing.T) {
 		require.Eventually(t, func() bool { // what was said is remembered beside the turn
 			asked++
 			background := h.sends(agent, fmt.Sprintf("ask-%d-%d", i, asked), says(c.Ask))
-			_, quoted, _ := strings.Cut(background, "> ")
+			_, quoted, _ := strings.Cut(background, "\n> ")
 			line, _, _ := strings.Cut(quoted, "\n")
 			return strings.Contains(line, c.Value)
 		}, 10*time.Second, 20*time.Millisecond, "%q, %q: %q", c.Earlier, c.Later, c.Ask)
