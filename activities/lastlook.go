@@ -27,6 +27,9 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
+	if err := n.renew(ctx, order, r.Sitting); err != nil {
+		return StepResult{}, tell(err)
+	}
 	volatility, err := n.volatility(ctx, order, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
@@ -71,7 +74,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 }
 
 // fadingNote freezes what is looked at tonight, out of the fadingPool live entries that are due soonest.
-const fadingNote, fadingPool = "fading", 1000
+const fadingNote, fadingPool = "fading", 10_000
 
 // fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of forgetting
 // that the volatility of the night's episodes sets. The choice is frozen in a note.
@@ -83,8 +86,20 @@ func (n *Replay) fading(ctx context.Context, o Order, s Sitting, volatility floa
 		}
 		var ids []string
 		for _, e := range all {
-			if len(ids) == o.Knobs.LastLookEntries || forgetting.Protected(e.Taint) || n.due(o, e, volatility).After(o.AsOf.Add(o.Knobs.HalfLife/4)) {
+			soon := o.AsOf.Add(o.Knobs.HalfLife / 4)
+			if len(ids) == o.Knobs.LastLookEntries || forgetting.Protected(e.Taint) || n.due(o, e, volatility).After(soon) {
 				continue
+			}
+			if at, err := n.mentioned(ctx, o, e); err != nil {
+				return nil, err
+			} else if !at.IsZero() { // the next night takes it in
+				if err := memory.NoteUse(ctx, n.Memory, o.Agent, at, e.ID); err != nil {
+					return nil, err
+				}
+				use := useOf(e).With(at)
+				if e.Uses, e.Used = use.Count, use.Last; n.due(o, e, volatility).After(soon) {
+					continue
+				}
 			}
 			if state, err := n.gisted(ctx, o.Agent, e.ID); err != nil {
 				return nil, err
@@ -111,7 +126,8 @@ func (n *Replay) entries(ctx context.Context, o Order) ([]*dream.Semantic, error
 
 // due is when an entry reaches the threshold at this volatility; what the store sorts by is the due time without any.
 func (n *Replay) due(o Order, e *dream.Semantic, volatility float64) time.Time {
-	return forgetting.Due(e.At, e.Strength, o.Knobs.HalfLife, volatility, o.Knobs.FadeBelow)
+	from, half := forgetting.Renewed(e.At, o.Knobs.HalfLife, useOf(e))
+	return forgetting.Due(from, e.Strength, half, volatility, o.Knobs.FadeBelow)
 }
 
 // gisted is the state of the gist of an entry; empty when there is none.

@@ -123,5 +123,5 @@ func (k Restoring) restore(ctx context.Context, agent string, ids []string) ([]d
 	if _, err := k.Memory.Commit(ctx, w); err != nil {
 		return nil, fmt.Errorf("restore what dreams have archived: %w", err)
 	}
-	return items, nil
+	return items, memory.NoteUse(ctx, k.Memory, agent, k.Now(), ids...) // it is wanted: the next night lets it be
 }

@@ -65,6 +65,15 @@ func (app *App) memorySearch() *cobra.Command {
 		if answer.ByWords != nil {
 			app.note("Searched by words alone: %v.", answer.ByWords)
 		}
+		var used []string // knowledge that is recalled keeps its strength
+		for _, m := range answer.Memories {
+			if h := m.Item.Header(); h.Kind == dream.KindSemantic {
+				used = append(used, h.ID)
+			}
+		}
+		if err := memory.NoteUse(cmd.Context(), h.Store, a.ID, app.Now(), used...); err != nil {
+			return err
+		}
 		return app.showFound(a, answer.Memories)
 	}
 	return cmd

@@ -110,8 +110,10 @@ func (e *Episode) Text() string {
 type Semantic struct {
 	Head
 	Content  string    `json:"content"`
-	Strength float64   `json:"strength"` // [0, 1] at At
-	Due      time.Time `json:"due"`      // when, undisturbed, its strength reaches the demurrage threshold
+	Strength float64   `json:"strength"`       // [0, 1] at At
+	Due      time.Time `json:"due"`            // when, undisturbed, its strength reaches the demurrage threshold
+	Uses     int       `json:"uses,omitempty"` // how often it was recalled or mentioned, days apart
+	Used     time.Time `json:"used,omitzero"`  // when it was last
 	Affect   mood.PAD  `json:"affect"`
 }
 

@@ -48,6 +48,7 @@ func (b *Being) Recall(ctx context.Context, c Caller, agent, query string, n int
 	if err != nil {
 		return nil, asked(ctx, err)
 	}
+	b.used(ctx, a.ID, found)
 	if found == nil {
 		found = []Memory{}
 	}

@@ -76,6 +76,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		case len(a.found) == 0:
 			return nil, SkippedNothing
 		}
+		b.used(ctx, t.agent.ID, a.found)
 		return a.found, ""
 	case <-late.C:
 		return nil, SkippedBudget

@@ -1,0 +1,96 @@
+package activities
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/forgetting"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// mentions is the cosine from which on an episode mentions a piece of knowledge. Ours: far above what unrelated texts have with
+// any embedder, below what copies have.
+const mentions = .6
+
+// renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose makings
+// wait for a person leaves the uses to the next.
+func (n *Replay) renew(ctx context.Context, o Order, s Sitting) error {
+	if o.Review.Holds() {
+		return nil
+	}
+	uses, err := memory.Uses(ctx, n.Memory, o.Agent)
+	if err != nil || len(uses) == 0 {
+		return err
+	}
+	slices.SortFunc(uses, func(a, b memory.Use) int { return a.At.Compare(b.At) })
+	var ids []string
+	at := map[string][]time.Time{}
+	for _, u := range uses {
+		if at[u.Item] == nil {
+			ids = append(ids, u.Item)
+		}
+		at[u.Item] = append(at[u.Item], u.At)
+	}
+	items, err := n.Memory.Get(ctx, o.Agent, ids...)
+	if err != nil {
+		return err
+	}
+	var w memory.Write
+	for _, e := range memory.As[*dream.Semantic](items) {
+		if e.State != dream.Live {
+			continue
+		}
+		use := useOf(e)
+		for _, when := range at[e.ID] {
+			use = use.With(when)
+		}
+		e.Uses, e.Used = use.Count, use.Last
+		e.Due = n.due(o, e, 0)
+		w.Change = append(w.Change, e)
+	}
+	if len(w.Change) > 0 {
+		if err := n.write(ctx, s, w); err != nil {
+			return err
+		}
+	}
+	return memory.DropUses(ctx, n.Memory, o.Agent, uses)
+}
+
+func useOf(e *dream.Semantic) forgetting.Use { return forgetting.Use{Count: e.Uses, Last: e.Used} }
+
+// mentioned is the newest time at which an episode mentioned a piece of knowledge after it was told and last used; zero when none
+// has. What it was derived from mentions nothing new.
+func (n *Replay) mentioned(ctx context.Context, o Order, e *dream.Semantic) (time.Time, error) {
+	var newest time.Time
+	at, err := n.Memory.Space(ctx, o.Agent)
+	if err != nil || at == "" {
+		return newest, err
+	}
+	placed, err := n.Memory.Vectors(ctx, o.Agent, at, e.ID)
+	if err != nil || len(placed) == 0 {
+		return newest, err
+	}
+	hits, err := n.Memory.Near(ctx, memory.Near{
+		Agent: o.Agent, Space: at, V: placed[0].V, Limit: neighbours,
+		Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode}, Except: e.Sources},
+	})
+	if err != nil {
+		return newest, err
+	}
+	var ids []string
+	for _, hit := range hits {
+		if hit.Cosine >= mentions {
+			ids = append(ids, hit.Item)
+		}
+	}
+	items, err := n.Memory.Get(ctx, o.Agent, ids...)
+	for _, item := range items {
+		when := item.Header().At
+		if when.After(e.At) && when.After(e.Used) && !when.After(o.AsOf) && when.After(newest) {
+			newest = when
+		}
+	}
+	return newest, err
+}

@@ -1,0 +1,27 @@
+package psyche
+
+import (
+	"context"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// used notes beside the turn that knowledge came to mind: what is recalled keeps its strength.
+func (b *Being) used(ctx context.Context, agent string, found []Memory) {
+	var ids []string
+	for _, m := range found {
+		if m.Kind == dream.KindSemantic {
+			ids = append(ids, m.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	now := b.now()
+	b.later(agent, deed{context.WithoutCancel(ctx), func(ctx context.Context) {
+		if err := memory.NoteUse(ctx, b.Memory, agent, now, ids...); err != nil {
+			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent, "error", err)
+		}
+	}})
+}
