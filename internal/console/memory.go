@@ -15,7 +15,7 @@ import (
 
 func (app *App) memory() *cobra.Command {
 	cmd := &cobra.Command{Use: "memory", Short: "What an agent remembers", GroupID: minds}
-	cmd.AddCommand(app.memoryImport(), app.memoryExport(), app.memoryEmbed(), app.memorySearch(), app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryRestore(), app.memoryOwners(), app.memoryOwn(), app.memoryForget())
+	cmd.AddCommand(app.memoryAdd(), app.memoryImport(), app.memoryExport(), app.memoryEmbed(), app.memorySearch(), app.memoryList(), app.memoryShow(), app.memoryUndo(), app.memoryRestore(), app.memoryOwners(), app.memoryOwn(), app.memoryForget())
 	return cmd
 }
 

@@ -19,19 +19,23 @@ const (
 // correct finds what a person's new statement takes the place of, among what lies near and what the person said last in this
 // talk. It writes into the new memory what was so before, and returns the old ones as superseded by it. Only statements of the
 // same owner are corrected, and only by a person's own words.
-func (b *Being) correct(ctx context.Context, e *dream.Episode, near []nearby) ([]dream.Item, error) {
+func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []nearby) ([]dream.Item, error) {
 	if e.Taint != dream.FromHuman {
 		return nil, nil
 	}
-	ofTalk, err := b.Memory.Find(ctx, memory.Query{
-		Agent: e.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{e.Origin}, Session: e.Session, Limit: ofOneTalk,
-	})
-	if err != nil {
-		return nil, err
+	var ofTalk []dream.Item
+	if e.Session != "" {
+		var err error
+		ofTalk, err = store.Find(ctx, memory.Query{
+			Agent: e.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{e.Origin}, Session: e.Session, Limit: ofOneTalk,
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	theirs := func(item dream.Item) *dream.Episode {
 		old, ok := item.(*dream.Episode)
-		if !ok || old.ID == e.ID || old.State != dream.Live || old.Taint != dream.FromHuman || old.Origin != e.Origin || old.Speaker != e.Speaker {
+		if !ok || old.ID == e.ID || old.State != dream.Live || old.Taint != dream.FromHuman || old.Origin != e.Origin || old.Speaker != e.Speaker || old.At.After(e.At) {
 			return nil
 		}
 		return old
@@ -40,7 +44,7 @@ func (b *Being) correct(ctx context.Context, e *dream.Episode, near []nearby) ([
 	last := ""
 	for _, item := range ofTalk {
 		if old := theirs(item); old != nil {
-			if last == "" && e.Session != "" {
+			if last == "" {
 				last = old.ID
 			}
 			candidates = append(candidates, old)

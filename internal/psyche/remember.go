@@ -155,7 +155,7 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 			continue
 		}
 		at := now.Add(time.Duration(i) * time.Microsecond).UTC()
-		id, err := b.freeID(ctx, a.ID, c.Owner(), idOf(a.ID, c.Owner(), l.speaker, l.text), at)
+		id, err := freeID(ctx, b.Memory, a.ID, c.Owner(), idOf(a.ID, c.Owner(), l.speaker, l.text), at)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i], Affect: feels,
 			Session: session, Origin: c.Owner(), Speaker: l.speaker,
 		}
-		corrected, err := b.correct(ctx, e, placed.near[i])
+		corrected, err := correct(ctx, b.Memory, e, placed.near[i])
 		if err != nil {
 			return err
 		}
@@ -183,8 +183,8 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 
 // freeID is the id of what is said now. A memory of the same words that was corrected, has faded or is another owner's by now stays
 // as it is, and what is said again is a memory of its own.
-func (b *Being) freeID(ctx context.Context, agent, owner, id string, at time.Time) (string, error) {
-	items, err := b.Memory.Get(ctx, agent, id)
+func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at time.Time) (string, error) {
+	items, err := store.Get(ctx, agent, id)
 	if err != nil {
 		return "", err
 	}

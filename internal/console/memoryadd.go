@@ -1,0 +1,85 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+)
+
+// publicAdded is what memory add did, as it is told.
+type publicAdded struct {
+	Agent    string    `json:"agent"`
+	ID       string    `json:"id"`
+	Owner    string    `json:"owner"`
+	At       time.Time `json:"at"`
+	Known    bool      `json:"known"`
+	Replaced []string  `json:"replaced"`
+}
+
+func (app *App) memoryAdd() *cobra.Command {
+	var owner, at string
+	cmd := &cobra.Command{
+		Use: "add TEXT", Short: "Add a statement as a person's own words", Args: cobra.ExactArgs(1),
+		Long: `Add keeps a text in an agent's memory as the words of a person, labelled human, as if that person had said it in a talk. It
+is recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value:
+the older memory becomes superseded.
+
+The owner is a principal, or principal/user; memory owners lists who there is. Without --owner it is local, which is whoever speaks
+to the server without a key.`,
+		Example: "  oneiros memory add --agent iris \"Anna is allergic to penicillin.\"\n  oneiros memory add --agent iris --owner anna --at 2025-11-20 \"The rent is 900 euros.\"",
+	}
+	app.whose(cmd)
+	cmd.Flags().StringVar(&owner, "owner", access.Local, "whose words they are: a principal or principal/user (`owner`)")
+	cmd.Flags().StringVar(&at, "at", "", "since when it is so: 2026-11-20, 2026-11-20T06:00 or 36h (ago); now when absent (`time`)")
+	app.completes(cmd, "owner", app.principals)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		whose, err := psyche.ParseOwner(owner)
+		if err != nil {
+			return exit(Usage, "--owner: %w", err)
+		}
+		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		since, err := readTime(at, a.Zone, app.Now())
+		if err != nil {
+			return exit(Usage, "--at: %w", err)
+		}
+		if since.IsZero() {
+			since = app.Now()
+		}
+		if since.After(app.Now()) {
+			return exit(Usage, "--at is %s, which is in the future; a memory is of the past", since.Format(time.RFC3339))
+		}
+		place := func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }
+		added, err := psyche.Add(cmd.Context(), h.Store, place, a.ID, psyche.Addition{Owner: whose, Text: args[0], At: since})
+		if err != nil {
+			return fmt.Errorf("add to the memory of %s: %w", a.Handle, err)
+		}
+		if app.json {
+			return app.answer(publicAdded{
+				Agent:    a.Handle,
+				ID:       added.Episode.ID,
+				Owner:    whose.String(),
+				At:       added.Episode.At,
+				Known:    added.Known,
+				Replaced: orEmpty(added.Replaced),
+			})
+		}
+		if added.Known {
+			app.say("%s knows this of %s already.", a.Handle, whose)
+			return nil
+		}
+		app.say("%s remembers it as %s, said by %s.", a.Handle, added.Episode.ID, whose)
+		if n := len(added.Replaced); n > 0 {
+			app.say("It takes the place of %s: %v.", plural(n, "memory", "memories"), added.Replaced)
+		}
+		return nil
+	}
+	return cmd
+}

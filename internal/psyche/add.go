@@ -1,0 +1,131 @@
+package psyche
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// byHand is the cause of what a person adds at a terminal.
+const byHand = "operator"
+
+// addedSalience is that of what somebody took the trouble to write down, as that of what is asked to be remembered.
+const addedSalience = .75
+
+// mostNewest is how many of the owner's newest memories are looked at beside those that lie near.
+const mostNewest = 50
+
+// Placing places a text in the space of an agent's embedder.
+type Placing func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
+
+// Addition is what a person adds to an agent's memory.
+type Addition struct {
+	Owner Owner // whose words they are; a single user
+	Text  string
+	At    time.Time // when it was so
+}
+
+// Added is what became of an addition.
+type Added struct {
+	Episode  *dream.Episode
+	Known    bool     // the same words of the same owner were remembered already
+	Replaced []string // ids of what it corrects
+}
+
+// Add keeps a text as the words of an owner, as if they were said in a talk: it corrects what that owner said before. Where it
+// cannot be placed it is kept without a place, which it gets when the memory moves.
+func Add(ctx context.Context, store memory.Store, place Placing, agent string, a Addition) (Added, error) {
+	text := strings.TrimSpace(a.Text)
+	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > longestKept {
+		return Added{}, fmt.Errorf("the text has %d characters; it must be UTF-8 of 1 to %d", utf8.RuneCountInString(text), longestKept)
+	}
+	origin := Caller{Key: access.Key{ID: a.Owner.Principal, Principal: a.Owner.Principal}, User: a.Owner.User}.Owner()
+	id, err := freeID(ctx, store, agent, origin, idOf(agent, origin, "user", text), a.At)
+	if err != nil {
+		return Added{}, err
+	}
+	e := &dream.Episode{
+		Head: dream.Head{
+			ID: id, Agent: agent, Kind: dream.KindEpisode, At: a.At.UTC(), State: dream.Live, Taint: dream.FromHuman,
+			Derived: []string{"salience", "surprise"},
+		},
+		Content: text, Salience: addedSalience, Surprise: 1, Origin: origin, Speaker: "user",
+	}
+	near, err := nearTo(ctx, store, place, e)
+	if err != nil {
+		return Added{}, err
+	}
+	for _, n := range near {
+		e.Surprise = min(e.Surprise, max(0, 1-max(0, n.cosine)))
+	}
+	if known := (&placement{near: [][]nearby{near}}); known.known(0, text) {
+		return Added{Episode: e, Known: true}, nil
+	}
+	newest, err := store.Find(ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{origin}, Limit: mostNewest,
+	})
+	if err != nil {
+		return Added{}, err
+	}
+	for _, item := range newest {
+		near = append(near, nearby{item: item})
+	}
+	changed, err := correct(ctx, store, e, near)
+	if err != nil {
+		return Added{}, err
+	}
+	added := Added{Episode: e}
+	for _, c := range changed {
+		added.Replaced = append(added.Replaced, c.Header().ID)
+	}
+	w := memory.Write{Agent: agent, Cause: byHand, Add: []dream.Item{e}, Change: changed}
+	if v, space, err := place(ctx, []string{e.Text()}); err == nil && len(v) == 1 {
+		w.Vectors = []memory.Vector{{Item: e.ID, Space: space, V: v[0]}}
+	}
+	if err := newTalkers(store, time.Now).note(ctx, agent, origin); err != nil {
+		return Added{}, err
+	}
+	receipt, err := store.Commit(ctx, w)
+	if errors.Is(err, memory.ErrSpace) && w.Vectors != nil {
+		w.Vectors = nil
+		receipt, err = store.Commit(ctx, w)
+	}
+	added.Known = err == nil && receipt.Known > 0
+	return added, err
+}
+
+// nearTo are the owner's own memories near to what is added; none where it cannot be placed.
+func nearTo(ctx context.Context, store memory.Store, place Placing, e *dream.Episode) ([]nearby, error) {
+	v, space, err := place(ctx, []string{e.Content})
+	if err != nil || len(v) != 1 {
+		return nil, nil //nolint:nilerr // it is kept all the same
+	}
+	hits, err := store.Near(ctx, memory.Near{
+		Agent: e.Agent, Space: space, V: v[0], Limit: mostNear,
+		Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{e.Origin}},
+	})
+	if errors.Is(err, memory.ErrSpace) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []nearby
+	for _, hit := range hits {
+		items, err := store.Get(ctx, e.Agent, hit.Item)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			out = append(out, nearby{item, hit.Cosine})
+		}
+	}
+	return out, nil
+}
