@@ -54,6 +54,7 @@ func (app *App) memorySearch() *cobra.Command {
 			Filter:      filter,
 			Embed:       questionEmbed(h, a),
 			Calibration: calibrationOf(h, a),
+			Now:         app.Now().In(location(a.Zone)),
 		})
 		if err != nil {
 			return fmt.Errorf("search the memory of %s: %w", a.Handle, err)

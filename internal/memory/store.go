@@ -140,6 +140,8 @@ type Filter struct {
 	Owners []string // Marks.Owner among these; "" is the agent's own
 	Dreamt Dreamt
 	Except []string // ids
+
+	Since, Until time.Time // At in [Since, Until), by the second
 }
 
 // Dreamt says which of the items that dreams made are found.

@@ -145,6 +145,7 @@ func (b *Being) search(
 			return b.placeQuestion(ctx, a, c, text, place)
 		},
 		Calibration: calibration,
+		Now:         b.now().In(b.zones.of(a.Zone)),
 	})
 	for _, m := range answer.Memories {
 		found = append(found, memoryOf(m))

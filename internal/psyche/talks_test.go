@@ -240,3 +240,40 @@ func TestWhatWasForgottenStandsInNoLaterBody(t *testing.T) {
 		require.NotContains(t, r.provider.last(t), "Niels paints")
 	}
 }
+
+func TestAQuestionFindsWhatHappenedInTheTimeItNames(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	at := func(id, text string, ago time.Duration) *dream.Episode {
+		e := lived(id, text)
+		r.plant(e)
+		e.At, e.Revision = r.clock.now().Add(-ago), 1
+		_, err := r.store.Commit(t.Context(), memory.Write{Agent: r.agent.ID, Cause: "test", Change: []dream.Item{e}})
+		require.NoError(t, err)
+		return e
+	}
+	const day = 24 * time.Hour
+	at("ep_1", "Niels painted the boat red.", day)
+	at("ep_2", "Olga sold a violin to the baker.", 9*day)
+	at("ep_3", "Niels painted the boat green.", 9*day)
+
+	_, told := r.talk(turn(ann, chat("What did I tell you yesterday?")))
+	require.Equal(t, 1, told.Recalled, "no word of the question stands in it")
+	require.Contains(t, r.provider.last(t), "> Niels painted the boat red.")
+	bare := lived("ep_4", "Somebody rang.")
+	bare.Agent, bare.At, bare.State = r.agent.ID, r.clock.now().AddDate(-1, 0, 0), dream.Live
+	_, err := r.store.Commit(t.Context(), memory.Write{Agent: r.agent.ID, Cause: "import", Add: []dream.Item{bare}})
+	require.NoError(t, err)
+	_, told = r.talk(turn(ann, chat("What was it last year?")))
+	require.Equal(t, 1, told.Recalled, "what has no place yet is found by its time")
+	_, told = r.talk(turn(ann, chat("Was habe ich dir vor neun Tagen erzählt?")))
+	require.Equal(t, psyche.SkippedNothing, told.Skipped, "a number that is not read names no time")
+	_, told = r.talk(turn(ann, chat("Was habe ich dir vor 9 Tagen erzählt?")))
+	require.Equal(t, 2, told.Recalled)
+	found, err := r.Recall(t.Context(), ann, "echo", "Which colour did Niels paint the boat nine days ago?", 2)
+	require.NoError(t, err)
+	require.Equal(t, "ep_3", found[0].ID, "the one of that time goes ahead")
+	found, err = r.Recall(t.Context(), ann, "echo", "Which colour did Niels paint the boat yesterday?", 2)
+	require.NoError(t, err)
+	require.Equal(t, "ep_1", found[0].ID)
+}

@@ -4,6 +4,7 @@ package recall
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/recall/rank"
+	"github.com/seed-56a03226/oneiros/internal/timeword"
 )
 
 // Kinds are what comes to mind. Journal, fragments and scenarios never do.
@@ -35,7 +37,8 @@ type Question struct {
 	Limit  int
 	Filter memory.Filter
 	Feels  mood.PAD
-	Embed  Embed // nil: words alone are compared
+	Embed  Embed     // nil: words alone are compared
+	Now    time.Time // in the agent's zone: what words such as "yesterday" are counted from; zero: they are not heeded
 
 	Calibration inference.Calibration // of the embedder's space
 }
@@ -76,12 +79,51 @@ func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 		calibration = inference.Cautious
 	}
 	hits := rank.Calibration{Near: calibration.Unrelated, Sure: calibration.Related}.Supported(found.Hits)
-	a.Memories, err = order(ctx, store, q, hits, found.Newest)
+	span, timed := timeOf(q)
+	if timed && len(hits) == 0 { // "What did I do yesterday?" holds no word of what was done
+		if hits, err = lived(ctx, store, s, span); err != nil {
+			return Answer{}, err
+		}
+	}
+	a.Memories, err = order(ctx, store, q, hits, found.Newest, span)
 	return a, err
 }
 
+// timeOf is the span that a question names.
+func timeOf(q Question) (timeword.Span, bool) {
+	if q.Now.IsZero() {
+		return timeword.Span{}, false
+	}
+	return timeword.Find(q.Text, q.Now)
+}
+
+// lived are the episodes of a span, the nearest to the question first.
+func lived(ctx context.Context, store memory.Store, s memory.Search, span timeword.Span) ([]rank.Hit, error) {
+	s.Kinds, s.Since, s.Until = []dream.Kind{dream.KindEpisode}, span.From, span.Until
+	found, err := store.Search(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("look for what happened in the time that the question names: %w", err)
+	}
+	if len(found.Hits) > 0 {
+		return found.Hits, nil
+	}
+	items, err := store.Find(ctx, memory.Query{ // nothing there has a place, and no word of the question
+		Agent: s.Agent, Kinds: s.Kinds, Owners: s.Owners, Since: span.From, Until: span.Until, Order: memory.MostSalient, Limit: s.Limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what happened in the time that the question names: %w", err)
+	}
+	var hits []rank.Hit
+	for _, item := range items {
+		if h := item.Header(); !h.Dreamt() && !slices.Contains(s.Except, h.ID) {
+			hits = append(hits, rank.Hit{Item: h.ID})
+		}
+	}
+	return hits, nil
+}
+
 // order reads the items behind hits and puts them in order.
-func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time) ([]Memory, error) {
+func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time, span timeword.Span) ([]Memory, error) {
 	ids := make([]string, len(hits))
 	for i, h := range hits {
 		ids[i] = h.Item
@@ -111,7 +153,7 @@ func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit,
 		m.At, m.Speaker = dated(item, origins)
 		found[h.Item] = m
 		marks := item.Marks()
-		c := rank.Candidate{Hit: h, At: m.At, Weight: max(marks.Salience, marks.Score), Mood: q.Feels.Cosine(toneOf(item))}
+		c := rank.Candidate{Hit: h, At: m.At, Weight: max(marks.Salience, marks.Score), Mood: q.Feels.Cosine(toneOf(item)), Timely: span.Holds(m.At)}
 		if derived(item) {
 			c.Sources = item.Header().Sources
 		}

@@ -34,6 +34,7 @@ type Bench struct {
 	episodes []*dream.Episode
 	turns    map[string][]string // of each episode, by id
 	placed   map[string][]float32
+	now      time.Time // an hour after the last turn
 }
 
 // Load brings a dialogue into memory by the product's importer, without the turns that drop names.
@@ -69,6 +70,7 @@ func (b *Bench) read(ctx context.Context) error {
 	b.episodes = memory.As[*dream.Episode](items)
 	for _, e := range b.episodes {
 		b.turns[e.ID] = turnsOf(e.Origin)
+		b.now = e.At.Add(time.Hour)
 		v, _, err := b.Embed(ctx, []string{e.Content})
 		if err != nil {
 			return err
@@ -108,6 +110,7 @@ func (b *Bench) Question(text string) recall.Question {
 		},
 
 		Calibration: b.Space,
+		Now:         b.now,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -21,6 +22,7 @@ var searches = []clause{
 	{"SearchIsExact", searchIsExact},
 	{"SearchWeighsWordsByWhatTheFilterLeaves", searchWeighsVisible},
 	{"SearchInAnotherSpaceIsRefused", searchNeedsSpace},
+	{"SearchKeepsToASpanOfTime", searchInTime},
 }
 
 var byWords = rank.Blend{Words: 1}
@@ -61,6 +63,26 @@ func wordsFind(t *testing.T, s memory.Store) {
 	require.InDelta(t, 1, found.Hits[0].Score, 1e-6)
 	require.Positive(t, found.Hits[0].Words)
 	require.False(t, found.Hits[0].Placed)
+}
+
+func searchInTime(t *testing.T, s memory.Store) {
+	for day := range 4 {
+		e := episode(fmt.Sprint("day-", day), "The ferry was late.")
+		e.At = dawn.AddDate(0, 0, day)
+		add(t, s, e)
+	}
+	for _, c := range []struct {
+		since, until time.Time
+		want         []string
+	}{
+		{dawn.AddDate(0, 0, 1), dawn.AddDate(0, 0, 3), []string{"day-1", "day-2"}},
+		{dawn.AddDate(0, 0, 3), time.Time{}, []string{"day-3"}},
+		{time.Time{}, dawn.AddDate(0, 0, 1), []string{"day-0"}},
+		{dawn.AddDate(1, 0, 0), time.Time{}, []string{}},
+	} {
+		q := memory.Search{Text: "ferry", Filter: memory.Filter{Since: c.since, Until: c.until}}
+		require.Equal(t, c.want, searched(t, s, q))
+	}
 }
 
 func searchFollows(t *testing.T, s memory.Store) {

@@ -16,12 +16,16 @@ const (
 	recentHalf   = 14 * 24 * time.Hour
 )
 
+// weighsTime is for what happened in the time that a question names: as much as half of what meaning may add.
+const weighsTime = .15
+
 // Candidate is a hit with what decides between near equals.
 type Candidate struct {
 	Hit
 	At      time.Time
 	Weight  float64  // salience or strength, in [0, 1]
 	Mood    float64  // cosine with how the agent feels, in [-1, 1]
+	Timely  bool     // it happened in the time that the question names
 	Sources []string // of knowledge that was derived from other items; nil for what was lived
 }
 
@@ -32,6 +36,10 @@ func Order(all []Candidate, newest time.Time, limit int) []Candidate {
 	for _, c := range all {
 		there[c.Item] = true
 	}
+	full := 1 + weighsRecent + weighsHeavy + weighsMood
+	if slices.ContainsFunc(all, func(c Candidate) bool { return c.Timely }) {
+		full += weighsTime
+	}
 	out := make([]Candidate, 0, len(all))
 	for _, c := range all {
 		if slices.ContainsFunc(c.Sources, func(id string) bool { return there[id] }) {
@@ -39,7 +47,10 @@ func Order(all []Candidate, newest time.Time, limit int) []Candidate {
 		}
 		age := max(0, newest.Sub(c.At))
 		c.Score += weighsRecent*math.Exp2(-float64(age)/float64(recentHalf)) + weighsHeavy*c.Weight + weighsMood*(1+c.Mood)/2
-		c.Score = min(1, c.Score/(1+weighsRecent+weighsHeavy+weighsMood))
+		if c.Timely {
+			c.Score += weighsTime
+		}
+		c.Score = min(1, c.Score/full)
 		out = append(out, c)
 	}
 	slices.SortStableFunc(out, func(a, b Candidate) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Item, b.Item)) })

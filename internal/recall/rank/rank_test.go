@@ -79,6 +79,16 @@ func TestOnlyNearEqualsAreMovedByRecencyWeightAndMood(t *testing.T) {
 	require.Equal(t, []string{"a"}, ids(rank.Order([]rank.Candidate{hit("b", .5, 0), hit("a", .5, 0)}, newest, 1)))
 }
 
+func TestWhatHappenedInTheNamedTimeGoesAhead(t *testing.T) {
+	t.Parallel()
+	hit := func(id string, score float64, timely bool) rank.Candidate {
+		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Timely: timely}
+	}
+	got := rank.Order([]rank.Candidate{hit("near", .9, false), hit("timely", .8, true), hit("far", .5, true)}, time.Time{}, 9)
+	require.Equal(t, []string{"timely", "near", "far"}, []string{got[0].Item, got[1].Item, got[2].Item})
+	require.LessOrEqual(t, rank.Order([]rank.Candidate{hit("best", 1, true)}, time.Time{}, 9)[0].Score, 1.0)
+}
+
 func TestDerivedKnowledgeGivesWayToItsSources(t *testing.T) {
 	t.Parallel()
 	made := rank.Candidate{Hit: rank.Hit{Item: "made", Score: .9}, Sources: []string{"ep", "gone"}}

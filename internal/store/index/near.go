@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -46,6 +47,8 @@ type scan struct {
 	kinds  [256]bool // wanted
 	dreams [256]bool // wanted of what was dreamt
 	except map[string]bool
+
+	since, until int64 // seconds since 1970
 }
 
 // blockOf is a stretch of a group's rows.
@@ -83,6 +86,13 @@ func (x *Index) scanOf(f memory.Filter) *scan {
 		case memory.NoneDreamt:
 		}
 	}
+	s.since, s.until = math.MinInt64, math.MaxInt64
+	if !f.Since.IsZero() {
+		s.since = f.Since.Unix()
+	}
+	if !f.Until.IsZero() {
+		s.until = f.Until.Unix()
+	}
 	if len(f.Except) > 0 {
 		s.except = make(map[string]bool, len(f.Except))
 		for _, id := range f.Except {
@@ -102,7 +112,7 @@ func (s *scan) wants(g *group, row int) bool {
 	if flags&dreamt != 0 {
 		wanted = &s.dreams
 	}
-	return wanted[g.kinds[row]] && (s.except == nil || !s.except[g.ids[row]])
+	return wanted[g.kinds[row]] && g.times[row] >= s.since && g.times[row] < s.until && (s.except == nil || !s.except[g.ids[row]])
 }
 
 func (s *scan) workers() int {
