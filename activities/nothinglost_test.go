@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
 // told is a fact that a person or an agent said, and that nobody has forgotten or corrected.
@@ -77,7 +78,7 @@ func (l *life) oldArchive(s Sitting, o Order) {
 // lost is the first fact that recall does not find any more.
 func (l *life) lost() string {
 	for _, f := range l.facts {
-		near := memory.Near{Agent: "a", Space: space, V: vectorOf(f.text), Limit: 1000, Filter: memory.Filter{Kinds: recalled, Dreamt: memory.NoneDreamt}}
+		near := memory.Near{Agent: "a", Space: space, V: vectorOf(f.text), Limit: 1000, Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt}}
 		hits, err := l.store.Near(context.Background(), near)
 		require.NoError(l.t, err)
 		if !slices.ContainsFunc(hits, func(hit memory.Hit) bool { return hit.Item == f.id }) {

@@ -4,7 +4,6 @@ package probe
 import (
 	"cmp"
 	"hash/fnv"
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,12 +26,6 @@ const (
 	rareWords = 8 // of a text, from which a question is made
 	dropOneIn = 3 // of these
 	leastAsk  = 3 // words stay, where there are so many; the rarest always does
-)
-
-// The constants of BM25 as Robertson and Zaragoza (2009) recommend them.
-const (
-	saturation = 1.2
-	lengthNorm = .75
 )
 
 // Sample takes up to n ids, the same ones for the same seed in whatever order they come.
@@ -83,59 +76,6 @@ func questionOf(id string, words []string, often map[string]int, seed uint64) []
 		}
 	}
 	return kept
-}
-
-// Answer finds for each question the first k texts by BM25, best first; ties by id.
-func Answer(docs []Doc, questions []Question, k int) [][]string {
-	type posting struct {
-		doc, count int
-	}
-	asked := map[string][]posting{}
-	for _, q := range questions {
-		for _, word := range q.Words {
-			asked[word] = nil
-		}
-	}
-	lengths, total := make([]int, len(docs)), 0
-	for i, doc := range docs {
-		words := Words(doc.Text)
-		lengths[i] = len(words)
-		total += len(words)
-		counts := map[string]int{}
-		for _, word := range words {
-			if _, wanted := asked[word]; wanted {
-				counts[word]++
-			}
-		}
-		for word, n := range counts {
-			asked[word] = append(asked[word], posting{i, n})
-		}
-	}
-	mean := float64(max(1, total)) / float64(max(1, len(docs)))
-	found := make([][]string, len(questions))
-	for i, q := range questions {
-		scores := map[int]float64{}
-		for _, word := range q.Words {
-			in := float64(len(asked[word]))
-			rarity := math.Log(1 + (float64(len(docs))-in+.5)/(in+.5))
-			for _, p := range asked[word] {
-				n := float64(p.count)
-				norm := 1 - lengthNorm + lengthNorm*float64(lengths[p.doc])/mean
-				scores[p.doc] += rarity * n * (saturation + 1) / (n + saturation*norm)
-			}
-		}
-		order := make([]int, 0, len(scores))
-		for doc := range scores {
-			order = append(order, doc)
-		}
-		slices.SortFunc(order, func(a, b int) int {
-			return cmp.Or(cmp.Compare(scores[b], scores[a]), strings.Compare(docs[a].ID, docs[b].ID))
-		})
-		for _, doc := range order[:min(k, len(order))] {
-			found[i] = append(found[i], docs[doc].ID)
-		}
-	}
-	return found
 }
 
 // Words cuts a text into lower-case words of letters and figures; of scripts without spaces it takes pairs of characters.

@@ -68,25 +68,6 @@ func TestAQuestionIsMadeOfTheRareWordsOfItsText(t *testing.T) {
 	require.Empty(t, probe.Ask([]probe.Doc{{ID: "a", Text: "…"}}, []string{"a", "b"}, 7))
 }
 
-func TestAnAnswerFindsTheTextThatWasAskedFor(t *testing.T) {
-	t.Parallel()
-	docs := garden(300)
-	questions := probe.Ask(docs, idsOf(docs), 7)
-	hit := 0
-	for i, found := range probe.Answer(docs, questions, 10) {
-		require.LessOrEqual(t, len(found), 10)
-		if slices.Contains(found, questions[i].ID) {
-			hit++
-		}
-	}
-	require.Greater(t, hit, 250)
-	gone := probe.Answer(docs[:100], questions[100:], 10)
-	for i, found := range gone {
-		require.NotContains(t, found, questions[100+i].ID)
-	}
-	require.Equal(t, [][]string{nil}, probe.Answer(nil, []probe.Question{{ID: "a", Words: []string{"x"}}}, 10))
-}
-
 func TestWordsOfAnyScript(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
