@@ -39,8 +39,8 @@ type Added struct {
 	Replaced []string // ids of what it corrects
 }
 
-// Add keeps a text as the words of an owner, as if they were said in a talk: it corrects what that owner said before. Where it
-// cannot be placed it is kept without a place, which it gets when the memory moves.
+// Add keeps a text as the words of an owner, as if they were said in a talk: it corrects what that owner said before.
+// Where it cannot be placed it is kept without a place, which it gets when the memory moves.
 func Add(ctx context.Context, store memory.Store, place Placing, agent string, a Addition) (Added, error) {
 	text := strings.TrimSpace(a.Text)
 	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > longestKept {

@@ -16,9 +16,9 @@ const (
 	ofOneTalk     = 8 // of the newest memories of a talk, among which the last statement is looked for
 )
 
-// correct finds what a person's new statement takes the place of, among what lies near and what the person said last in this
-// talk. It writes into the new memory what was so before, and returns the old ones as superseded by it. Only statements of the
-// same owner are corrected, and only by a person's own words.
+// correct finds what a person's new statement takes the place of, among what lies near and what the person said last
+// in this talk. It writes into the new memory what was so before, and returns the old ones as superseded by it. Only
+// statements of the same owner are corrected, and only by a person's own words.
 func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []nearby) ([]dream.Item, error) {
 	if e.Taint != dream.FromHuman {
 		return nil, nil

@@ -35,8 +35,8 @@ type deed struct {
 	do   func(ctx context.Context)
 }
 
-// keepers remember side by side, each what is said to agents of its own: an embedder far away holds only these up, and what is
-// said to one agent is remembered in its order.
+// keepers remember side by side, each what is said to agents of its own: an embedder far away holds only these up,
+// and what is said to one agent is remembered in its order.
 const keepers = 8
 
 // keepUp does what is queued, one after the other, until Close.
@@ -80,8 +80,8 @@ type line struct {
 	speaker string
 }
 
-// spoken is what may be remembered of a request: the user's message, and what tools have answered since. However many requests a
-// round of tools takes, the same words are one memory.
+// spoken is what may be remembered of a request: the user's message, and what tools have answered since. However many
+// requests a round of tools takes, the same words are one memory.
 func (t *turn) spoken() []line {
 	at := t.body.asked()
 	if !t.on.store || at < 0 {
@@ -181,8 +181,8 @@ func (b *Being) remember(ctx context.Context, a dream.Agent, c Caller, session s
 	return b.keepTalk(ctx, a, c, w)
 }
 
-// freeID is the id of what is said now. A memory of the same words that was corrected, has faded or is another owner's by now stays
-// as it is, and what is said again is a memory of its own.
+// freeID is the id of what is said now. A memory of the same words that was corrected, has faded or is another
+// owner's by now stays as it is, and what is said again is a memory of its own.
 func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at time.Time) (string, error) {
 	items, err := store.Get(ctx, agent, id)
 	if err != nil {
@@ -196,7 +196,8 @@ func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at
 	return id, nil
 }
 
-// vectorOf is the place of a new memory: that of its words, or, where it corrects, of what it says now and what was so before.
+// vectorOf is the place of a new memory: that of its words, or, where it corrects, of what it says now and what was
+// so before.
 func (b *Being) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement, i int) ([]memory.Vector, error) {
 	if p.v == nil {
 		return nil, nil
@@ -248,8 +249,8 @@ type nearby struct {
 	cosine float64
 }
 
-// known says whether a line is remembered already: a memory near to it says the same in the same words. Words that differ in a
-// name or a number are another memory, however near they lie.
+// known says whether a line is remembered already: a memory near to it says the same in the same words. Words that
+// differ in a name or a number are another memory, however near they lie.
 func (p *placement) known(i int, text string) bool {
 	return slices.ContainsFunc(p.near[i], func(n nearby) bool {
 		e, ok := n.item.(*dream.Episode)

@@ -74,8 +74,8 @@ func details(text string) (name, number bool) {
 	return name, number
 }
 
-// onlyRepeats says whether a line says again what was put before the model. A person's line does so only in the same words, since
-// one that differs in a name or a number is a correction.
+// onlyRepeats says whether a line says again what was put before the model. A person's line does so only in the same
+// words, since one that differs in a name or a number is a correction.
 func onlyRepeats(l line, shown []string) bool {
 	if l.by != dream.FromHuman {
 		return repeats(l.text, shown)
@@ -83,7 +83,8 @@ func onlyRepeats(l line, shown []string) bool {
 	return len(shown) > 0 && strings.Contains(l.text, opening[:40]) || utterance.Repeats(l.text, shown...)
 }
 
-// repeats says whether a text is mostly what was put before the model: such a text says again what is remembered already.
+// repeats says whether a text is mostly what was put before the model: such a text says again what is remembered
+// already.
 func repeats(text string, shown []string) bool {
 	if len(shown) == 0 {
 		return false

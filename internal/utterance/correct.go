@@ -9,8 +9,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Corrects says whether a statement takes the place of an earlier one of the same person: the same subject and attribute with
-// another value. sameTalk says that the earlier one is the last statement but this of the same talk, which "no, it's 5433" may mean.
+// Corrects says whether a statement takes the place of an earlier one of the same person: the same subject and
+// attribute with
+// another value. sameTalk says that the earlier one is the last statement but this of the same talk, which
+// "no, it's 5433" may mean.
 // In doubt it does not, and both stay.
 func Corrects(earlier, later string, sameTalk bool) bool {
 	var old []token
@@ -142,23 +144,31 @@ var (
 	explicitWords = set("no nope sorry correction actually oops wait meant nein doch entschuldigung korrektur non pardon désolé fait perdón perdona " +
 		"corrección scusa correzione desculpa correção нет извини извините поправка yok hayır pardon nee nie przepraszam")
 	explicitPhrases = []string{
-		"actually", "correction", "i meant", "i mean ", "sorry", "oops", "in fact", "eigentlich", "ich meinte", "korrektur", "en fait", "je voulais dire", "en realidad",
-		"quise decir", "in realtà", "volevo dire", "na verdade", "quis dizer", "на самом деле", "точнее", "вернее", "я имел", "aslında", "いや", "実は", "じゃなくて",
+		"actually", "correction", "i meant", "i mean ", "sorry", "oops", "in fact", "eigentlich", "ich meinte",
+		"korrektur", "en fait", "je voulais dire", "en realidad",
+		"quise decir", "in realtà", "volevo dire", "na verdade", "quis dizer", "на самом деле", "точнее",
+		"вернее", "я имел", "aslında", "いや", "実は", "じゃなくて",
 		"間違え", "不对", "其实", "我是说", "搞错", "في الواقع", "أقصد", "असल में", "eigenlijk", "właściwie", "아니", "사실",
 	}
 	// nowPhrases say that something is so since a short while.
 	nowPhrases = []string{
-		"now", "from now on", "as of today", "these days", "jetzt", "nun", "ab jetzt", "ab sofort", "inzwischen", "mittlerweile", "maintenant", "désormais", "dorénavant", "ahora",
-		"adesso", "ora", "ormai", "agora", "теперь", "сейчас", "отныне", "artık", "şimdi", "الآن", "حاليا", "अब", "nu", "teraz", "tegenwoordig", "이제", "지금",
+		"now", "from now on", "as of today", "these days", "jetzt", "nun", "ab jetzt", "ab sofort", "inzwischen",
+		"mittlerweile", "maintenant", "désormais", "dorénavant", "ahora",
+		"adesso", "ora", "ormai", "agora", "теперь", "сейчас", "отныне", "artık", "şimdi", "الآن", "حاليا", "अब",
+		"nu", "teraz", "tegenwoordig", "이제", "지금",
 	}
 	nowSigns = []string{"今は", "いまは", "これから", "现在", "如今", "今后"}
 	// noLongerPhrases take back what was so.
 	noLongerPhrases = []string{
-		"no longer", "not anymore", "anymore", "any more", "nicht mehr", "kein", "ya no", "больше не", "уже не", "niet meer", "już nie", "inte längre", "não mais",
+		"no longer", "not anymore", "anymore", "any more", "nicht mehr", "kein", "ya no", "больше не", "уже не",
+		"niet meer", "już nie", "inte längre", "não mais",
 		"もう", "不再", "لم أعد", "لم يعد", "더 이상", "artık değil",
 	}
 	// contrastPhrases stand between the right value and the wrong one.
-	contrastPhrases = []string{"instead of", "rather than", "sondern", "but rather", "statt", "anstatt", "au lieu de", "en vez de", "en lugar de", "invece di", "em vez de", "а не", "вместо", "ではなく", "而不是"}
+	contrastPhrases = []string{
+		"instead of", "rather than", "sondern", "but rather", "statt", "anstatt", "au lieu de", "en vez de",
+		"en lugar de", "invece di", "em vez de", "а не", "вместо", "ではなく", "而不是",
+	}
 	// changeWords say that one took the place of another.
 	changeWords = set("moved switched migrated changed replaced swapped renamed went gewechselt umgestellt umgezogen gezogen geändert ersetzt déménagé changé passé migré " +
 		"mudé mudado cambié cambiado cambiamos pasamos cambiato passati passato trasferito trasferiti mudei mudamos trocamos переехал переехала переехали перешли сменил сменили " +
@@ -168,56 +178,82 @@ var (
 )
 
 // Words that say that a statement is of another time than now, or of one event.
-var pastWords = set(`was were used once formerly ago yesterday today tonight born grew ran bought sold ate spent paid went came took gave saw met lost found
-won lent made did got last war waren früher damals gestern heute geboren kaufte kauften était étaient autrefois jadis hier né née avant
-era eran antes ayer hoy nací fui fue compré ero fa ieri oggi nato nata foi ontem hoje nasci раньше был была были вчера сегодня родился родилась купил купила
+var pastWords = set(`was were used once formerly ago yesterday today tonight born grew ran bought sold ate
+spent paid went came took gave saw met lost found
+won lent made did got last war waren früher damals gestern heute geboren kaufte kauften était étaient autrefois
+jadis hier né née avant
+era eran antes ayer hoy nací fui fue compré ero fa ieri oggi nato nata foi ontem hoje nasci раньше был была
+были вчера сегодня родился родилась купил купила
 eskiden dün bugün idi была кiedyś vroeger gisteren gekauft gegessen gelaufen besucht`)
 
 // notPast are words that end as past forms do and tell of a state.
 var notPast = set("called named based located married scheduled closed need red bed seed feed hundred used-to speed shed allergic need indeed")
 
 // manyValued are words whose attribute can have several values at once.
-var manyValued = set(`have has had own owns like likes love loves hate hates eat eats drink drinks speak speaks play plays know knows visit allergic
+var manyValued = set(`have has had own owns like likes love loves hate hates eat eats drink drinks speak speaks
+play plays know knows visit allergic
 habe hat haben mag mögen liebe liebt spreche spricht spiele spielt esse kenne ai a avons aime aimes parle joue mange
-tengo tiene gusta gustan hablo juego como ho ha piace parlo gioco tenho tem gosto falo jogo есть люблю любит говорю играю ем
+tengo tiene gusta gustan hablo juego como ho ha piace parlo gioco tenho tem gosto falo jogo есть люблю любит
+говорю играю ем
 mam lubię heb houd hou vind jag har gillar var severim sever 有 喜 飼 好 養`)
 
 // attributes are nouns of which something has one value, by their beginnings.
 var attributes = []string{
-	"name", "favourite", "favorite", "colour", "color", "address", "password", "passcode", "pin", "phone", "telephone", "number", "email", "birthday", "deadline", "port", "code",
-	"capital", "size", "price", "rent", "age", "username", "hostname", "version", "salary", "limit", "timezone", "height", "weight",
-	"lieblings", "farbe", "adresse", "passwort", "kennwort", "telefon", "nummer", "geburtstag", "frist", "preis", "miete", "größe", "alter",
-	"préféré", "couleur", "mot", "numéro", "téléphone", "anniversaire", "échéance", "prix", "loyer", "taille", "nom", "prénom",
-	"favorit", "dirección", "contraseña", "teléfono", "número", "cumpleaños", "puerto", "precio", "alquiler", "talla", "nombre",
-	"preferit", "indirizzo", "numero", "compleanno", "prezzo", "affitto", "nome", "colore", "endereço", "senha", "aniversário", "preço", "aluguel", "preferid",
+	"name", "favourite", "favorite", "colour", "color", "address", "password", "passcode", "pin", "phone",
+	"telephone", "number", "email", "birthday", "deadline", "port", "code",
+	"capital", "size", "price", "rent", "age", "username", "hostname", "version", "salary", "limit",
+	"timezone", "height", "weight",
+	"lieblings", "farbe", "adresse", "passwort", "kennwort", "telefon", "nummer", "geburtstag", "frist",
+	"preis", "miete", "größe", "alter",
+	"préféré", "couleur", "mot", "numéro", "téléphone", "anniversaire", "échéance", "prix", "loyer", "taille",
+	"nom", "prénom",
+	"favorit", "dirección", "contraseña", "teléfono", "número", "cumpleaños", "puerto", "precio", "alquiler",
+	"talla", "nombre",
+	"preferit", "indirizzo", "numero", "compleanno", "prezzo", "affitto", "nome", "colore", "endereço",
+	"senha", "aniversário", "preço", "aluguel", "preferid",
 	"пароль", "адрес", "номер", "телефон", "порт", "цена", "имя", "зовут", "любимый", "любимая", "любимое", "цвет",
-	"adı", "ismi", "numara", "telefon", "şifre", "adres", "renk", "cyfra", "numer", "hasło", "wachtwoord", "naam", "kleur",
+	"adı", "ismi", "numara", "telefon", "şifre", "adres", "renk", "cyfra", "numer", "hasło", "wachtwoord",
+	"naam", "kleur",
 }
 
 // attributeSigns are such nouns in scripts whose words are not told apart.
 var attributeSigns = []string{
-	"名前", "名字", "電話", "电话", "番号", "号码", "ポート", "端口", "パスワード", "密码", "住所", "地址", "色", "生日", "誕生日", "締切", "截止", "이름", "번호", "비밀번호", "주소", "اسم", "رقم", "नाम",
+	"名前", "名字", "電話", "电话", "番号", "号码", "ポート", "端口", "パスワード", "密码", "住所", "地址", "色", "生日", "誕生日", "締切", "截止",
+	"이름", "번호", "비밀번호", "주소", "اسم", "رقم", "नाम",
 }
 
 // residence are verbs of where somebody lives, of which there is one.
-var residence = set(`live lives living wohne wohnt wohnen lebe habite habites habitons vis vivo vives vive vivimos abito abita abitiamo moro mora moramos
-живу живёт живем живём yaşıyorum oturuyorum oturuyoruz yaşıyoruz woon woont bor mieszkam mieszka أعيش أسكن 住 रहता रहती रहते`)
+var residence = set(`live lives living wohne wohnt wohnen lebe habite habites habitons vis vivo vives vive
+vivimos abito abita abitiamo moro mora moramos
+живу живёт живем живём yaşıyorum oturuyorum oturuyoruz yaşıyoruz woon woont bor mieszkam mieszka أعيش أسكن 住
+रहता रहती रहते`)
 
 // weekdays, months and numbers are kinds of values.
 var (
-	weekdays = set(`monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays montag dienstag mittwoch donnerstag
-freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato
-domenica segunda terça quarta quinta sexta понедельник вторник среда среду четверг пятница пятницу суббота субботу воскресенье pazartesi salı çarşamba perşembe cuma cumartesi pazar
+	weekdays = set(`monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
+thursdays fridays saturdays sundays montag dienstag mittwoch donnerstag
+freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves
+viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato
+domenica segunda terça quarta quinta sexta понедельник вторник среда среду четверг пятница пятницу суббота
+субботу воскресенье pazartesi salı çarşamba perşembe cuma cumartesi pazar
 曜 周 maandag dinsdag woensdag donderdag vrijdag zaterdag zondag tomorrow`)
-	months = set(`january february march april may june july august september october november december januar februar märz mai juni juli oktober dezember janvier février mars avril
-juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre gennaio febbraio aprile maggio giugno
-luglio settembre ottobre dicembre janeiro fevereiro março maio junho julho setembro outubro dezembro января февраля марта апреля мая июня июля августа сентября октября ноября декабря 月`)
-	numbers = set(`zero one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred half eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
-deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez due tre quattro cinque sei sette otto nove dieci dois três quatro sete oito dez
-два две три четыре пять шесть семь восемь девять десять iki üç dört beş altı yedi sekiz dokuz on 一 二 三 四 五 六 七 八 九 十 noon midnight`)
+	months = set(`january february march april may june july august september october november december januar
+februar märz mai juni juli oktober dezember janvier février mars avril
+juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto
+septiembre octubre noviembre diciembre gennaio febbraio aprile maggio giugno
+luglio settembre ottobre dicembre janeiro fevereiro março maio junho julho setembro outubro dezembro января
+февраля марта апреля мая июня июля августа сентября октября ноября декабря 月`)
+	numbers = set(`zero one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty
+fifty hundred half eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
+deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez due tre quattro
+cinque sei sette otto nove dieci dois três quatro sete oito dez
+два две три четыре пять шесть семь восемь девять десять iki üç dört beş altı yedi sekiz dokuz on 一 二 三 四 五 六 七
+八 九 十 noon midnight`)
 	// hollow are words that say nothing alone.
-	hollow = set(`j je n ne qu a an the it its it's this that is are am be s ' t m re i in at on to of by and or but so for with der die das ein eine es ist sind am im um an auf in zu
-le la les l un une c est ce il elle à au aux en de du des el los las lo una es son a al y è e sono il lo gli alle às o os as é são да это в на к у и tam pl het de een is op
+	hollow = set(`j je n ne qu a an the it its it's this that is are am be s ' t m re i in at on to of by and
+or but so for with der die das ein eine es ist sind am im um an auf in zu
+le la les l un une c est ce il elle à au aux en de du des el los las lo una es son a al y è e sono il lo gli
+alle às o os as é são да это в на к у и tam pl het de een is op
 は が を に で す だ し た の と も ます です でした 是 在 的 了 하 입니다 이 है हैं को من في على هو هي`)
 	pronouns = set("it its this that they he she es er sie das ça il elle lo esto eso eso è esso isso это он она оно o bu を 是")
 )
@@ -452,7 +488,8 @@ func joined(tokens []token) string {
 	return b.String()
 }
 
-// sameFrame compares two whole statements: what they begin and end with is the same, and what stands between is the value.
+// sameFrame compares two whole statements: what they begin and end with is the same, and what stands between
+// is the value.
 func sameFrame(old, tokens []token, cued bool) bool {
 	a, b := old, tokens
 	begin := 0
@@ -509,7 +546,8 @@ func sameFrame(old, tokens []token, cued bool) bool {
 }
 
 // copulas stand between a subject and what it is or is called.
-var copulas = set(`is are am isn be called named ist sind bin heißt heiße heissen est sont suis appelle es son soy llama è sono chiama é são sou chama зовут это jest heet is är heter
+var copulas = set(`is are am isn be called named ist sind bin heißt heiße heissen est sont suis appelle es son
+soy llama è sono chiama é são sou chama зовут это jest heet is är heter
 は 是 叫 है हैं`)
 
 // verbInside says whether a verb stands behind the first word of a run.
@@ -544,6 +582,7 @@ func ofAttribute(t token) bool {
 
 // determined says whether a subject is one that both know.
 func determined(t token) bool {
-	return set(`the my our his her their your der die das mein meine unser unsere le la les mon ma notre nos el los las mi nuestro nuestra il lo mio mia nostro
+	return set(`the my our his her their your der die das mein meine unser unsere le la les mon ma notre nos el
+los las mi nuestro nuestra il lo mio mia nostro
 o a os as meu minha nosso мой моя наш наша mijn onze min vår`)[t.text]
 }

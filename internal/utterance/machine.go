@@ -15,7 +15,8 @@ const (
 	machineMade          // no person says this
 )
 
-// Lines that programs write or that programs are written in. Each pattern is a form of a language, a format or a tool, not a word.
+// Lines that programs write or that programs are written in. Each pattern is a form of a language, a format or a
+// tool, not a word.
 var (
 	ofMachine = regexp.MustCompile(`^\s*(?:` + strings.Join([]string{
 		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`,                                        // ISO 8601 at the head: a log

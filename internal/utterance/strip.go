@@ -1,5 +1,5 @@
-// Package utterance decides what of a message is a person's own words, whether they are worth keeping, and whether a statement
-// replaces an earlier one.
+// Package utterance decides what of a message is a person's own words, whether they are worth keeping, and whether a
+// statement replaces an earlier one.
 package utterance
 
 import (
@@ -11,7 +11,8 @@ import (
 
 // Bounds of Strip.
 const (
-	// LongText is how many bytes of words are taken as said. What is longer holds something pasted, of which head and tail count.
+	// LongText is how many bytes of words are taken as said. What is longer holds something pasted, of which head and
+	// tail count.
 	LongText = 4000
 	// headTail bounds head and tail of a long text, in bytes each.
 	headTail = 1000
@@ -21,15 +22,16 @@ const (
 	mostPassages = 3
 )
 
-// Strip gives the passages of a message that a person wrote. It takes off what clients put around them: blocks of context and of
-// reminders, templates of retrieval, attached files, fenced and pasted code, logs and data. Of a long text it gives head and tail.
-// Each passage is a part of the text, and they come in its order. Nothing left means that nobody said anything.
+// Strip gives the passages of a message that a person wrote. It takes off what clients put around them: blocks of
+// context and of reminders, templates of retrieval, attached files, fenced and pasted code, logs and data. Of a long
+// text it gives head and tail. Each passage is a part of the text, and they come in its order. Nothing left means
+// that nobody said anything.
 func Strip(text string) []string {
 	return passages(text, unpasted(text, unwrapped(text)))
 }
 
-// Question is what memory is searched for: the passages of Strip, or, where a message is only something pasted, its head and tail
-// without what the client put around them.
+// Question is what memory is searched for: the passages of Strip, or, where a message is only something pasted, its
+// head and tail without what the client put around them.
 func Question(text string) string {
 	if said := Strip(text); len(said) > 0 {
 		return strings.Join(said, "\n")
@@ -119,8 +121,8 @@ func unpasted(text string, kept []span) []span {
 	return without(kept, append(cut, machineRuns(text, tail)...))
 }
 
-// machineRuns finds lines that a machine wrote among lines that are not blank. One such line alone may be a person's, unless nothing about it is.
-// A line between two of them is theirs, where it is not a sentence.
+// machineRuns finds lines that a machine wrote among lines that are not blank. One such line alone may be a person's,
+// unless nothing about it is. A line between two of them is theirs, where it is not a sentence.
 func machineRuns(text string, lines []span) []span {
 	kinds := make([]likeness, len(lines))
 	for i, l := range lines {

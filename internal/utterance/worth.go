@@ -25,7 +25,8 @@ const (
 // Kept says whether a text of this verdict is remembered.
 func (v Verdict) Kept() bool { return v == Statement }
 
-// commitments are what of the words of the agent, of tools and of dreams is kept: what was decided, promised, or asked to be remembered.
+// commitments are what of the words of the agent, of tools and of dreams is kept: what was decided, promised, or
+// asked to be remembered.
 var commitments = regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:` + strings.Join([]string{
 	`remember (?:that|this|to|:)|please remember|don'?t forget|keep in mind|note that|for the record|from now on`,
 	`(?:i|we)(?:'ll| will| promise| have decided| decided| agreed|'ve decided|'ve agreed)`,
@@ -34,8 +35,9 @@ var commitments = regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:` + strings.Join([]st
 	`(?:я буду|обещаю|мы решили|мы договорились)`,
 }, "|") + `)|約束|決め|答应|决定`)
 
-// Worth judges a passage of Strip by who said it. A person's words are kept when in doubt. What the agent, a tool, the web or a
-// dream said is never a person's fact: it is kept, under its own label, only where it promises, decides, or asks to be remembered.
+// Worth judges a passage of Strip by who said it. A person's words are kept when in doubt. What the agent, a tool,
+// the web or a dream said is never a person's fact: it is kept, under its own label, only where it promises, decides,
+// or asks to be remembered.
 func Worth(text string, by dream.Taint) Verdict {
 	text = strings.TrimSpace(text)
 	if !hasWord(text) {
@@ -86,7 +88,8 @@ func sentences(text string) []string {
 	return out
 }
 
-// abbreviated says whether a text ends in a short word with a capital letter, whose full stop ends no sentence: "Dr. Weber".
+// abbreviated says whether a text ends in a short word with a capital letter, whose full stop ends no sentence: "Dr.
+// Weber".
 func abbreviated(before []rune) bool {
 	at := len(before)
 	for at > 0 && unicode.IsLetter(before[at-1]) {
@@ -184,7 +187,8 @@ func clauseOf(words []string, rest string) Verdict {
 	return Statement
 }
 
-// enough says whether a single word can be a statement: in languages that build sentences of one word, and in scripts without blanks.
+// enough says whether a single word can be a statement: in languages that build sentences of one word, and in scripts
+// without blanks.
 func enough(word string) bool {
 	n := len([]rune(word))
 	if scriptless(word) {

@@ -57,7 +57,8 @@ func listener(t *testing.T) *house {
 	return h.begin("up")
 }
 
-// TestWordsInEveryClientsWrappingAreFoundAgain says a fact in each shape that clients send, and asks for it in the same shape.
+// TestWordsInEveryClientsWrappingAreFoundAgain says a fact in each shape that clients send, and asks for it in the
+// same shape.
 func TestWordsInEveryClientsWrappingAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	h := listener(t)
