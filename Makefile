@@ -14,6 +14,7 @@ BENCHTIME ?= 1s
 WAKE ?= .
 RECORD ?= testdata
 LOCOMO ?=
+NIGHTS ?=
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STAMP := -s -w -X main.version=$(VERSION)
 
@@ -175,8 +176,8 @@ bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; w
 
 # The dialogues are not part of the repository. What is printed holds figures and no text of theirs.
 .PHONY: bench-memory
-bench-memory: ## How well recall finds what was said; LOCOMO names files of dialogues in LoCoMo's form, with commas between
-	@LOCOMO='$(LOCOMO)' $(GO) test -count=1 -timeout 60m -run '^TestMeasure$$' -v ./testsuite/recalling | grep -vE '^(=== |--- PASS|PASS$$)'
+bench-memory: ## How well recall finds what was said; LOCOMO names files of dialogues in LoCoMo's form, NIGHTS=1,5,30 dreams in between
+	@LOCOMO='$(LOCOMO)' NIGHTS='$(NIGHTS)' $(GO) test -count=1 -timeout 120m -run '^(TestMeasure|TestNights)$$' -v ./testsuite/recalling | grep -vE '^(=== |--- PASS|PASS$$)'
 
 # What a measurement was made on, so that two files can be compared.
 MEASURED = echo "\# $(VERSION), $$($(GO) version | cut -d' ' -f3,4), $$(getconf _NPROCESSORS_ONLN) cores, $$(date -u +%Y-%m-%d)"

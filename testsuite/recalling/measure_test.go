@@ -29,20 +29,26 @@ func load(t *testing.T, embedder string, d recalling.Dialogue, drop func(string)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	agent := dream.Agent{ID: "ag_bench", Handle: "bench", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: time.Now()}
 	require.NoError(t, store.PutAgent(t.Context(), agent))
+	b, err := recalling.Load(t.Context(), store, agent, embedBy(embedder), calibrationOf(embedder), d, drop)
+	require.NoError(t, err)
+	return b
+}
+
+func embedBy(embedder string) recalling.Embedder {
 	models := localmodel.New()
-	embed := func(ctx context.Context, texts []string) ([][]float32, string, error) {
+	return func(ctx context.Context, texts []string) ([][]float32, string, error) {
 		v, err := models.Embed(ctx, embedder, texts, "")
 		return v.V, v.Space, err
 	}
-	var space inference.Calibration
+}
+
+func calibrationOf(embedder string) inference.Calibration {
 	for _, spec := range localmodel.Specs() {
 		if spec.Name == embedder {
-			space = spec.Calibration
+			return spec.Calibration
 		}
 	}
-	b, err := recalling.Load(t.Context(), store, agent, embed, space, d, drop)
-	require.NoError(t, err)
-	return b
+	return inference.Calibration{}
 }
 
 // TestMeasure prints what recall finds of the dialogues in the files that LOCOMO names, separated by commas.

@@ -192,7 +192,8 @@ func plainSearch(texts map[string][]string, places map[string][]float32, sought 
 func searchWeighsVisible(t *testing.T, s memory.Store) {
 	ask := func() []rank.Hit {
 		found, err := s.Search(t.Context(), memory.Search{
-			Agent: echo, Text: "lantern rope", Limit: 9, Blend: byWords, Filter: memory.Filter{Owners: []string{"", ann}},
+			Agent: echo, Text: "lantern rope", Limit: 9, Blend: byWords,
+			Filter: memory.Filter{Owners: []string{"", ann}, Dreamt: memory.NoneDreamt},
 		})
 		require.NoError(t, err)
 		return found.Hits
@@ -207,6 +208,12 @@ func searchWeighsVisible(t *testing.T, s memory.Store) {
 	require.Len(t, before, 2)
 	for i := range 50 {
 		add(t, s, tell(fmt.Sprint("x", i), bob, "Lantern after lantern."))
+	}
+	require.Equal(t, before, ask())
+	for i := range 50 { // nor does what was dreamt change it
+		made := episode(fmt.Sprint("y", i), "Rope, rope and rope again.")
+		made.Dream = "echo/0001"
+		add(t, s, made)
 	}
 	require.Equal(t, before, ask())
 }

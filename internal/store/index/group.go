@@ -20,8 +20,6 @@ type group struct {
 	holds     [][]uint32           // the terms of each row, each once
 	lengths   []uint32             // terms of each row, with repetitions
 	languages []words.Language
-	texts     int   // rows with terms
-	length    int64 // of all texts
 	posted    int64 // postings in all
 }
 
@@ -100,8 +98,6 @@ func (g *group) write(row int, l words.Language, terms []uint32) {
 	if len(terms) == 0 {
 		return
 	}
-	g.texts++
-	g.length += int64(len(terms))
 	slices.Sort(terms)
 	var own []uint32
 	for i := 0; i < len(terms); {
@@ -134,10 +130,6 @@ func (g *group) erase(row int) words.Language {
 			g.postings[term] = list
 		}
 	}
-	if len(g.holds[row]) > 0 {
-		g.texts--
-	}
-	g.length -= int64(g.lengths[row])
 	g.posted -= int64(len(g.holds[row]))
 	l := g.languages[row]
 	g.holds[row], g.lengths[row], g.languages[row] = nil, 0, words.Unknown

@@ -104,6 +104,11 @@ func (x *Index) scanOf(f memory.Filter) *scan {
 
 // wants says whether the filter leaves a row.
 func (s *scan) wants(g *group, row int) bool {
+	return s.counts(g, row) && g.times[row] >= s.since && g.times[row] < s.until && (s.except == nil || !s.except[g.ids[row]])
+}
+
+// counts says whether a row is of what is looked at, be it excepted or of another time: by such rows the rarity of words is weighed.
+func (s *scan) counts(g *group, row int) bool {
 	flags := g.flags[row]
 	if flags&held == 0 {
 		return false
@@ -112,7 +117,7 @@ func (s *scan) wants(g *group, row int) bool {
 	if flags&dreamt != 0 {
 		wanted = &s.dreams
 	}
-	return wanted[g.kinds[row]] && g.times[row] >= s.since && g.times[row] < s.until && (s.except == nil || !s.except[g.ids[row]])
+	return wanted[g.kinds[row]]
 }
 
 func (s *scan) workers() int {

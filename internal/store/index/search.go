@@ -72,13 +72,17 @@ func (s *scan) sums() map[*group]*sum {
 	return out
 }
 
-// compareWords adds BM25 over the groups that are looked at, and answers the weight of all the words sought, those that
+// compareWords adds BM25 over the texts of the kinds that are looked at, and answers the weight of all the words sought, those that
 // nothing holds included.
 func (x *Index) compareWords(s *scan, sums map[*group]*sum, terms []words.Term) float64 {
 	texts, length := 0, int64(0)
 	for g := range sums {
-		texts += g.texts
-		length += g.length
+		for row, terms := range g.lengths {
+			if terms > 0 && s.counts(g, row) {
+				texts++
+				length += int64(terms)
+			}
+		}
 	}
 	if texts == 0 {
 		return 0
@@ -95,7 +99,11 @@ func (x *Index) compareWords(s *scan, sums map[*group]*sum, terms []words.Term) 
 			}
 			numbers = append(numbers, n)
 			for g := range sums {
-				holding += len(g.postings[n])
+				for _, p := range g.postings[n] {
+					if s.counts(g, int(p.row)) {
+						holding++
+					}
+				}
 			}
 		}
 		holding = min(holding, texts)

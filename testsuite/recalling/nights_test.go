@@ -1,0 +1,103 @@
+package recalling_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/localmodel"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/recalling"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// TestNights measures recall before and after as many nights as NIGHTS names, such as 1,5,30, with the built-in model on a real
+// Temporal server.
+func TestNights(t *testing.T) {
+	files, nights := os.Getenv("LOCOMO"), os.Getenv("NIGHTS")
+	if files == "" || nights == "" {
+		t.Skip("make bench-memory LOCOMO=locomo10.json NIGHTS=1,5,30 measures recall before and after nights")
+	}
+	for path := range strings.SplitSeq(files, ",") {
+		dialogues, err := recalling.Read(path)
+		require.NoError(t, err)
+		for _, d := range dialogues {
+			sleepOver(t, d, strings.Split(nights, ","))
+		}
+	}
+}
+
+// lived is what an agent lives through, in kinds.
+var lived = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook, dream.KindPrediction, dream.KindFragment}
+
+func sleepOver(t *testing.T, d recalling.Dialogue, nights []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 55*time.Minute)
+	defer cancel()
+	server := temporal.Shared(t)
+	file := filepath.Join(t.TempDir(), "memory.db")
+	company, err := stage.Open(ctx, stage.Play{
+		Store: file, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
+		Knobs: dream.DefaultKnobs(), Model: "script", Forgets: true,
+	}, server.Dial(t))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, company.Close()) }()
+	w, err := company.Work()
+	require.NoError(t, err)
+	defer w.Stop()
+	agent := dream.Agent{
+		ID: "ag_bench", Handle: "bench-" + strings.ToLower(d.Name), Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night,
+		Models: map[dream.Role]string{dream.Embedder: localmodel.Static},
+	}
+	require.NoError(t, company.Store.PutAgent(ctx, agent))
+	b, err := recalling.Load(ctx, company.Store, agent, embedBy(localmodel.Static), calibrationOf(localmodel.Static), d, nil)
+	require.NoError(t, err)
+	before, err := b.Judge(ctx, b.Recall)
+	require.NoError(t, err)
+	size := sizeOf(t, file)
+	fmt.Printf("\ndialogue %s, nights with %s, before: hit@10 %.1f\n", d.Name, localmodel.Associative, 100*recalling.Score(before, 0, 10))
+	done := 0
+	for _, text := range nights {
+		until, err := strconv.Atoi(strings.TrimSpace(text))
+		require.NoError(t, err, "NIGHTS holds numbers with commas between, such as 1,5,30")
+		outcomes := map[dream.Outcome]int{}
+		for ; done < until; done++ {
+			seed := uint64(done + 1)
+			begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, done)})
+			require.NoError(t, err)
+			result, err := company.Result(ctx, begun.Dream)
+			require.NoError(t, err)
+			outcomes[result.Outcome]++
+		}
+		after, err := b.Judge(ctx, b.Recall)
+		require.NoError(t, err)
+		c := b.Compare(before, after)
+		share, items, err := b.Repeated(ctx, lived)
+		require.NoError(t, err)
+		fmt.Printf("after %d nights (%v): hit@10 %.1f, %d questions lost, %d gained, %+.1f points [%+.1f, %+.1f]; "+
+			"%.1f %% of %d live items repeat another; %.0f kB a night\n",
+			done, outcomes, 100*recalling.Score(after, 0, 10), c.Lost, c.Gained, c.Points, c.Low, c.High, 100*share, items,
+			float64(sizeOf(t, file)-size)/1000/float64(done))
+	}
+}
+
+// sizeOf is what a store's file and its log take.
+func sizeOf(t *testing.T, file string) int64 {
+	t.Helper()
+	total := int64(0)
+	for _, name := range []string{file, file + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			total += info.Size()
+		}
+	}
+	return total
+}
