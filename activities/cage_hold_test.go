@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
 // broken fails the calls of one schema.
@@ -28,9 +29,9 @@ func (b *broken) Generate(ctx context.Context, r inference.Request, token func(s
 }
 
 func (r *rig) breaks(schema string) {
-	p := *r.ports.Purse
-	p.Model = &broken{p.Model, schema, &inference.Failure{Kind: inference.Broken, Message: "no"}}
-	r.ports.Purse = &p
+	p := r.ports.Purse
+	model := &broken{p.Model, schema, &inference.Failure{Kind: inference.Broken, Message: "no"}}
+	r.ports.Purse = &purse.Purse{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
 }
 
 func (r *rig) seeds(t *testing.T, s Sitting, all []*dream.Fragment) []string {

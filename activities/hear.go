@@ -102,7 +102,7 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, order Order, fragments 
 	for i, f := range fragments {
 		base[i] = hypnagogia.Ear{Tongue: tongue, Space: w.Space, Bias: w.Bias.Factor}
 		switch {
-		case embedder.BuiltIn:
+		case embedder.Lexical:
 			base[i].Blind = blindWords
 		case !w.Space.Known():
 			base[i].Blind = blindSpace

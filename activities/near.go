@@ -11,9 +11,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// related is the least cosine at which a memory counts as a source of a text that names none.
-const related = .12
-
 // near measures a text against memory and playbook, as they were at the night's now (decision 2). Sources that the text names are
 // kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt (Z8).
 func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
@@ -32,6 +29,7 @@ func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []str
 	if len(known) > 0 {
 		n.Memory = cosines[known[0].Header().ID]
 	}
+	scale, _ := p.Purse.Calibration(ctx, o.Models[dream.Embedder])
 	named, lived, sum := len(sources) > 0, 0, 0.0
 	for _, item := range known {
 		h := item.Header()
@@ -40,7 +38,7 @@ func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []str
 		}
 		lived++
 		sum += cosines[h.ID]
-		if !named && cosines[h.ID] >= related {
+		if !named && cosines[h.ID] >= scale.Unrelated {
 			sources = append(sources, h.ID)
 		}
 	}

@@ -98,7 +98,7 @@ func Appointments(schedules []dream.Trigger, zone string, after time.Time) []App
 
 // Embedders say which model places an agent's texts when nobody asked it to, or why none does.
 type Embedders interface {
-	Embedder(agent dream.Agent) (model, why string)
+	Embedder(ctx context.Context, agent dream.Agent) (model, why string)
 }
 
 // placeWithin bounds how long a look at an idle agent waits for an embedder: half of what the whole look may take, since the
@@ -120,7 +120,7 @@ func (b *Bed) placing(ctx context.Context, r HeedRequest) (Placing, string) {
 	if err != nil {
 		return nil, "its record could not be read"
 	}
-	model, why := which.Embedder(agent)
+	model, why := which.Embedder(ctx, agent)
 	if model == "" {
 		return nil, why
 	}

@@ -25,7 +25,7 @@ type pays struct {
 	model, why string
 }
 
-func (p pays) Embedder(dream.Agent) (string, string) { return p.model, p.why }
+func (p pays) Embedder(context.Context, dream.Agent) (string, string) { return p.model, p.why }
 
 // resolved keeps a prediction that came out, resting on some episodes.
 func (r *rig) resolved(id, claim string, confidence float64, status string, at time.Time, episodes ...string) {

@@ -17,6 +17,7 @@ type Config struct {
 	Seal      Seal                `json:"seal"`
 	Worker    Worker              `json:"worker"`
 	Roles     Roles               `json:"roles"`
+	Embedder  Embedder            `json:"embedder"`
 	Dream     dream.Knobs         `json:"dream"`
 	Money     Money               `json:"money"`
 	Agent     Agent               `json:"agent"`
@@ -75,6 +76,14 @@ type Roles struct {
 	Integration string `json:"integration"`
 	Embedder    string `json:"embedder"`
 }
+
+// Embedder is what the built-in embedders need.
+type Embedder struct {
+	MiniLMDir string `json:"minilm_dir"`
+}
+
+// MiniLMDir is the folder of all-MiniLM-L6-v2; empty when there is none.
+func (c Config) MiniLMDir() string { return c.home(c.Embedder.MiniLMDir) }
 
 // Models is the roles as a map, the form a dream's request carries.
 func (r Roles) Models() map[dream.Role]string {

@@ -18,6 +18,8 @@ import (
 var builtIn = []inference.Spec{
 	{Name: "builtin/associative", Provider: config.BuiltIn, Price: &budget.Price{}, BuiltIn: true},
 	{Name: "builtin/lexical", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
+	{Name: "builtin/static", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
+	{Name: "builtin/minilm", Provider: config.BuiltIn, Price: &budget.Price{}, Embeds: true, BuiltIn: true},
 }
 
 // load reads a file of the given name and content, beside an environment and flags.
@@ -43,7 +45,7 @@ func TestWithoutFileEnvironmentOrFlagsEverythingIsItsDefault(t *testing.T) {
 	require.Equal(t, budget.Unlimited, c.Money.FleetDay)
 	require.False(t, c.Agent.Auto)
 	require.Equal(t, "builtin/associative", c.Roles.Generator)
-	require.Equal(t, "builtin/lexical", c.Roles.Models()[dream.Embedder])
+	require.Equal(t, "builtin/static", c.Roles.Models()[dream.Embedder])
 	require.Equal(t, filepath.Join(".oneiros", "oneiros.db"), c.StorePath())
 	for _, s := range c.Settings() {
 		require.Equal(t, "default", s.Source, s.Key)

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -93,7 +94,20 @@ func TestAPaidRoleWithoutAPriceIsRefusedWithTheLineToAdd(t *testing.T) {
 	t.Parallel()
 	_, err := load(t, "oneiros.yaml", "providers: {openai: {profile: openai}}\nroles: {generator: openai/brand-new, embedder: builtin/associative}\n", nil, nil)
 	require.ErrorContains(t, err, `roles.generator: model "openai/brand-new" has no price; add it under providers.openai.models: {name: brand-new, price:`)
-	require.ErrorContains(t, err, `roles.embedder: "builtin/associative" is the wrong sort of model`)
+	require.ErrorContains(t, err, `roles.embedder: "builtin/associative" is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static`)
+}
+
+func TestAModelThatIsNoEmbedderIsRefusedWithTheLineToAdd(t *testing.T) {
+	t.Parallel()
+	const vllm = `providers: {house: {profile: vllm, base_url: "http://h/v1", local: true, models: [%s]}}` + "\nroles: {embedder: house/my-vectors}\n"
+	_, err := load(t, "oneiros.yaml", fmt.Sprintf(vllm, "my-vectors"), nil, nil)
+	require.ErrorContains(t, err, `it is not known as an embedder; if it is one, add under providers.house.models: {name: my-vectors, embeds: true}`)
+	_, err = load(t, "oneiros.yaml", fmt.Sprintf(vllm, "{name: my-vectors, embeds: true}"), nil, nil)
+	require.NoError(t, err)
+	_, err = load(t, "oneiros.yaml", "roles: {embedder: builtin/minilm}\n", nil, nil)
+	require.ErrorContains(t, err, "set embedder.minilm_dir to their folder")
+	_, err = load(t, "oneiros.yaml", "roles: {embedder: builtin/minilm}\nembedder: {minilm_dir: /models/minilm}\n", nil, nil)
+	require.NoError(t, err)
 }
 
 func TestProviderFaultsNameTheirPlace(t *testing.T) {

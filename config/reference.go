@@ -78,6 +78,7 @@ var about = map[string]string{
 	"worker":   "How much one process takes on.",
 	"serve":    "The server that clients talk to: OpenAI's wire, MCP and the dreams API. docs/serving.md says how.",
 	"roles":    "Which model does what. Each names `provider/model`; an agent may name its own with `oneiros agents edit`.",
+	"embedder": "What the built-in embedders need. docs/models.md compares them.",
 	"money":    "Hard caps. A call whose worst case does not fit under every cap is not made.",
 	"agent":    "When agents dream by themselves, how long a visit or an alarm holds them awake, and how much of a dream they can afford.",
 	"feed":     "Where the readings come in that alarms watch.",

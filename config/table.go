@@ -106,7 +106,7 @@ func workerKnobs() []Knob {
 }
 
 func roleKnobs() []Knob {
-	const words, meaning = "builtin/associative", "builtin/lexical"
+	const words, meaning = "builtin/associative", "builtin/static"
 	return []Knob{
 		{Key: "roles.generator", Sort: Text, Default: words, Unit: "provider/model", Reason: "Dreams the onset: the induction and the Dali partials. The built-in model needs no provider and says what it is."},
 		{Key: "roles.observer", Sort: Text, Default: words, Unit: "provider/model", Reason: "Judges each fragment in at most dream.observer_tokens; a small model is enough."},
@@ -114,6 +114,10 @@ func roleKnobs() []Knob {
 		{Key: "roles.imagination", Sort: Text, Default: words, Unit: "provider/model", Reason: "Imagines the scenarios of REM."},
 		{Key: "roles.integration", Sort: Text, Default: words, Unit: "provider/model", Reason: "Weaves what was kept into hypotheses, and words the return."},
 		{Key: "roles.embedder", Sort: Text, Default: meaning, Unit: "provider/model", Reason: "Places memories in a space. Every agent's vectors belong to one embedder; a change means to embed again."},
+		{
+			Key: "embedder.minilm_dir", Sort: Text, Default: "", Unit: "path",
+			Reason: "The folder of all-MiniLM-L6-v2 (config.json, tokenizer.json, model.safetensors or model.fp16.safetensors) for the embedder builtin/minilm, which this process runs itself. Empty: there is none. docs/models.md says where to get it.",
+		},
 	}
 }
 

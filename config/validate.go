@@ -61,6 +61,9 @@ func (t Temporal) validate() error {
 	return errors.Join(faults...)
 }
 
+// miniLM is the built-in embedder whose files the user brings.
+const miniLM = BuiltIn + "/minilm"
+
 // validRoles checks that every role names a model that is configured and, where it is paid for, priced.
 func (c Config) validRoles() error {
 	var faults []error
@@ -70,16 +73,14 @@ func (c Config) validRoles() error {
 		switch {
 		case err != nil:
 			faults = append(faults, fmt.Errorf("roles.%s: %w", role, err))
+		case spec.Fit(role == dream.Embedder) != nil:
+			faults = append(faults, fmt.Errorf("roles.%s: %w", role, spec.Fit(role == dream.Embedder)))
 		case spec.Price == nil:
 			faults = append(faults, fmt.Errorf(
 				"roles.%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
 				role, spec.Name, spec.Provider, spec.Wire))
-		case (role == dream.Embedder) != spec.Embeds:
-			want := "a model that embeds"
-			if role != dream.Embedder {
-				want = "a model that writes, not an embedder"
-			}
-			faults = append(faults, fmt.Errorf("roles.%s: %q is the wrong sort of model; it must be %s", role, spec.Name, want))
+		case spec.Name == miniLM && c.Embedder.MiniLMDir == "":
+			faults = append(faults, fmt.Errorf("roles.%s: %s needs the files of all-MiniLM-L6-v2; set embedder.minilm_dir to their folder (docs/models.md says where to get them)", role, miniLM))
 		}
 	}
 	return errors.Join(faults...)

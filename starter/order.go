@@ -80,6 +80,10 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	for _, role := range dream.Roles {
 		model := cmp.Or(w.Models[role], agent.Models[role], s.Options.Models[role])
 		spec, err := s.Catalog.Lookup(model)
+		if role == dream.Embedder && w.Models[role] == "" {
+			spec, err = s.embedderIn(ctx, agent)
+			model = spec.Name
+		}
 		if err != nil {
 			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
 		}
@@ -87,8 +91,8 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 			return draft{}, fmt.Errorf("model of the role %s: %w", role, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
 				"model %q has no price; state one under providers.%s.models (0 for a local model)", model, spec.Provider)})
 		}
-		if spec.Embeds != (role == dream.Embedder) {
-			return draft{}, fmt.Errorf("model of the role %s: %q is of the wrong sort; embedding models embed, the others generate", role, model)
+		if err := spec.Fit(role == dream.Embedder); err != nil {
+			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
 		}
 		d.specs[role], o.Models[role] = spec, model
 		o.Free = o.Free && *spec.Price == (budget.Price{})

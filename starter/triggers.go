@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -28,19 +29,25 @@ func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire
 
 // Embedder is the model that places an agent's texts when nobody asked it to: none where that costs money and dreams by
 // themselves may spend none (Z13).
-func (s *Starter) Embedder(agent dream.Agent) (model, why string) {
-	model = agent.Models[dream.Embedder]
-	if model == "" {
-		model = s.Options.Models[dream.Embedder]
-	}
-	spec, err := s.Catalog.Lookup(model)
+func (s *Starter) Embedder(ctx context.Context, agent dream.Agent) (model, why string) {
+	spec, err := s.embedderIn(ctx, agent)
 	switch {
 	case err != nil || spec.Price == nil:
 		return "", "its embedder is not known, or has no price"
 	case *spec.Price != (budget.Price{}) && !s.Options.AutoPaid:
 		return "", "its embedder costs money, and automatic dreaming on a paid provider is switched off"
 	}
-	return model, ""
+	return spec.Name, ""
+}
+
+// embedderIn is the embedder that an agent's dreams measure with: its own or the usual one, or, until its memory was embedded anew,
+// that of the space its memories lie in.
+func (s *Starter) embedderIn(ctx context.Context, agent dream.Agent) (inference.Spec, error) {
+	space, err := s.Memory.Space(ctx, agent.ID)
+	if err != nil {
+		return inference.Spec{}, fmt.Errorf("ask for the space of %s: %w", agent.Handle, err)
+	}
+	return inference.EmbedderIn(s.Catalog, agent.Models[dream.Embedder], s.Options.Models[dream.Embedder], space)
 }
 
 var (

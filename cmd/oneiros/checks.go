@@ -37,6 +37,7 @@ func (d *door) checks(context.Context) []console.Check {
 		{Name: "hooks", Look: d.checkHooks},
 		{Name: "serve", Look: d.checkServe},
 		{Name: "models", Look: d.checkModels},
+		{Name: "embedder", Look: d.checkEmbedder},
 	}
 	var names []string
 	if _, err := d.config(); err == nil {

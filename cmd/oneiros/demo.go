@@ -73,8 +73,10 @@ func (h *house) settle(ctx context.Context) (time.Time, error) {
 		}}
 		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, importer.Options{
 			Format: importer.JSONL, Strict: true, HalfLife: h.told.Dream.HalfLife, FadeBelow: h.told.Dream.FadeBelow,
-			Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.embed(ctx, a, texts) },
-			Due:   dueOf(h.told.Dream),
+			Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
+				return h.embed(ctx, a, "", texts)
+			},
+			Due: dueOf(h.told.Dream),
 		})
 		if err != nil {
 			return last, fmt.Errorf("the sample life of %s: %w", a.Handle, err)

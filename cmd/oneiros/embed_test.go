@@ -56,7 +56,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(h.must("memory", "embed", "--yes", "--json")), &moved))
 	require.Equal(t, rest.Memories, moved.Placed, "nothing is placed twice")
-	require.Equal(t, "builtin-lexical/1/384", moved.From)
+	require.Equal(t, "builtin-static/1/256", moved.From)
 	require.Contains(t, moved.To, "scripted/vectors/")
 	require.LessOrEqual(t, server.Till.Total()-spent, told.Worst)
 	require.Contains(t, h.must("memory", "search", "the", "tide"), "SCORE")

@@ -86,8 +86,12 @@ func (u unready) Embed(context.Context, string, []string, string) (inference.Vec
 
 // providers connects every configured one, and tells which cannot be used; the built-in model is always there.
 func providers(c config.Config) (map[string]inference.Model, error) {
-	models := map[string]inference.Model{localmodel.Provider: localmodel.New()}
+	own, err := builtIn(c)
+	models := map[string]inference.Model{localmodel.Provider: own}
 	var faults []error
+	if err != nil {
+		faults = append(faults, err)
+	}
 	for name, p := range c.Providers {
 		gateway, err := connect(c, name, p)
 		if err != nil {
@@ -98,6 +102,15 @@ func providers(c config.Config) (map[string]inference.Model, error) {
 		models[name] = gateway
 	}
 	return models, errors.Join(faults...)
+}
+
+// builtIn is the built-in model, with builtin/minilm where its folder is configured.
+func builtIn(c config.Config) (*localmodel.Model, error) {
+	dir := c.MiniLMDir()
+	if dir == "" {
+		return localmodel.New(), nil
+	}
+	return localmodel.WithMiniLM(dir)
 }
 
 func connect(c config.Config, name string, p config.Provider) (inference.Model, error) {
@@ -122,17 +135,26 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 	})
 }
 
+// embedder is the one named, or the one that serves an agent.
+func (h *house) embedder(ctx context.Context, agent dream.Agent, named string) (inference.Spec, error) {
+	if named != "" {
+		return h.told.Lookup(named)
+	}
+	space, err := h.store.Space(ctx, agent.ID)
+	if err != nil {
+		return inference.Spec{}, err
+	}
+	return inference.EmbedderIn(h.told, agent.Models[dream.Embedder], h.roles[dream.Embedder], space)
+}
+
 // embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything; every
 // other call passes the purse under the agent's caps.
-func (h *house) embed(ctx context.Context, agent dream.Agent, texts []string) ([][]float32, string, error) {
-	model := agent.Models[dream.Embedder]
-	if model == "" {
-		model = h.roles[dream.Embedder]
-	}
-	spec, err := h.told.Lookup(model)
+func (h *house) embed(ctx context.Context, agent dream.Agent, model string, texts []string) ([][]float32, string, error) {
+	spec, err := h.embedder(ctx, agent, model)
 	if err != nil {
 		return nil, "", err
 	}
+	model = spec.Name
 	if spec.BuiltIn {
 		v, err := h.model.Embed(ctx, model, texts, "")
 		return v.V, v.Space, err

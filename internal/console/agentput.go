@@ -19,7 +19,11 @@ func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a drea
 		return usage(fmt.Errorf("agent %s: %w", a.Handle, err))
 	}
 	for role, model := range a.Models {
-		if _, err := h.Catalog.Lookup(model); err != nil {
+		spec, err := h.Catalog.Lookup(model)
+		if err == nil {
+			err = spec.Fit(role == dream.Embedder)
+		}
+		if err != nil {
 			return usage(fmt.Errorf("model of %s: %w", role, err))
 		}
 	}

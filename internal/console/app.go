@@ -86,8 +86,9 @@ type House struct {
 	Close func() error
 }
 
-// Embed places texts in the space of an agent's embedder, paid for like any call; the space is named beside them.
-type Embed func(ctx context.Context, agent dream.Agent, texts []string) (vectors [][]float32, space string, err error)
+// Embed places texts by an embedder, or, where none is named, by the one that serves the agent. It is paid for like any call; the
+// space of the vectors is named beside them.
+type Embed func(ctx context.Context, agent dream.Agent, embedder string, texts []string) (vectors [][]float32, space string, err error)
 
 // Version says what was built.
 type Version struct {

@@ -109,7 +109,7 @@ func (d *desk) run(width int, args ...string) int {
 }
 
 // letters is an embedder for tests: how often each of eight letters occurs.
-func letters(_ context.Context, _ dream.Agent, texts []string) ([][]float32, string, error) {
+func letters(_ context.Context, _ dream.Agent, _ string, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		v := make([]float32, 8)
@@ -181,7 +181,7 @@ func (d *desk) furnish() *desk {
 	}
 	var vectors []memory.Vector
 	for _, item := range add[:len(add)-1] { // a night has no place
-		v, space, err := letters(ctx, echo, []string{item.Text()})
+		v, space, err := letters(ctx, echo, "", []string{item.Text()})
 		require.NoError(d, err)
 		vectors = append(vectors, memory.Vector{Item: item.Header().ID, Space: space, V: v[0]})
 	}

@@ -220,6 +220,7 @@ func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Eng
 		app.note("Dream %s was woken and waited to go on: this one takes its place.", waits.ID)
 	}
 	app.announce(h, a)
+	app.offerEmbedder(ctx, h, a.Handle)
 	id, err := engine.Nights().Begin(ctx, w)
 	if errors.Is(err, ErrDreaming) {
 		if going, _ := underWay(ctx, h, engine, a); going != "" {

@@ -56,7 +56,9 @@ to the server without a key.`,
 		if since.After(app.Now()) {
 			return exit(Usage, "--at is %s, which is in the future; a memory is of the past", since.Format(time.RFC3339))
 		}
-		place := func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }
+		place := func(ctx context.Context, texts []string) ([][]float32, string, error) {
+			return h.Embed(ctx, a, "", texts)
+		}
 		added, err := psyche.Add(cmd.Context(), h.Store, place, a.ID, psyche.Addition{Owner: whose, Text: args[0], At: since})
 		if err != nil {
 			return fmt.Errorf("add to the memory of %s: %w", a.Handle, err)

@@ -82,7 +82,9 @@ func planPlacing(ctx context.Context, h *House, a dream.Agent) (placing, error) 
 		return p, exit(Refused, "model %s has no price; state one under providers.%s.models", p.Model, spec.Provider)
 	}
 	p.embedder = importer.Embedder{
-		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) },
+		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
+			return h.Embed(ctx, a, p.Model, texts)
+		},
 		Makes: spec.Makes,
 	}
 	u, err := importer.Survey(ctx, h.Store, a, p.embedder)
@@ -169,6 +171,56 @@ func (app *App) embedMemory(ctx context.Context, h *House, a dream.Agent, p plac
 		app.say("%s has moved from space %s to %s: %s placed by %s.", a.Handle, moved.From, moved.To, plural(moved.Placed, "memory", "memories"), p.Model)
 	}
 	return nil
+}
+
+// embedderOf is the embedder that serves an agent now.
+func embedderOf(ctx context.Context, h *House, a dream.Agent) (inference.Spec, error) {
+	space, err := h.Store.Space(ctx, a.ID)
+	if err != nil {
+		return inference.Spec{}, err
+	}
+	return inference.EmbedderIn(h.Catalog, a.Models[dream.Embedder], h.Roles[dream.Embedder], space)
+}
+
+// Behind names the agents without an embedder of their own whose memory lies in another space than the usual embedder's.
+func Behind(ctx context.Context, store memory.Store, usual inference.Spec) ([]string, error) {
+	agents, err := store.Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var behind []string
+	for _, a := range agents {
+		if a.Models[dream.Embedder] != "" {
+			continue
+		}
+		space, err := store.Space(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		if space != "" && !usual.Makes(space) {
+			behind = append(behind, a.Handle)
+		}
+	}
+	return behind, nil
+}
+
+// offerEmbedder says which agents could change over to the usual embedder, and how. It is only an offer: what cannot be read is
+// left to the checks of the store.
+func (app *App) offerEmbedder(ctx context.Context, h *House, only string) {
+	usual, err := h.Catalog.Lookup(h.Roles[dream.Embedder])
+	if err != nil {
+		return
+	}
+	behind, err := Behind(ctx, h.Store, usual)
+	if err != nil {
+		return
+	}
+	for _, handle := range behind {
+		if only == "" || only == handle {
+			app.note("The memory of %s was placed by another embedder than %s, and is still served by that one. To change over: oneiros memory embed --agent %s",
+				handle, usual.Name, handle)
+		}
+	}
 }
 
 // mindSpace tells an agent's owner that another embedder was named than the one its memories lie with.

@@ -66,7 +66,9 @@ import that finds nothing at all, neither new nor known, says what it expected a
 			},
 		}
 		if !bare {
-			opts.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }
+			opts.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) {
+				return h.Embed(ctx, a, "", texts)
+			}
 		}
 		report, err := importer.Import(cmd.Context(), h.Store, a, files, opts)
 		bar.done()

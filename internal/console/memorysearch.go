@@ -53,7 +53,7 @@ func (app *App) memorySearch() *cobra.Command {
 			Limit:       n,
 			Filter:      filter,
 			Embed:       questionEmbed(h, a),
-			Calibration: calibrationOf(h, a),
+			Calibration: calibrationOf(cmd.Context(), h, a),
 			Now:         app.Now().In(location(a.Zone)),
 		})
 		if err != nil {
@@ -87,7 +87,7 @@ func questionEmbed(h *House, a dream.Agent) recall.Embed {
 		if err != nil || own == "" {
 			return nil, "", err
 		}
-		vectors, space, err := h.Embed(ctx, a, []string{text})
+		vectors, space, err := h.Embed(ctx, a, "", []string{text})
 		if err != nil {
 			return nil, "", fmt.Errorf("place the words in the agent's space: %w", err)
 		}
@@ -99,8 +99,8 @@ func questionEmbed(h *House, a dream.Agent) recall.Embed {
 }
 
 // calibrationOf is that of the agent's embedder; none when the catalogue does not know it.
-func calibrationOf(h *House, a dream.Agent) inference.Calibration {
-	spec, err := h.Catalog.Lookup(modelOf(h, a, dream.Embedder))
+func calibrationOf(ctx context.Context, h *House, a dream.Agent) inference.Calibration {
+	spec, err := embedderOf(ctx, h, a)
 	if err != nil {
 		return inference.Calibration{}
 	}

@@ -183,12 +183,10 @@ func (o outlook) held() []string {
 // needs gathers what the urgency is made of. Nothing is bought for it.
 func (app *App) needs(ctx context.Context, h *House, a dream.Agent) (circadian.Urgency, int, error) {
 	n := activities.Needs{Memory: h.Store, Why: "placing their claims costs money, which nobody spends on a look"}
-	name := a.Models[dream.Embedder]
-	if name == "" {
-		name = h.Roles[dream.Embedder]
-	}
-	if spec, err := h.Catalog.Lookup(name); err == nil && spec.Price != nil && *spec.Price == (budget.Price{}) {
-		n.Place = func(ctx context.Context, texts []string) ([][]float32, string, error) { return h.Embed(ctx, a, texts) }
+	if spec, err := embedderOf(ctx, h, a); err == nil && spec.Price != nil && *spec.Price == (budget.Price{}) {
+		n.Place = func(ctx context.Context, texts []string) ([][]float32, string, error) {
+			return h.Embed(ctx, a, "", texts)
+		}
 	}
 	lived, err := n.Lived(ctx, a.ID, app.Now())
 	return circadian.UrgencyOf(lived), lived.Episodes, err

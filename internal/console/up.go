@@ -43,6 +43,7 @@ func (app *App) serve(ctx context.Context, start func(context.Context, *House) (
 	if err != nil {
 		return err
 	}
+	app.offerEmbedder(ctx, h, "")
 	if app.json {
 		if err := app.answer(map[string]any{"running": true, "places": engine.Places()}); err != nil {
 			return errors.Join(err, engine.Stop())

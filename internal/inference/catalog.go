@@ -43,6 +43,8 @@ type Spec struct {
 	LogProbs  bool          `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
 	Steers    *Steers       `json:"steers,omitempty"`    // how it is steered; nil: it is not
 
+	Lexical bool `json:"lexical,omitempty"` // an embedder that compares spellings and knows no meaning
+
 	// Calibration says what cosines in the space of an embedder mean; the zero value where nobody has measured it.
 	Calibration Calibration `json:"calibration,omitzero"`
 }
@@ -53,6 +55,65 @@ func (s Spec) Makes(space string) bool {
 		return space == s.Space
 	}
 	return strings.HasPrefix(space, s.Provider+"/"+s.Wire+"/")
+}
+
+// Fit says why a model cannot take a role that embeds, or one that writes, with the line of configuration that would be right.
+func (s Spec) Fit(embeds bool) error {
+	switch {
+	case embeds == s.Embeds:
+		return nil
+	case !embeds:
+		return fmt.Errorf("%q is the wrong sort of model: it is an embedder, and the role needs a model that writes", s.Name)
+	case s.BuiltIn:
+		return fmt.Errorf("%q is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static", s.Name)
+	}
+	price := ""
+	if s.Price == nil {
+		price = `, price: {in: "0.02", out: "0"}`
+	}
+	return fmt.Errorf("%q is the wrong sort of model: it is not known as an embedder; if it is one, add under providers.%s.models: {name: %s, embeds: true%s}",
+		s.Name, s.Provider, strings.TrimPrefix(s.Name, s.Provider+"/"), price)
+}
+
+// NamedBy returns the catalogue's name of the embedder that a space names: a built-in one for "builtin-static/1/256", "house/gte" for
+// "house/gte/384"; empty when it names none.
+func NamedBy(space string) string {
+	name, _, found := cutLast(space, "/")
+	if rest, builtIn := strings.CutPrefix(name, "builtin-"); found && builtIn {
+		if name, _, found = cutLast(rest, "/"); found {
+			return "builtin/" + name
+		}
+	}
+	if !found || !strings.Contains(name, "/") {
+		return ""
+	}
+	return name
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// EmbedderIn finds the embedder that serves an agent whose vectors lie in space: the one it names itself, if it does; else the
+// deployment's usual one, or, where the agent's vectors are of another space, the one that this space names, until the memory was
+// embedded anew. A change of what is usual thus leaves no agent without a memory.
+func EmbedderIn(c Catalog, own, usual, space string) (Spec, error) {
+	if own != "" {
+		return c.Lookup(own)
+	}
+	spec, err := c.Lookup(usual)
+	if space == "" || err == nil && spec.Makes(space) {
+		return spec, err
+	}
+	if named := NamedBy(space); named != "" {
+		if other, fault := c.Lookup(named); fault == nil && other.Embeds && other.Makes(space) {
+			return other, nil
+		}
+	}
+	return spec, err
 }
 
 // Clip cuts a text to what the model's window surely holds: no tokenizer makes more tokens than there are bytes.

@@ -6,8 +6,70 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
+
+func TestAModelOfTheWrongSortSaysWhichLineIsMissing(t *testing.T) {
+	t.Parallel()
+	embedder := inference.Spec{Name: "house/gte", Provider: "house", Embeds: true}
+	require.NoError(t, embedder.Fit(true))
+	require.ErrorContains(t, embedder.Fit(false), `"house/gte" is the wrong sort of model: it is an embedder`)
+	unknown := inference.Spec{Name: "house/BAAI/bge", Provider: "house", Price: &budget.Price{}}
+	require.NoError(t, unknown.Fit(false))
+	require.ErrorContains(t, unknown.Fit(true), "add under providers.house.models: {name: BAAI/bge, embeds: true}")
+	unknown.Price = nil
+	require.ErrorContains(t, unknown.Fit(true), `{name: BAAI/bge, embeds: true, price: {in: "0.02", out: "0"}}`)
+	builtIn := inference.Spec{Name: "builtin/associative", Provider: "builtin", BuiltIn: true}
+	require.ErrorContains(t, builtIn.Fit(true), "such as builtin/static")
+}
+
+func TestASpaceNamesItsEmbedder(t *testing.T) {
+	t.Parallel()
+	for space, want := range map[string]string{
+		"builtin-lexical/1/384":    "builtin/lexical",
+		"builtin-static/1/256":     "builtin/static",
+		"house/gte/384":            "house/gte",
+		"house/BAAI/bge-small/384": "house/BAAI/bge-small",
+		"":                         "",
+		"house":                    "",
+		"house/384":                "",
+		"builtin-lexical":          "",
+		"builtin-lexical/1":        "",
+		"/":                        "",
+	} {
+		require.Equal(t, want, inference.NamedBy(space), space)
+	}
+}
+
+func TestAnAgentIsServedByTheEmbedderOfItsSpace(t *testing.T) {
+	t.Parallel()
+	catalog := inference.Table{
+		"builtin/static":  {Name: "builtin/static", Embeds: true, Space: "builtin-static/1/256"},
+		"builtin/lexical": {Name: "builtin/lexical", Embeds: true, Space: "builtin-lexical/1/384"},
+		"house/gte":       {Name: "house/gte", Provider: "house", Wire: "gte", Embeds: true},
+		"house/chat":      {Name: "house/chat", Provider: "house", Wire: "chat"},
+	}
+	for _, c := range []struct{ usual, space, want string }{
+		{"builtin/static", "", "builtin/static"},
+		{"builtin/static", "builtin-static/1/256", "builtin/static"},
+		{"builtin/static", "builtin-lexical/1/384", "builtin/lexical"},
+		{"builtin/lexical", "house/gte/384", "house/gte"},
+		{"builtin/static", "house/gone/384", "builtin/static"},
+		{"builtin/static", "house/chat/384", "builtin/static"},
+		{"house/unknown", "builtin-lexical/1/384", "builtin/lexical"},
+		{"builtin/static", "builtin-lexical/2/384", "builtin/static"},
+	} {
+		spec, err := inference.EmbedderIn(catalog, "", c.usual, c.space)
+		require.NoError(t, err)
+		require.Equal(t, c.want, spec.Name, "%s in %s", c.usual, c.space)
+	}
+	_, err := inference.EmbedderIn(catalog, "", "house/unknown", "")
+	require.Error(t, err)
+	own, err := inference.EmbedderIn(catalog, "house/gte", "builtin/static", "builtin-static/1/256")
+	require.NoError(t, err)
+	require.Equal(t, "house/gte", own.Name, "what an agent names itself is never replaced")
+}
 
 func TestATextIsClippedToTheWindowBetweenLetters(t *testing.T) {
 	t.Parallel()

@@ -249,7 +249,7 @@ func TestABadRequestIsAFailureThatIsNotTriedAgain(t *testing.T) {
 func TestTheCatalogueSaysWhatTheModelIs(t *testing.T) {
 	t.Parallel()
 	specs := localmodel.Specs()
-	require.Len(t, specs, 3)
+	require.Len(t, specs, 4)
 	for _, s := range specs {
 		require.True(t, s.BuiltIn)
 		require.False(t, s.Judges)
@@ -257,8 +257,9 @@ func TestTheCatalogueSaysWhatTheModelIs(t *testing.T) {
 		require.Zero(t, s.Price.Worst(1e6, 1e6))
 		require.Equal(t, localmodel.Provider, s.Provider)
 	}
-	require.Equal(t, []string{localmodel.Associative, localmodel.Static, localmodel.Lexical}, []string{specs[0].Name, specs[1].Name, specs[2].Name})
-	require.Equal(t, []bool{false, true, true}, []bool{specs[0].Embeds, specs[1].Embeds, specs[2].Embeds})
+	require.Equal(t, []string{localmodel.Associative, localmodel.Static, localmodel.MiniLM, localmodel.Lexical},
+		[]string{specs[0].Name, specs[1].Name, specs[2].Name, specs[3].Name})
+	require.Equal(t, []bool{false, true, true, true}, []bool{specs[0].Embeds, specs[1].Embeds, specs[2].Embeds, specs[3].Embeds})
 }
 
 func TestThereIsAnAnswerToAnyPrompt(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/embedder/minilm"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
@@ -19,6 +20,7 @@ const (
 	Provider    = "builtin"
 	Associative = "builtin/associative" // the generator
 	Static      = "builtin/static"      // the embedder that knows what words mean
+	MiniLM      = "builtin/minilm"      // the embedder that reads sentences, where its files are
 	Lexical     = "builtin/lexical"     // the embedder that compares spellings
 )
 
@@ -47,18 +49,21 @@ func Specs() []inference.Spec {
 			Embeds:      true,
 			BuiltIn:     true,
 			Space:       e.space,
+			Lexical:     e.lexical,
 			Calibration: e.calibration,
 		})
 	}
 	return specs
 }
 
-// Model is the built-in model. It holds nothing, calls nobody and is safe for concurrent use.
-type Model struct{}
+// Model is the built-in model. It calls nobody and is safe for concurrent use.
+type Model struct {
+	minilm func() (*minilm.Model, error) // reads it once; nil where its folder is not known
+}
 
 var _ inference.Model = (*Model)(nil)
 
-// New gives the built-in model.
+// New gives the built-in model, without builtin/minilm.
 func New() *Model { return &Model{} }
 
 // Generate answers from the bulleted lines of the prompt (all of it when there are none). One token is one streamed
@@ -89,7 +94,11 @@ func (m *Model) Generate(ctx context.Context, r inference.Request, token func(pi
 
 // Embed gives one unit vector per text in the space of the embedder that model names.
 func (m *Model) Embed(ctx context.Context, model string, texts []string, _ string) (inference.Vectors, error) {
-	e, err := embedderOf(model)
+	e, unknown := embedderOf(model)
+	if unknown != nil {
+		return inference.Vectors{}, unknown
+	}
+	place, err := m.vectors(e)
 	if err != nil {
 		return inference.Vectors{}, err
 	}
@@ -98,7 +107,7 @@ func (m *Model) Embed(ctx context.Context, model string, texts []string, _ strin
 		if ctx.Err() != nil {
 			return inference.Vectors{}, fmt.Errorf("embed %d texts: %w", len(texts), context.Cause(ctx))
 		}
-		vector, tokens := e.embed(text)
+		vector, tokens := place(text)
 		out.V = append(out.V, vector)
 		out.Tokens.In += int64(tokens)
 	}

@@ -234,7 +234,7 @@ func TestEmbeddingsComeFromTheEmbedderThatIsNamed(t *testing.T) {
 	}
 	res, body := askModel(t, localmodel.Associative, "/embeddings", `{"input":"lighthouse"}`)
 	require.Equal(t, http.StatusBadRequest, res.Status)
-	require.Contains(t, body, `\"builtin/associative\" is no built-in embedder; there are builtin/static and builtin/lexical`)
+	require.Contains(t, body, `\"builtin/associative\" is no built-in embedder; there are builtin/static, builtin/minilm, builtin/lexical`)
 }
 
 func TestAnAnswerThatIsNotReadToItsEndIsNotCountedByUsage(t *testing.T) {

@@ -110,6 +110,8 @@ type Being struct {
 	zones    zones
 	searches atomic.Int64 // under way
 
+	measuring measuring
+
 	queues  [keepers]chan deed
 	hear    context.Context // of what goes on beside the turns
 	silence context.CancelFunc

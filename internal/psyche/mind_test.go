@@ -11,10 +11,12 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
 func pad(p, a, d float64) mood.PAD { return mood.PAD{Pleasure: p, Arousal: a, Dominance: d} }
@@ -260,6 +262,30 @@ func TestAStoreThatIsAwayIsSaidToBe(t *testing.T) {
 	faulty(t, err, 503, "store_away")
 }
 
+// without is a catalogue from which a model has gone.
+type without struct {
+	inference.Catalog
+	model string
+}
+
+func (w without) Lookup(model string) (inference.Spec, error) {
+	if model == w.model {
+		return inference.Spec{}, &inference.Failure{Kind: inference.Unknown, Message: model + " has gone"}
+	}
+	return w.Catalog.Lookup(model)
+}
+
+func TestAMemoryIsSearchedByTheEmbedderOfItsSpaceUntilItIsEmbeddedAnew(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) {
+		o.Models = map[dream.Role]string{dream.Embedder: localmodel.Static}
+	})
+	r.plant(lived("ep_1", "a lantern in the harbour"))
+	found, err := r.Recall(t.Context(), ann, "echo", "the harbour lantern", 1)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+}
+
 func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	t.Parallel()
 	h := &held{gate: make(chan struct{}), err: memory.ErrAway}
@@ -272,7 +298,10 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	_, err = r.Recall(t.Context(), ann, "echo", "lantern", 1)
 	faulty(t, err, 500, "internal_error")
 	require.NotContains(t, err.(*psyche.Fault).Message, "torn")
-	other := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Models = map[dream.Role]string{dream.Embedder: "p/free"} })
+	other := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		o.Models = map[dream.Role]string{dream.Embedder: "p/free"}
+		p.Purse = &purse.Purse{Ledger: p.Purse.Ledger, Model: p.Purse.Model, Catalog: without{p.Purse.Catalog, localmodel.Lexical}, Now: p.Purse.Now}
+	})
 	other.plant(lived("ep_1", "a lantern"))
 	_, err = other.Recall(t.Context(), ann, "echo", "lantern", 1)
 	faulty(t, err, 409, "other_space")

@@ -42,7 +42,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		why   string
 		err   error
 	}
-	within := b.within(t.agent)
+	within := b.within(ctx, t.agent)
 	answers := make(chan answer, 1)
 	if b.searches.Add(1) > mostSearches {
 		b.searches.Add(-1)
@@ -105,11 +105,11 @@ func whyWords(err error) string {
 }
 
 // within is how long a turn of an agent waits for its memories. An embedder far away is given more than the built-in one.
-func (b *Being) within(a dream.Agent) time.Duration {
+func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 	if b.o.Within > 0 {
 		return b.o.Within
 	}
-	if spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder)); err == nil && !spec.BuiltIn {
+	if spec, err := b.embedderOf(ctx, &a); err == nil && !spec.BuiltIn {
 		return defaultWithinFar
 	}
 	return defaultWithin
@@ -132,8 +132,8 @@ func (b *Being) search(
 		filter.Except = append(filter.Except, id)
 	}
 	var calibration inference.Calibration
-	if spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder)); err == nil {
-		calibration = spec.Calibration
+	if spec, err := b.embedderOf(ctx, &a); err == nil {
+		calibration = b.calibration(ctx, &a, &c, spec)
 	}
 	answer, err := recall.Find(ctx, b.Memory, recall.Question{
 		Agent:  a.ID,
@@ -179,7 +179,7 @@ func (b *Being) placeQuestion(
 	if err != nil || space == "" {
 		return nil, "", err
 	}
-	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&a, dream.Embedder))
+	spec, err := b.embedderOf(ctx, &a)
 	if err != nil {
 		return nil, "", err
 	}
@@ -238,16 +238,15 @@ func (b *Being) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Fi
 
 // embed places texts. The built-in embedder is called straight, since it cannot cost anything.
 func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
-	model := b.modelOf(&a, dream.Embedder)
-	spec, err := b.Purse.Catalog.Lookup(model)
+	spec, err := b.embedderOf(ctx, &a)
 	if err != nil {
 		return nil, "", err
 	}
 	if spec.BuiltIn {
-		v, err := b.Purse.Model.Embed(ctx, model, texts, "")
+		v, err := b.Purse.Model.Embed(ctx, spec.Name, texts, "")
 		return v.V, v.Space, err
 	}
-	v, err := b.Purse.Place(ctx, b.charge(&a, &c), model, texts)
+	v, err := b.Purse.Place(ctx, b.charge(&a, &c), spec.Name, texts)
 	if err == nil && len(v.V) != len(texts) {
 		err = errors.New("the embedder gave another number of vectors than texts")
 	}

@@ -270,6 +270,11 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		return p, nil
 	}
 	p.v, p.space = v, space
+	spec, err := b.embedderOf(ctx, &a)
+	if err != nil {
+		return p, err
+	}
+	scale := b.calibration(ctx, &a, &c, spec)
 	filter, err := b.visible(ctx, a, c)
 	if err != nil {
 		return p, err
@@ -287,7 +292,7 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		cosines := map[string]float64{}
 		for j, hit := range hits {
 			ids[j], cosines[hit.Item] = hit.Item, hit.Cosine
-			p.novelty[i] = min(p.novelty[i], max(0, 1-max(0, hit.Cosine)))
+			p.novelty[i] = min(p.novelty[i], 1-scale.Closeness(hit.Cosine))
 		}
 		items, err := b.Memory.Get(ctx, a.ID, ids...)
 		if err != nil {

@@ -150,7 +150,7 @@ func (b *Being) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	spec, err := b.Purse.Catalog.Lookup(b.modelOf(&agent, dream.Embedder))
+	spec, err := b.embedderOf(ctx, &agent)
 	if err != nil {
 		return nil, passed(ctx, err)
 	}

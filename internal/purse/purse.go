@@ -49,6 +49,8 @@ type Purse struct {
 	Model   inference.Model
 	Catalog inference.Catalog
 	Now     func() time.Time
+
+	calibrations calibrations
 }
 
 // Generate buys the answer of a step, or returns the one already bought. Errors: *OverCap when a cap refuses,

@@ -305,11 +305,60 @@ func TestAnAttemptWhoseEndCannotBeBookedStaysReservedInFull(t *testing.T) {
 	require.False(t, kept)
 }
 
+// placing is an embedder whose space tells texts apart by their first word, and counts its calls.
+type placing struct {
+	inference.Model
+	calls int
+}
+
+func (p *placing) Embed(_ context.Context, _ string, texts []string, _ string) (inference.Vectors, error) {
+	p.calls++
+	out := inference.Vectors{Space: "p/model/64", UsageFrom: inference.ByProvider}
+	for i := range texts {
+		v := make([]float32, 64)
+		v[i/3] = 1
+		if i%3 == 1 {
+			v[63] = .8 // a rewording lies a little apart
+		}
+		out.V = append(out.V, v)
+		out.Tokens.In += 8
+	}
+	return out, nil
+}
+
+func TestAnEmbedderIsCalibratedOnceAndItsCalibrationKept(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	model := &placing{}
+	first := &purse.Purse{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now}
+	_, known := first.Calibration(t.Context(), "p/model")
+	require.False(t, known)
+	measured, err := first.Calibrate(t.Context(), charge(), "p/model")
+	require.NoError(t, err)
+	require.InDelta(t, 0, measured.Unrelated, 1e-6)
+	require.InDelta(t, .78, measured.Related, .01)
+	require.Equal(t, 1, model.calls)
+	again := &purse.Purse{Ledger: b.Ledger, Model: model, Catalog: b.Catalog, Now: b.Now} // another process
+	read, known := again.Calibration(t.Context(), "p/model")
+	require.True(t, known)
+	require.Equal(t, measured, read)
+	bought, err := again.Calibrate(t.Context(), charge(), "p/model")
+	require.NoError(t, err)
+	require.Equal(t, measured, bought)
+	require.Equal(t, 1, model.calls)
+	stated := &purse.Purse{Ledger: b.Ledger, Model: model, Now: b.Now, Catalog: inference.Table{
+		"p/model": {Name: "p/model", Calibration: inference.Calibration{Unrelated: .1, Related: .2, Novel: .3, Same: .4}},
+	}}
+	read, known = stated.Calibration(t.Context(), "p/model")
+	require.True(t, known)
+	require.InDelta(t, .1, read.Unrelated, 1e-9, "what the catalogue says stands")
+}
+
 func TestTheFirstAnswerOfAStepStays(t *testing.T) {
 	t.Parallel()
 	b := open(t, turn{answer: inference.Answer{Text: "slow", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}})
-	other := *b.Purse
-	other.Model = &scripted{turns: []turn{{answer: inference.Answer{Text: "quick", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}}}}
+	quick := &scripted{turns: []turn{{answer: inference.Answer{Text: "quick", Tokens: budget.Tokens{In: 15, Out: 10}, Visible: 10, UsageFrom: inference.ByProvider}}}}
+	other := purse.Purse{Ledger: b.Ledger, Model: quick, Catalog: b.Catalog, Now: b.Now}
 	b.model.hook = func() { // a worker that was thought dead finishes while its successor is under way
 		_, err := other.Generate(context.Background(), charge(), request("p/model"), func(string) bool { return true })
 		require.NoError(t, err)

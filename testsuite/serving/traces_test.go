@@ -119,7 +119,7 @@ var told = map[string]*regexp.Regexp{
 	"oneiros.key": regexp.MustCompile(`^$`), "oneiros.request": regexp.MustCompile(`^req_[a-z0-9]{26}$`), "oneiros.texts": regexp.MustCompile(`^\d+$`),
 	"oneiros.recalled": regexp.MustCompile(`^\d+$`), "oneiros.recall_skipped": regexp.MustCompile(`^(off|budget|failed|nothing)$`), "oneiros.woke": regexp.MustCompile(`^true$`),
 	"gen_ai.operation.name": regexp.MustCompile(`^(chat|embeddings)$`), "gen_ai.provider.name": regexp.MustCompile(`^(talk|night|builtin)$`), "gen_ai.agent.name": regexp.MustCompile(`^iris$`),
-	"gen_ai.request.model": regexp.MustCompile(`^(talk/talker|night/script|builtin/lexical)$`), "gen_ai.request.max_tokens": regexp.MustCompile(`^\d+$`),
+	"gen_ai.request.model": regexp.MustCompile(`^(talk/talker|night/script|builtin/(lexical|static))$`), "gen_ai.request.max_tokens": regexp.MustCompile(`^\d+$`),
 	"gen_ai.usage.input_tokens": regexp.MustCompile(`^\d+$`), "gen_ai.usage.output_tokens": regexp.MustCompile(`^\d+$`), "gen_ai.response.finish_reasons": regexp.MustCompile(`^\[(stop|length)\]$`),
 	"error.type":         regexp.MustCompile(`^[*\w.]{1,60}$`),
 	"temporalWorkflowID": regexp.MustCompile(`^$|^(agent/iris|dream/iris/\d{4})$`), "temporalRunID": regexp.MustCompile(`^[0-9a-f-]{36}$`),

@@ -15,7 +15,7 @@ import (
 )
 
 // Space names the table, its version and its dimension. Another table is another version: vectors of two tables are not compared.
-const Space = "builtin-static-minilm/1/256"
+const Space = "builtin-static/1/256"
 
 // MostPieces is how many word pieces of a text are read. A text of more is a document; its beginning says what it is about.
 const MostPieces = 4096

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// measuredText is what the doctor has placed: as long as a question usually is.
+const measuredText = "What did we say about the harbour last week?"
+
+// checkEmbedder measures how long the usual embedder takes for one text, beside the time that recall may take, and names the
+// agents whose memory lies with another one. A paid embedder is not asked: the doctor spends nothing.
+func (d *door) checkEmbedder(ctx context.Context) console.Finding {
+	c, err := d.config()
+	if err != nil {
+		return warn("Correct the configuration first.", "not looked at")
+	}
+	spec, err := c.Lookup(c.Roles.Models()[dream.Embedder])
+	if err != nil {
+		return ill("Correct roles.embedder.", "%v", err)
+	}
+	within := recallWithin(c.Serve.RecallBudget, spec)
+	said := fmt.Sprintf("%s; recall budget %s", spec.Name, within)
+	late := false
+	if spec.Price != nil && *spec.Price == (budget.Price{}) {
+		models, _ := providers(c)
+		took, err := timeEmbedder(ctx, models[spec.Provider], spec)
+		if err != nil {
+			return ill("docs/models.md says what an embedder needs.", "%s does not answer: %v", spec.Name, err)
+		}
+		late = took > within
+		said = fmt.Sprintf("%s: %s for one text; recall budget %s", spec.Name, rounded(took), within)
+	} else {
+		said += "; not measured, since a call costs money"
+	}
+	if behind := d.behindEmbedder(ctx, spec); len(behind) > 0 {
+		return warn("Change over with oneiros memory embed --agent "+behind[0]+"; until then the embedder of its space goes on serving it.",
+			"%s; the memory of %s lies in another space", said, strings.Join(behind, ", "))
+	}
+	if late {
+		return warn("Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.", "%s", said)
+	}
+	return well("%s", said)
+}
+
+// recallWithin is how long a turn waits for its memories with an embedder: what is configured, or what follows the embedder.
+func recallWithin(configured time.Duration, spec inference.Spec) time.Duration {
+	switch {
+	case configured > 0:
+		return configured
+	case spec.BuiltIn:
+		return 40 * time.Millisecond
+	}
+	return time.Second
+}
+
+// timeEmbedder is the median of three texts placed one by one, after a first one that may have to read the model.
+func timeEmbedder(ctx context.Context, m inference.Model, spec inference.Spec) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, providerWithin)
+	defer cancel()
+	var took []time.Duration
+	for range 4 {
+		began := time.Now()
+		if _, err := m.Embed(ctx, spec.Name, []string{measuredText}, ""); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(began))
+	}
+	took = took[1:]
+	slices.Sort(took)
+	return took[1], nil
+}
+
+func rounded(d time.Duration) time.Duration {
+	if d < time.Millisecond {
+		return d.Round(time.Microsecond)
+	}
+	return d.Round(time.Millisecond / 10)
+}
+
+// behindEmbedder names the agents without an embedder of their own whose memory lies in another space than the usual one's.
+func (d *door) behindEmbedder(ctx context.Context, usual inference.Spec) []string {
+	h, err := build(ctx, d.told, d.told.StorePath())
+	if err != nil {
+		return nil // the store has a check of its own
+	}
+	defer func() { _ = h.store.Close() }()
+	behind, err := console.Behind(ctx, h.store, usual)
+	if err != nil {
+		return nil
+	}
+	return behind
+}

@@ -1,0 +1,46 @@
+package psyche
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// measuring holds the embedders whose calibration was asked for by this process, so that each is measured once.
+type measuring struct{ begun sync.Map }
+
+// embedderOf is the embedder that places an agent's texts: its own or the usual one, or, until its memory was
+// embedded anew, that of the space its memories lie in.
+func (b *Being) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
+	space, err := b.Memory.Space(ctx, a.ID)
+	if err != nil {
+		return inference.Spec{}, err
+	}
+	return inference.EmbedderIn(b.Purse.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
+}
+
+// calibration says what the cosines of an embedder mean. One that nobody has measured is measured beside the turn, and taken
+// cautiously until then.
+func (b *Being) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
+	known, found := b.Purse.Calibration(ctx, spec.Name)
+	if found {
+		return known
+	}
+	if _, begun := b.measuring.begun.LoadOrStore(spec.Name, true); begun {
+		return known
+	}
+	charge := b.charge(a, c)
+	b.aside(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
+		defer cancel()
+		measured, err := b.Purse.Calibrate(ctx, charge, spec.Name)
+		if err != nil {
+			b.Log.WarnContext(ctx, "the embedder could not be calibrated; recall takes its cosines cautiously", "model", spec.Name, "error", err)
+			return
+		}
+		b.Log.InfoContext(ctx, "the embedder was calibrated", "model", spec.Name, "unrelated", measured.Unrelated, "same", measured.Same)
+	})
+	return known
+}

@@ -1,0 +1,59 @@
+package purse
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/inference"
+)
+
+// calibrations are those measured or read by this process, by model.
+type calibrations struct{ all sync.Map }
+
+// calibrationStep is the step under which the vectors of a model's calibration are kept, for all agents and for good.
+func calibrationStep(model string) string { return "calibration/1/" + model }
+
+// Calibration says what the cosines of a model's vectors mean, where that is known: from the catalogue, or from what Calibrate has
+// measured. It buys nothing.
+func (p *Purse) Calibration(ctx context.Context, model string) (inference.Calibration, bool) {
+	spec, err := p.Catalog.Lookup(model)
+	if err != nil {
+		return inference.Cautious, false
+	}
+	if spec.Calibration.Known() {
+		return spec.Calibration, true
+	}
+	if known, found := p.calibrations.all.Load(model); found {
+		return known.(inference.Calibration), true
+	}
+	vectors, err := kept[inference.Vectors](ctx, p, calibrationStep(model), errors.New("it was not measured"))
+	if err != nil {
+		return inference.Cautious, false
+	}
+	c, err := inference.Calibrate(vectors.V)
+	if err != nil {
+		return inference.Cautious, false
+	}
+	p.calibrations.all.Store(model, c)
+	return c, true
+}
+
+// Calibrate measures what the cosines of a model's vectors mean, where that is not known, by placing some 60 fixed sentences. They
+// are bought once in a deployment; c says who pays, and its step is not used.
+func (p *Purse) Calibrate(ctx context.Context, c Charge, model string) (inference.Calibration, error) {
+	if known, found := p.Calibration(ctx, model); found {
+		return known, nil
+	}
+	c.Step = calibrationStep(model)
+	vectors, err := p.Embed(ctx, c, model, inference.CalibrationTexts())
+	if err != nil {
+		return inference.Cautious, err
+	}
+	measured, err := inference.Calibrate(vectors.V)
+	if err != nil {
+		return inference.Cautious, err
+	}
+	p.calibrations.all.Store(model, measured)
+	return measured, nil
+}
