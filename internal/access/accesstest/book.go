@@ -30,6 +30,7 @@ type page struct {
 	digest   string
 	at, ends time.Time
 	answer   *access.Answered
+	dropped  bool // its answer made room for newer ones
 }
 
 // With is a book that has keys already.
@@ -167,8 +168,27 @@ func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) err
 		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{
 			Status: a.Status, Type: a.Type, Body: append([]byte{}, a.Body...), Header: maps.Clone(a.Header),
 		}}
+		b.bound(c)
 	case p != nil && p.at.Equal(c.Now):
 		delete(b.said, name)
 	}
 	return nil
+}
+
+// bound drops the oldest answers of a scope that keeps too many. Its caller holds the lock.
+func (b *Book) bound(c access.Claim) {
+	var kept []*page
+	for name, p := range b.said {
+		if name[0] == c.Scope && p.answer != nil && !p.dropped {
+			kept = append(kept, p)
+		}
+	}
+	if c.Most <= 0 || len(kept) <= c.Most {
+		return
+	}
+	slices.SortFunc(kept, func(a, b *page) int { return b.ends.Compare(a.ends) })
+	for _, p := range kept[c.Most:] {
+		none := access.Dropped()
+		p.answer, p.dropped = &none, true
+	}
 }
