@@ -255,7 +255,27 @@ func (h *house) life(n int) {
 	h.imports(importer.Diary, "diary.md", diary.String())
 	h.talk(said)
 	h.recalls() // what is recalled into a talk is kept with it
+	h.derive()
 	h.revise()
+}
+
+// derive adds knowledge of one episode each, as imports of older versions made it.
+func (h *house) derive() {
+	h.Helper()
+	items, err := h.company.Store.Find(h.Context(), memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}})
+	require.NoError(h, err)
+	w := memory.Write{Agent: h.agent.ID, Cause: "import"}
+	for _, e := range memory.As[*dream.Episode](items) {
+		w.Add = append(w.Add, &dream.Semantic{
+			Head: dream.Head{
+				ID: "se_of_" + e.ID, Agent: e.Agent, Kind: dream.KindSemantic, At: e.At, State: dream.Live, Taint: e.Taint,
+				Sources: []string{e.ID}, Derived: []string{"content"},
+			},
+			Content: "It is known: " + e.Content, Strength: .9,
+		})
+	}
+	_, err = h.company.Store.Commit(h.Context(), w)
+	require.NoError(h, err)
 }
 
 // talk says texts to the server, those to forget as one user and the others as another.

@@ -116,19 +116,19 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	web, _ := add("add", "web")
 	cara := web
 	cara.header = []string{"X-OpenWebUI-User-Id", "cara"}
-	cara.says("Please remember that my cat Ada sleeps in the new granary of Tarn.")
+	cara.says("Please remember that the blue sextant was lent to the captain of the Aurora.")
 	cara.keeps(1)
-	const cat = "Where does my cat Ada sleep, in the granary?"
+	const sextant = "Who was the blue sextant lent to, a captain?"
 	for _, same := range []client{
 		{house: h, secret: web.secret, header: []string{"X-Oneiros-User", "cara"}},
 		{house: h, secret: web.secret, body: `"user":"cara",`},
 		{house: h, secret: web.secret, body: `"safety_identifier":"cara",`},
 		{house: h, secret: web.secret, body: `"user":"dora",`, header: []string{"X-OpenWebUI-User-Id", "cara"}},
 	} {
-		require.Equal(t, "1", same.finds(cat), "%v %s", same.header, same.body)
+		require.Equal(t, "1", same.finds(sextant), "%v %s", same.header, same.body)
 	}
 	for _, other := range []client{web, last, {house: h, secret: web.secret, body: `"safety_identifier":"dora",`}, {house: h, secret: last.secret, body: `"user":"cara",`}} {
-		require.Equal(t, "0", other.finds(cat), "%v %s", other.header, other.body)
+		require.Equal(t, "0", other.finds(sextant), "%v %s", other.header, other.body)
 	}
 	for _, header := range []string{"X-OpenWebUI-Chat-Id", "X-Claude-Code-Session-Id", "session-id"} {
 		require.Equal(t, "chat 7", web.says("Hello.", "X-Oneiros-Store", "off", header, "chat 7").Get("X-Oneiros-Conversation"), header)

@@ -2,6 +2,7 @@ package serving_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,8 +41,9 @@ func (h *house) labelOf(agent, answer string) (label dream.Taint) {
 // result, recalled memories of every label, and what it dreamt. What it answers is remembered under the least trusted of them.
 func TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt(t *testing.T) {
 	t.Parallel()
+	// Each answer is of words of its own, so that none repeats another that is recalled beside what is asked for.
 	answer := func(n string) string {
-		return "Answer " + n + ": remember that the " + n + " verdict of Zephyrine is final, as Tom has said."
+		return fmt.Sprintf("Answer %[1]s: remember that %[1]s verdict, %[1]s rule and %[1]s name are for %[1]s Zephyrine and %[1]s Tom.", n)
 	}
 	say := func(a talker.Asked) string {
 		last := ""

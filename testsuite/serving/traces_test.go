@@ -153,13 +153,13 @@ func valueOf(v *common.AnyValue) string {
 
 // through are the ways on which a provider is called, from whoever asked for it.
 var through = map[string]*regexp.Regexp{
-	"chat talk/talker":           regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp) > chat talk/talker$`),
-	"embeddings builtin/lexical": regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp|` + dreaming + `) > embeddings builtin/lexical$`),
-	"chat night/script":          regexp.MustCompile(`^` + dreaming + ` > chat night/script$`),
-	"HandleUpdate:wake":          regexp.MustCompile(`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake$`),
-	"HandleSignal:wake":          regexp.MustCompile(`^POST /v1/chat/completions > SignalWorkflow:wake > HandleSignal:wake$`),
-	"RunActivity:Bed.Greet":      regexp.MustCompile(`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake > StartActivity:Bed.Greet > RunActivity:Bed.Greet$`),
-	"RunActivity:Bed.Pause":      regexp.MustCompile(`^` + night + ` > StartActivity:Bed.Pause > RunActivity:Bed.Pause$`),
+	"chat talk/talker":          regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp) > chat talk/talker$`),
+	"embeddings builtin/static": regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp|` + dreaming + `) > embeddings builtin/static$`),
+	"chat night/script":         regexp.MustCompile(`^` + dreaming + ` > chat night/script$`),
+	"HandleUpdate:wake":         regexp.MustCompile(`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake$`),
+	"HandleSignal:wake":         regexp.MustCompile(`^POST /v1/chat/completions > SignalWorkflow:wake > HandleSignal:wake$`),
+	"RunActivity:Bed.Greet":     regexp.MustCompile(`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake > StartActivity:Bed.Greet > RunActivity:Bed.Greet$`),
+	"RunActivity:Bed.Pause":     regexp.MustCompile(`^` + night + ` > StartActivity:Bed.Pause > RunActivity:Bed.Pause$`),
 }
 
 const (

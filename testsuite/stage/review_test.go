@@ -38,13 +38,13 @@ func reviewed(t *testing.T, ctx context.Context, way dream.Review) (*stage.Compa
 	return company, agent, result, p
 }
 
-// faded gives an agent an entry that is to be let go of tonight.
+// faded gives an agent an entry that is to be let go of tonight: nothing in its life mentions it.
 func faded(t *testing.T, ctx context.Context, company *stage.Company, agent dream.Agent) {
 	t.Helper()
 	at := stage.Night.AddDate(-1, 0, 0)
 	_, err := company.Store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: "import", Add: []dream.Item{&dream.Semantic{
 		Head:    dream.Head{ID: "old", Agent: agent.ID, Kind: dream.KindSemantic, At: at, State: dream.Live, Taint: dream.FromWeb},
-		Content: "The harbour master raises the flag before the wind turns to the north.", Strength: .3, Due: at.AddDate(0, 1, 0),
+		Content: "The quarterly tax statute exempts cooperatives from municipal depreciation levies.", Strength: .3, Due: at.AddDate(0, 1, 0),
 	}}})
 	require.NoError(t, err)
 }
