@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,11 +35,37 @@ func load(t *testing.T, embedder string, d recalling.Dialogue, drop func(string)
 	return b
 }
 
+// models are the built-in ones, with builtin/minilm where ONEIROS_TEST_MINILM names its folder.
+var models = sync.OnceValues(func() (*localmodel.Model, error) {
+	if dir := os.Getenv("ONEIROS_TEST_MINILM"); dir != "" {
+		return localmodel.WithMiniLM(dir)
+	}
+	return localmodel.New(), nil
+})
+
+// places remembers vectors by embedder and text: the dialogues are loaded many times.
+var places sync.Map
+
 func embedBy(embedder string) recalling.Embedder {
-	models := localmodel.New()
 	return func(ctx context.Context, texts []string) ([][]float32, string, error) {
-		v, err := models.Embed(ctx, embedder, texts, "")
-		return v.V, v.Space, err
+		m, err := models()
+		if err != nil {
+			return nil, "", err
+		}
+		all, space := make([][]float32, len(texts)), ""
+		for i, text := range texts {
+			key := embedder + "\x00" + text
+			known, ok := places.Load(key)
+			if !ok {
+				if known, err = m.Embed(ctx, embedder, []string{text}, ""); err != nil {
+					return nil, "", err
+				}
+				places.Store(key, known)
+			}
+			v := known.(inference.Vectors)
+			all[i], space = v.V[0], v.Space
+		}
+		return all, space, nil
 	}
 }
 
@@ -61,8 +88,10 @@ func TestMeasure(t *testing.T) {
 		dialogues, err := recalling.Read(path)
 		require.NoError(t, err)
 		for _, d := range dialogues {
-			for _, embedder := range []string{localmodel.Static, localmodel.Lexical} {
-				measure(t, embedder, d)
+			for _, embedder := range []string{localmodel.Static, localmodel.MiniLM, localmodel.Lexical} {
+				if embedder != localmodel.MiniLM || os.Getenv("ONEIROS_TEST_MINILM") != "" {
+					measure(t, embedder, d)
+				}
 			}
 		}
 	}
