@@ -120,7 +120,7 @@ func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 func (b *Being) search(
 	ctx context.Context, a dream.Agent, c Caller, query string, n int, known map[string]bool, place time.Duration,
 ) (found []Memory, byWords, err error) {
-	affect, err := b.Memory.Affect(ctx, a.ID)
+	affect, err := b.affect(ctx, a.ID)
 	if err != nil {
 		return nil, nil, err
 	}

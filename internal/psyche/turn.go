@@ -22,7 +22,8 @@ func (b *Being) Chat(ctx context.Context, t Turn) (*Reply, error) {
 }
 
 func (b *Being) chat(ctx context.Context, t *turn) (*Reply, error) {
-	if err := t.begin(ctx); err != nil {
+	var err error
+	if apart(func() { err = t.begin(ctx) }); err != nil {
 		return nil, err
 	}
 	reply, err := t.run(ctx)
@@ -56,6 +57,19 @@ type turn struct {
 	hidden bool         // the client did not ask for the usage that the provider is asked for
 }
 
+// apart runs a function on a goroutine of its own and waits for it. Reading a body and looking for memories grow a stack, which
+// the goroutine of a stream would hold for as long as the stream lasts.
+func apart(do func()) {
+	panicked := make(chan any, 1)
+	go func() {
+		defer func() { panicked <- recover() }()
+		do()
+	}()
+	if p := <-panicked; p != nil {
+		panic(p)
+	}
+}
+
 // begin finds out who talks to whom about what, and lets the caller in.
 func (t *turn) begin(ctx context.Context) error {
 	b := t.being
@@ -83,7 +97,9 @@ func (t *turn) begin(ctx context.Context) error {
 }
 
 func (t *turn) run(ctx context.Context) (*Reply, error) {
-	worst, r := t.request(ctx)
+	var worst purse.Worst
+	var r inference.RelayRequest
+	apart(func() { worst, r = t.request(ctx) })
 	var charge purse.Charge
 	if !t.free() {
 		charge = t.being.charge(&t.agent, &t.Caller)

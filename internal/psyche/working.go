@@ -45,7 +45,7 @@ type talk struct {
 	mu     sync.Mutex
 	last   time.Time
 	all    []memory.Background // in the order in which they were written
-	turns  map[int]bool        // places of the questions that this process knows the background of, or that there is none
+	turns  places              // of the questions that this process knows the background of, or that there is none
 	label  dream.Taint         // the least trusted one of the answers given in this talk; empty: none was given
 	spoken []spoken
 }
@@ -193,7 +193,7 @@ func (t *talk) knows(b *body, asked int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, m := range b.messages[:asked] {
-		if m.role == "user" && !t.turns[i] {
+		if m.role == "user" && !t.turns.has(i) {
 			return false
 		}
 	}
@@ -215,10 +215,20 @@ func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 
 // answered notes that this process knows which background stands before the message at a place. Its caller holds the lock.
 func (t *talk) answered(place int) {
-	if t.turns == nil {
-		t.turns = map[int]bool{}
+	t.turns = t.turns.with(place)
+}
+
+// places is a set of places among the messages of a body, a bit each: a talk may be very long.
+type places []uint64
+
+func (p places) has(i int) bool { return i/64 < len(p) && p[i/64]&(1<<(i%64)) != 0 }
+
+func (p places) with(i int) places {
+	for len(p) <= i/64 {
+		p = append(p, 0)
 	}
-	t.turns[place] = true
+	p[i/64] |= 1 << (i % 64)
+	return p
 }
 
 // standing lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept: under
