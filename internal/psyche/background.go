@@ -73,18 +73,20 @@ func (t *turn) background(ctx context.Context) []splice {
 // quotes already, and named is the word for the agent's mood that stands there, empty for none.
 func (t *turn) recalled(ctx context.Context, asked int, known map[string]bool, named string) []splice {
 	defer t.talk.met(asked)
-	t.ownWords(known)
+	if t.on.recall {
+		t.ownWords(known)
+	}
 	var found []Memory
 	found, t.told.Skipped = t.recall(ctx, t.body.question(asked), known)
 	t.told.Recalled = len(found)
-	a := memory.Background{Place: asked, Mark: t.body.mark(asked), At: t.being.now().UTC()}
+	a := memory.Background{Place: asked, At: t.being.now().UTC()}
 	line, word := t.moodLine(ctx, named)
 	woke, dreamt := t.awoken(ctx)
 	woke, a.Mood = line+woke, word
 	if len(found) == 0 && woke == "" {
 		return nil
 	}
-	a.Text, a.Taint = frame(woke, found), dream.FromAgent
+	a.Mark, a.Text, a.Taint = t.body.mark(asked), frame(woke, found), dream.FromAgent
 	if dreamt {
 		a.Taint = dream.FromDream
 	}
