@@ -25,20 +25,7 @@ func (s *Store) nearest(ctx context.Context, q memory.Near) ([]memory.Hit, error
 	}
 	x := s.indexes.Of(q.Agent)
 	defer s.indexes.Trim(s.set.indexMemory)
-	for {
-		v, err := s.catchUp(ctx, x, q.Agent)
-		if err != nil || v.Space == "" || q.Limit <= 0 {
-			return nil, err
-		}
-		if v.Space != q.Space || v.Numbers != len(q.V) {
-			return nil, fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
-				q.Space, len(q.V), v.Space, v.Numbers, memory.ErrSpace)
-		}
-		// Since the snapshot somebody may have moved the agent to another space, or erased its last vector.
-		if hits, same := x.Near(q); same {
-			return hits, nil
-		}
-	}
+	return x.NearNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
 
 // Search scores every live item of the agent that the filter leaves.
@@ -58,22 +45,7 @@ func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, erro
 	}
 	x := s.indexes.Of(q.Agent)
 	defer s.indexes.Trim(s.set.indexMemory)
-	for {
-		v, err := s.catchUp(ctx, x, q.Agent)
-		if err != nil {
-			return memory.Found{}, err
-		}
-		if q.V != nil && v.Space == "" { // nothing has a vector
-			q.Space, q.V = "", nil
-		}
-		if q.V != nil && (v.Space != q.Space || v.Numbers != len(q.V)) {
-			return memory.Found{}, fmt.Errorf("sought in %s with %d numbers, the agent's vectors are in %s with %d: %w",
-				q.Space, len(q.V), v.Space, v.Numbers, memory.ErrSpace)
-		}
-		if found, same := x.Search(q); same {
-			return found, nil
-		}
-	}
+	return x.SearchNow(q, func() (index.Version, error) { return s.catchUp(ctx, x, q.Agent) })
 }
 
 // catchUp reads what an agent's index lacks, and answers as of when.
