@@ -71,17 +71,6 @@ func (s *source) originOf(turns []turn) string {
 	return filepath.Base(s.name) + ":" + strings.Join(names, ",")
 }
 
-// worst is the taint of a text that mixes the words of two: what came from outside counts most, the agent's own
-// least (web, tool, dream, human, agent).
-func worst(a, b dream.Taint) dream.Taint {
-	if distrust[b] > distrust[a] {
-		return b
-	}
-	return a
-}
-
-var distrust = map[dream.Taint]int{dream.FromAgent: 1, dream.FromHuman: 2, dream.FromDream: 3, dream.FromTool: 4, dream.FromWeb: 5}
-
 // taintOf maps the roles of chat formats. Nothing is trusted for lack of a role: it counts as human.
 func taintOf(role string) dream.Taint {
 	switch role {

@@ -98,7 +98,7 @@ func (x *exchanger) seal(next *turn) error {
 	d.ep.Taint = first.taint
 	var b strings.Builder
 	for i, t := range x.open {
-		d.ep.Taint = worst(d.ep.Taint, t.taint)
+		d.ep.Taint = dream.LeastTrusted(d.ep.Taint, t.taint)
 		if i > 0 {
 			b.WriteByte('\n')
 		}

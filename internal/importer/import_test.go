@@ -196,7 +196,8 @@ func TestTaintFollowsWhoSpoke(t *testing.T) {
 	for _, e := range episodes(t, s, "a") {
 		got[e.Taint]++
 	}
-	require.Equal(t, map[dream.Taint]int{dream.FromHuman: 4, dream.FromTool: 1, dream.FromWeb: 1, dream.FromAgent: 1}, got)
+	require.Equal(t, map[dream.Taint]int{dream.FromHuman: 1, dream.FromTool: 1, dream.FromWeb: 1, dream.FromAgent: 4}, got,
+		"an exchange carries the least trusted label of its turns, in the order of dream.LeastTrusted")
 }
 
 func TestOneDialogueCanBeChosen(t *testing.T) {

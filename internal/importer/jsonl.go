@@ -167,7 +167,7 @@ func checkHead(h *dream.Head) error {
 	if h.ID != "" && (len(h.ID) > 128 || strings.ContainsFunc(h.ID, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' })) {
 		return fmt.Errorf("id %q must be 1 to 128 bytes without blanks", clip(h.ID, 60))
 	}
-	if distrust[h.Taint] == 0 {
+	if !h.Taint.Known() {
 		return fmt.Errorf("taint is %q; it must be human, agent, tool, web or dream", clip(string(h.Taint), 60))
 	}
 	switch h.State {

@@ -47,7 +47,10 @@ func (t *trace) note(ep *dream.Episode) bool {
 	t.affect.Pleasure += ep.Affect.Pleasure
 	t.affect.Arousal += ep.Affect.Arousal
 	t.affect.Dominance += ep.Affect.Dominance
-	t.taint = worst(t.taint, ep.Taint)
+	if t.taint == "" {
+		t.taint = ep.Taint
+	}
+	t.taint = dream.LeastTrusted(t.taint, ep.Taint)
 	return true
 }
 

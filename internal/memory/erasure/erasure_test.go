@@ -178,6 +178,10 @@ func TestAnAnswerInTheSameConversationRepeatsNoWord(t *testing.T) {
 	require.Len(t, plan.Scrub, 1)
 	plan = find(t, erasure.Wish{IDs: []string{"e"}}, asked, other)
 	require.Empty(t, plan.Scrub, "a number that somebody else said by himself")
+	exchange := episode("x", "user: 4931 steps lead up there\nassistant: That is a long climb.")
+	exchange.Session, exchange.Taint, exchange.Speaker = "s", dream.FromAgent, "user"
+	plan = find(t, erasure.Wish{IDs: []string{"e"}}, asked, exchange)
+	require.Empty(t, plan.Scrub, "an exchange that a person began is no answer")
 }
 
 func TestEarlierRevisionsAreReadToo(t *testing.T) {

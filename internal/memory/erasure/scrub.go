@@ -178,10 +178,17 @@ func (s *Scrubber) voiceOf(item dream.Item, name string) voice {
 	return own
 }
 
-// answers says whether an item is an agent's answer in a conversation that something is forgotten of.
+// answers says whether an item is an agent's answer in a conversation that something is forgotten of. An exchange that a person
+// began is no answer, although its label is the agent's: the person's words in it are a statement of their own.
 func (s *Scrubber) answers(item dream.Item) bool {
+	if e, ok := item.(*dream.Episode); ok && e.Speaker == person {
+		return false
+	}
 	return item.Header().Taint == dream.FromAgent && s.sessions[item.Marks().Session]
 }
+
+// person is how a speaker without a name is called in conversations.
+const person = "user"
 
 // marked are the words of a text, and which of them repeat what is forgotten.
 func (s *Scrubber) marked(text string, v voice) ([]token, []bool) {

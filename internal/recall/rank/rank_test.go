@@ -99,3 +99,35 @@ func TestDerivedKnowledgeGivesWayToItsSources(t *testing.T) {
 	require.Equal(t, "other", got[0].Item)
 	require.Equal(t, "ep", got[1].Item)
 }
+
+func TestASourceInheritsTheScoreOfWhatWasDerivedFromIt(t *testing.T) {
+	t.Parallel()
+	candidate := func(id string, score float64, sources ...string) rank.Candidate {
+		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Sources: sources}
+	}
+	for _, c := range []struct {
+		name string
+		all  []rank.Candidate
+		want []string
+	}{
+		{"the derived is better", []rank.Candidate{candidate("k", .9, "e"), candidate("o", .8), candidate("e", .1)}, []string{"e", "o"}},
+		{"the source is better", []rank.Candidate{candidate("e", .9), candidate("o", .8), candidate("k", .1, "e")}, []string{"e", "o"}},
+		{"the best of two sources takes its half", []rank.Candidate{
+			candidate("k", .9, "a", "b"), candidate("o", .8), candidate("p", .4), candidate("b", .3), candidate("a", .2),
+		}, []string{"o", "b", "p", "a"}},
+		{"a source that gives way itself", []rank.Candidate{
+			candidate("k", .9, "m"), candidate("o", .8), candidate("m", .2, "e"), candidate("e", .1),
+		}, []string{"e", "o"}},
+		{"no source was found", []rank.Candidate{candidate("k", .9, "gone"), candidate("o", .8)}, []string{"k", "o"}},
+		{"it names itself", []rank.Candidate{candidate("o", .8), candidate("k", .7, "k")}, []string{"o", "k"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, each := range rank.Order(c.all, time.Time{}, 9) {
+				got = append(got, each.Item)
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
