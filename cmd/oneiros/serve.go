@@ -228,7 +228,7 @@ func (e *engine) noted(path string) func(openaihttp.Passed) {
 	return func(p openaihttp.Passed) {
 		over(telemetry.Turn{
 			Path: p.Path, Status: p.Status, First: p.First, Broken: p.Broken, Dropped: p.Dropped, Woke: p.Told.Woke, Late: p.Told.Degraded != "",
-			Chat: p.Path == "/chat/completions", Skipped: p.Told.Skipped, ByWords: p.Told.ByWords != "",
+			Chat: p.Path == "/chat/completions", Skipped: p.Told.Skipped, ByWords: p.Told.ByWords,
 		})
 	}
 }

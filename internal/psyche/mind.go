@@ -48,6 +48,9 @@ func (b *Being) Recall(ctx context.Context, c Caller, agent, query string, n int
 	if err != nil {
 		return nil, asked(ctx, err)
 	}
+	if byWords != nil {
+		b.counts.wordsOnly(a.ID, whyWords(byWords))
+	}
 	b.used(ctx, a.ID, found)
 	if found == nil {
 		found = []Memory{}
@@ -160,6 +163,10 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 	}
 	s.Own = b.quotas.keptOf(counts, c)
 	all := c.May(access.Operator, a.Handle)
+	if all {
+		recalls := b.counts.of(a.ID).counts()
+		s.Recall = &recalls
+	}
 	for _, kind := range dream.Kinds {
 		if !all && !slices.Contains(recall.Kinds, kind) {
 			continue

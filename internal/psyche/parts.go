@@ -1,6 +1,7 @@
 package psyche
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -38,7 +39,7 @@ type Counts struct {
 	Woke     int64            // of them, those that woke an agent
 	Recalled int64            // memories put before the model
 	Skipped  map[string]int64 // turns without, by why
-	ByWords  map[string]int64 // turns whose recall compared words alone, by why
+	ByWords  map[string]int64 // recalls that compared words alone, by why
 	Stored   int64            // memories made of talks
 	Known    int64            // that were remembered already
 
@@ -50,19 +51,56 @@ type Counts struct {
 	Full      int64 // exchanges and memories that were not kept, because a quota is reached
 }
 
-type counts struct {
-	turns, woke, recalled, stored, known, corrected, trivial, repeated, dropped, failed, full atomic.Int64
-	off, budget, failure, nothing                                                             atomic.Int64
-	wordsBudget, wordsFailed, wordsSpace                                                      atomic.Int64
+// RecallCounts says what became of recall since this process began.
+type RecallCounts struct {
+	Recalled  int64            `json:"recalled"`   // turns that were given memories
+	Skipped   map[string]int64 `json:"skipped"`    // turns that were given none, by why: "budget", "failed", "nothing" or "off"
+	WordsOnly map[string]int64 `json:"words_only"` // recalls that compared words alone, by why: "budget", "failed" or "space"
 }
 
-func (c *counts) turn(t *Told) {
+type counts struct {
+	turns, woke, recalled, stored, known, corrected, trivial, repeated, dropped, failed, full atomic.Int64
+
+	recalls recallCounter // of all agents
+	byAgent sync.Map      // of *recallCounter, by agent id
+}
+
+// recallCounter counts what became of recall.
+type recallCounter struct {
+	recalled                             atomic.Int64
+	off, budget, failure, nothing        atomic.Int64
+	wordsBudget, wordsFailed, wordsSpace atomic.Int64
+}
+
+func (c *counts) turn(agent string, t *Told) {
 	c.turns.Add(1)
 	if t.Woke {
 		c.woke.Add(1)
 	}
 	c.recalled.Add(int64(t.Recalled))
+	for _, r := range []*recallCounter{&c.recalls, c.of(agent)} {
+		r.turn(t)
+	}
+}
+
+// wordsOnly counts a recall of no turn that compared words alone.
+func (c *counts) wordsOnly(agent, why string) {
+	c.recalls.wordsOnly(why)
+	c.of(agent).wordsOnly(why)
+}
+
+func (c *counts) of(agent string) *recallCounter {
+	if known, ok := c.byAgent.Load(agent); ok {
+		return known.(*recallCounter)
+	}
+	made, _ := c.byAgent.LoadOrStore(agent, &recallCounter{})
+	return made.(*recallCounter)
+}
+
+func (c *recallCounter) turn(t *Told) {
 	switch t.Skipped {
+	case "":
+		c.recalled.Add(1)
 	case SkippedOff:
 		c.off.Add(1)
 	case SkippedBudget:
@@ -72,7 +110,11 @@ func (c *counts) turn(t *Told) {
 	case SkippedNothing:
 		c.nothing.Add(1)
 	}
-	switch t.ByWords {
+	c.wordsOnly(t.ByWords)
+}
+
+func (c *recallCounter) wordsOnly(why string) {
+	switch why {
 	case WordsBudget:
 		c.wordsBudget.Add(1)
 	case WordsFailed:
@@ -82,13 +124,30 @@ func (c *counts) turn(t *Told) {
 	}
 }
 
+func (c *recallCounter) counts() RecallCounts {
+	return RecallCounts{
+		Recalled: c.recalled.Load(),
+		Skipped: map[string]int64{
+			SkippedOff:     c.off.Load(),
+			SkippedBudget:  c.budget.Load(),
+			SkippedFailed:  c.failure.Load(),
+			SkippedNothing: c.nothing.Load(),
+		},
+		WordsOnly: map[string]int64{
+			WordsBudget: c.wordsBudget.Load(),
+			WordsFailed: c.wordsFailed.Load(),
+			WordsSpace:  c.wordsSpace.Load(),
+		},
+	}
+}
+
 // Counts tells what this process's beings did.
 func (b *Being) Counts() Counts {
 	c := &b.counts
+	recalls := c.recalls.counts()
 	return Counts{
 		Turns: c.turns.Load(), Woke: c.woke.Load(), Recalled: c.recalled.Load(), Stored: c.stored.Load(), Known: c.known.Load(), Corrected: c.corrected.Load(),
 		Trivial: c.trivial.Load(), Repeated: c.repeated.Load(), Dropped: c.dropped.Load(), Failed: c.failed.Load(), Full: c.full.Load(),
-		Skipped: map[string]int64{SkippedOff: c.off.Load(), SkippedBudget: c.budget.Load(), SkippedFailed: c.failure.Load(), SkippedNothing: c.nothing.Load()},
-		ByWords: map[string]int64{WordsBudget: c.wordsBudget.Load(), WordsFailed: c.wordsFailed.Load(), WordsSpace: c.wordsSpace.Load()},
+		Skipped: recalls.Skipped, ByWords: recalls.WordsOnly,
 	}
 }

@@ -103,7 +103,8 @@ type Status struct {
 	Dreams   int64          `json:"dreams"`
 	Dream    string         `json:"dream,omitempty"` // the newest
 	Outcome  string         `json:"outcome,omitempty"`
-	Digest   []Memory       `json:"digest"` // significant insights of the newest wake, labelled as dreamt and unverified
+	Recall   *RecallCounts  `json:"recall,omitempty"` // of all callers, since the server process that answers began; operators and owners alone see it
+	Digest   []Memory       `json:"digest"`           // significant insights of the newest wake, labelled as dreamt and unverified
 }
 
 // Session is a lease that a client holds by name until it ends it or lets it run out (Z10).

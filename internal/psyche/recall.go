@@ -46,6 +46,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 	answers := make(chan answer, 1)
 	if b.searches.Add(1) > mostSearches {
 		b.searches.Add(-1)
+		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn goes on without", "agent", t.agent.Handle)
 		return nil, SkippedBudget
 	}
 	begun := b.aside(func() {
@@ -54,10 +55,6 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		defer cancel()
 		defer context.AfterFunc(b.hear, cancel)()
 		found, byWords, err := b.search(ctx, t.agent, t.Caller, query, b.o.Items, known, within-within/4)
-		if byWords != nil {
-			b.Log.WarnContext(ctx, "the question could not be placed; memory is searched by words alone",
-				"agent", t.agent.Handle, "error", byWords)
-		}
 		answers <- answer{found, whyWords(byWords), err}
 	})
 	if !begun {
@@ -79,6 +76,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		b.used(ctx, t.agent.ID, a.found)
 		return a.found, ""
 	case <-late.C:
+		b.Log.WarnContext(ctx, "memory did not answer within its budget; the turn goes on without", "agent", t.agent.Handle, "budget", within)
 		return nil, SkippedBudget
 	case <-ctx.Done():
 		return nil, SkippedBudget
@@ -147,6 +145,10 @@ func (b *Being) search(
 		Calibration: calibration,
 		Now:         b.now().In(b.zones.of(a.Zone)),
 	})
+	if answer.ByWords != nil {
+		b.Log.WarnContext(ctx, "the question could not be placed; memory is searched by words alone",
+			"agent", a.Handle, "why", whyWords(answer.ByWords), "error", answer.ByWords)
+	}
 	for _, m := range answer.Memories {
 		found = append(found, memoryOf(m))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +25,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
+
+// written is a log that may be read while it is written.
+type written struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
 
 // upstream puts a real gateway to a server in place of the provider.
 func upstream(t testing.TB, model string, serve http.HandlerFunc) func(*psyche.Ports, *psyche.Options) {
@@ -397,14 +416,20 @@ func (h *held) Search(ctx context.Context, q memory.Search) (memory.Found, error
 func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 	t.Parallel()
 	h := &held{gate: make(chan struct{})}
+	var log written
 	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
 		h.Store, o.Within = p.Memory, time.Millisecond
 		p.Memory = h
+		p.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
 	_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
 	require.Equal(t, psyche.SkippedBudget, told.Skipped)
 	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBudget])
+	require.Contains(t, log.String(), "memory did not answer within its budget")
+	status, err := r.Status(t.Context(), role(access.Operator), "echo")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, status.Recall.Skipped[psyche.SkippedBudget])
 	h.err = memory.ErrAway
 	close(h.gate)
 	r.settle()
@@ -654,9 +679,13 @@ func (s *slowly) Embed(ctx context.Context, model string, texts []string, key st
 func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 	t.Parallel()
 	s := &slowly{gate: make(chan struct{})}
+	var log written
 	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
 		s.Model, p.Purse.Model, o.Within = p.Purse.Model, s, 400*time.Millisecond
+		p.Log = slog.New(slog.NewTextHandler(&log, nil))
 	})
+	other := dream.Agent{ID: "ag_other", Handle: "other", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: dawn}
+	require.NoError(t, r.store.PutAgent(t.Context(), other))
 	t.Cleanup(func() { close(s.gate) })
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
 	s.stuck.Store(true)
@@ -665,4 +694,17 @@ func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 	require.Equal(t, psyche.WordsBudget, told.ByWords)
 	require.Contains(t, r.provider.last(t), "lighthouse keeper")
 	require.EqualValues(t, 1, r.Counts().ByWords[psyche.WordsBudget])
+	require.Contains(t, log.String(), "memory is searched by words alone")
+	require.Contains(t, log.String(), "why=budget")
+	status, err := r.Status(t.Context(), role(access.Operator), "echo")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, status.Recall.Recalled)
+	require.EqualValues(t, 1, status.Recall.WordsOnly[psyche.WordsBudget])
+	require.Zero(t, status.Recall.Skipped[psyche.SkippedBudget])
+	status, err = r.Status(t.Context(), ann, "echo")
+	require.NoError(t, err)
+	require.Nil(t, status.Recall, "how others are served is not a client's to know of")
+	status, err = r.Status(t.Context(), role(access.Operator), "other")
+	require.NoError(t, err)
+	require.Zero(t, status.Recall.Recalled, "each agent has counts of its own")
 }

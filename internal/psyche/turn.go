@@ -131,7 +131,7 @@ func (t *turn) request(ctx context.Context) (purse.Worst, inference.RelayRequest
 
 // reply is the provider's answer, listened to.
 func (t *turn) reply(res *inference.RelayResponse) *Reply {
-	t.being.counts.turn(&t.told)
+	t.being.counts.turn(t.agent.ID, &t.told)
 	t.lines = t.spoken()
 	answer := t.listen(res)
 	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it

@@ -121,6 +121,7 @@ var known = map[string]map[string]bool{
 	"border":  set("entry", "capture", "exit"),
 	"end":     set("answered", "refused", "broken", "dropped", "failed"),
 	"recall":  set("recalled", "words", "off", "budget", "failed", "nothing"),
+	"why":     set("budget", "failed", "space"),
 	"kind":    set(dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale),
 }
 

@@ -18,17 +18,18 @@ type Turn struct {
 	Late    bool   // something of the wake is made good later
 	Chat    bool   // it could recall
 	Skipped string // why nothing was recalled; empty when something was
-	ByWords bool   // words alone were compared
+	ByWords string // why words alone were compared; empty when meaning counted too
 }
 
 // serving is what the server of this process did. Other than the figures of events these are each process's own: take the sum.
 type serving struct {
 	served []Figure
 
-	requests, answered, turns, recalls, upstream *prometheus.CounterVec
-	lasted, first                                *prometheus.HistogramVec
-	under                                        *prometheus.GaugeVec
-	woke, late                                   prometheus.Counter
+	requests, answered, turns, recalls, wordsOnly, upstream *prometheus.CounterVec
+
+	lasted, first *prometheus.HistogramVec
+	under         *prometheus.GaugeVec
+	woke, late    prometheus.Counter
 }
 
 // The bounds of what a client waits for: 1 to 8 ms are what is ours to add, above are models.
@@ -55,6 +56,8 @@ func newServing(r prometheus.Registerer) serving {
 		turns:    counters("turns", "Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).", "path", "end"),
 		first:    histogram("turn_first_byte_seconds", "How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
 		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, failed, nothing).", "recall"),
+		wordsOnly: counters("recalls_words_only",
+			"Turns of talk whose memory was searched by words alone, whatever it found, by why: budget (the embedder took too long), failed (it did not answer) or space (memories lie in another embedder's space).", "why"),
 		upstream: counters("upstream_errors", "What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
 	}
 	s.under = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Turns under way, by path."}, []string{"path"})
@@ -73,6 +76,9 @@ func newServing(r prometheus.Registerer) serving {
 	}
 	for recall := range known["recall"] {
 		s.recalls.WithLabelValues(recall)
+	}
+	for why := range known["why"] {
+		s.wordsOnly.WithLabelValues(why)
 	}
 	return s
 }
@@ -121,12 +127,15 @@ func (s *serving) over(path string, t Turn) {
 	if t.Chat && t.Status > 0 {
 		recall := t.Skipped
 		switch {
-		case recall == "" && t.ByWords:
+		case recall == "" && t.ByWords != "":
 			recall = "words"
 		case recall == "":
 			recall = "recalled"
 		}
 		s.recalls.WithLabelValues(word("recall", recall)).Inc()
+		if t.ByWords != "" {
+			s.wordsOnly.WithLabelValues(word("why", t.ByWords)).Inc()
+		}
 	}
 }
 
