@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
@@ -22,7 +23,6 @@ const (
 	longestKept  = 4000 // characters of one episode
 	longestTool  = 1000 // of what a tool said
 	mostOfTools  = 3    // of their newest answers
-	nearlySame   = .8   // cosine from which on two texts can be the same; their words decide
 	mostNear     = 8    // memories near to a line that are held against it
 	rememberFor  = 30 * time.Second
 	byTalk       = "talk" // cause of the writes
@@ -241,6 +241,7 @@ type placement struct {
 	space   string
 	novelty []float64 // 1 less the nearest cosine among what the caller may see
 	near    [][]nearby
+	scale   inference.Calibration // of the space
 }
 
 // nearby is a memory that the caller may see, near to a line.
@@ -249,12 +250,13 @@ type nearby struct {
 	cosine float64
 }
 
-// known says whether a line is remembered already: a memory near to it says the same in the same words. Words that
-// differ in a name or a number are another memory, however near they lie.
+// known says whether a line is remembered already: it lies so near to a memory that by the embedder's calibration it
+// says nothing new, and both say it in the same words. Words that differ in a name or a number are another memory,
+// however near they lie.
 func (p *placement) known(i int, text string) bool {
 	return slices.ContainsFunc(p.near[i], func(n nearby) bool {
 		e, ok := n.item.(*dream.Episode)
-		return ok && n.cosine >= nearlySame && utterance.Same(e.Content, text)
+		return ok && n.cosine >= p.scale.Novel && utterance.Same(e.Content, text)
 	})
 }
 
@@ -274,7 +276,7 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 	if err != nil {
 		return p, err
 	}
-	scale := b.calibration(ctx, &a, &c, spec)
+	p.scale = b.calibration(ctx, &a, &c, spec)
 	filter, err := b.visible(ctx, a, c)
 	if err != nil {
 		return p, err
@@ -292,7 +294,7 @@ func (b *Being) place(ctx context.Context, a dream.Agent, c Caller, lines []line
 		cosines := map[string]float64{}
 		for j, hit := range hits {
 			ids[j], cosines[hit.Item] = hit.Item, hit.Cosine
-			p.novelty[i] = min(p.novelty[i], 1-scale.Closeness(hit.Cosine))
+			p.novelty[i] = min(p.novelty[i], 1-p.scale.Closeness(hit.Cosine))
 		}
 		items, err := b.Memory.Get(ctx, a.ID, ids...)
 		if err != nil {
