@@ -129,14 +129,15 @@ type KeptLife struct {
 	Told       int64       `json:"told,omitempty"` // the newest epoch that its workflow has recorded
 	Lock       time.Time   `json:"lock,omitzero"`  // no dream begins before it
 	Seen       time.Time   `json:"seen,omitzero"`
-	Wake       *KeptWake   `json:"wake,omitempty"`   // the newest
-	Digest     []string    `json:"digest,omitempty"` // ids that the next wake will tell
+	Wake       *KeptWake   `json:"wake,omitempty"`    // the newest
+	Digest     []string    `json:"digest,omitempty"`  // ids that the next wake will tell
+	Removed    bool        `json:"removed,omitempty"` // its agent was removed, and these counters alone are left
 }
 
 // Blank says that everything of it is zero.
 func (l KeptLife) Blank() bool {
 	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.Told == 0 && l.Space == "" && l.Dim == 0 && len(l.Collecting) == 0 &&
-		l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
+		!l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
 }
 
 // KeptSpace is a space of vectors that are being collected.

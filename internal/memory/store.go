@@ -16,14 +16,16 @@ import (
 // The failures that callers branch on. Stores wrap them with what was tried.
 var (
 	ErrNotFound = errors.New("not found")
-	ErrTaken    = errors.New("taken")                   // handle or dreaming slot held by somebody else
-	ErrFenced   = errors.New("fenced")                  // the writer no longer holds the agent's dreaming slot
-	ErrSpace    = errors.New("other space")             // vectors of two embedders may not be mixed
-	ErrDreamt   = errors.New("has dreamt or was woken") // dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
-	ErrStale    = errors.New("stale")                   // the item has changed since it was read; read it again
-	ErrWoken    = errors.New("woken")                   // the agent's epoch has risen since the writer's sitting began
-	ErrAwake    = errors.New("awake")                   // somebody holds the agent awake: no dream may begin
-	ErrAway     = errors.New("away")                    // the store could not be reached, or did not answer in time
+	ErrTaken    = errors.New("taken")                          // handle or dreaming slot held by somebody else
+	ErrFenced   = errors.New("fenced")                         // the writer no longer holds the agent's dreaming slot
+	ErrSpace    = errors.New("other space")                    // vectors of two embedders may not be mixed
+	ErrDreamt   = errors.New("has dreamt or was woken")        // dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
+	ErrStale    = errors.New("stale")                          // the item has changed since it was read; read it again
+	ErrWoken    = errors.New("woken")                          // the agent's epoch has risen since the writer's sitting began
+	ErrAwake    = errors.New("awake")                          // somebody holds the agent awake: no dream may begin
+	ErrAway     = errors.New("away")                           // the store could not be reached, or did not answer in time
+	ErrRemoved  = fmt.Errorf("removed: %w", ErrNotFound)       // the agent was removed; nothing is written for it until PutAgent makes it anew
+	ErrRemoving = fmt.Errorf("being removed: %w", ErrNotFound) // a removal was cut off; DropAgent completes it
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
@@ -221,6 +223,22 @@ type Erased struct {
 	Scrubbed int // items that stay, with other words
 }
 
+// Dropped says what a removal took. A removal that completes an earlier one counts what that one had begun with.
+type Dropped struct {
+	Items  map[dream.Kind]int `json:"items"` // of every state
+	Events int                `json:"events"`
+	Traces string             `json:"traces,omitempty"` // why the store's files still hold old bytes of it; empty: they do not
+}
+
+// Sum is how many items there were.
+func (d Dropped) Sum() int {
+	n := 0
+	for _, count := range d.Items {
+		n += count
+	}
+	return n
+}
+
 // Store remembers. Every method is safe for concurrent use, by several processes of one deployment.
 // Answers are complete copies: changing one changes nothing remembered.
 type Store interface {
@@ -232,6 +250,17 @@ type Store interface {
 	Agent(ctx context.Context, idOrHandle string) (dream.Agent, error)
 	// Agents lists all, by handle.
 	Agents(ctx context.Context) ([]dream.Agent, error)
+	// DropAgent removes an agent by id with everything that is kept of it. ErrNotFound when there is none, also for a second
+	// removal; ErrTaken while a dream holds its slot; ErrAwake while a client's lease holds it awake at now.
+	//
+	// What it has spent stays: caps count attempts, accounts and allowances by the agent's id. Counters stay as well, so that no
+	// number of a dream, an event, an epoch or an erasure is given twice, not even to a later agent of the same handle: the
+	// ledger knows dreams by handle and number. From the removal on, every method that writes for the agent answers ErrRemoved,
+	// until PutAgent makes it anew; then it begins empty.
+	//
+	// A process that dies in the midst leaves the agent as it was, or listed and closed to writes (ErrRemoving); the next DropAgent
+	// completes the removal.
+	DropAgent(ctx context.Context, agent string, now time.Time) (Dropped, error)
 
 	// Commit does a Write. ErrFenced, ErrNotFound, ErrSpace, ErrStale. The items keep the Revision they were read at: to change
 	// one again, read it again.

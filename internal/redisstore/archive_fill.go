@@ -197,6 +197,9 @@ func (f *filling) lives(k memory.KeptLife) error {
 			set(t.name, t.value)
 		}
 	}
+	if k.Removed {
+		set("removed", 1)
+	}
 	if len(k.Digest) > 0 {
 		body, err := json.Marshal(k.Digest)
 		if err != nil {

@@ -53,7 +53,7 @@ func (r *reader) life(agent string) (memory.KeptLife, error) {
 			return k, fmt.Errorf("its life's %s: %w", name, err)
 		}
 	}
-	k.Space, k.Dim = said["space"], int(dim)
+	k.Space, k.Dim, k.Removed = said["space"], int(dim), said["removed"] != ""
 	if k.Lock, err = parseDate(said["lock"]); err != nil {
 		return k, err
 	}

@@ -8,7 +8,7 @@ import (
 
 // Keys of an agent. Together they are "<prefix>a:<agent>:<part>":
 //
-//	life     hash    seq, dreams, space, dim, tide, scrubs, epoch, told, lock, seen, last, by, digest
+//	life     hash    seq, dreams, space, dim, tide, scrubs, epoch, told, lock, seen, last, by, digest, removing, removed
 //	slot     hash    dream, run, epoch, workflow, cluster, since, mood
 //	leases   hash    client -> JSON of leased
 //	affects  list    JSON of felt: {"cause": cause of the write, "affect": dream.Affect}, newest last

@@ -40,9 +40,11 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory
 //	spaces                    hash    space -> numbers of a vector, of the spaces that are being collected
 //	events, announced         stream  <seq>-0 -> envelope, data; and the set of the events' ids
 //	notes:<dream>             hash    key -> value
+//	talk:<talk>               list    backgrounds, oldest first (talks.go)
 //
 // Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows; fed is 1 once
-// every item has its place among the changes and the owners, which older programs did not write. Of the
+// every item has its place among the changes and the owners, which older programs did not write; removing holds the counts of
+// a removal that goes on, and removed is 1 when the agent is gone and its counters alone are left (remove.go). Of the
 // deployment: the hashes agents, handles, slots and feeds; done:<token>, what a step answered, for a minute; and the
 // channel events, where an agent's id says that it has new ones.
 
@@ -139,6 +141,10 @@ func refusal(said []any) error {
 	switch word := text(said, 0); word {
 	case "ok":
 		return nil
+	case "removed":
+		return fmt.Errorf("the agent was %w", memory.ErrRemoved)
+	case "removing":
+		return fmt.Errorf("the agent is %w; remove it again to complete that", memory.ErrRemoving)
 	case "fenced":
 		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(said, 1), text(said, 2), memory.ErrFenced)
 	case "woken":

@@ -25,6 +25,14 @@ func TestTheStoreKeepsTheContractOfTalks(t *testing.T) {
 	memorytest.RunTalks(t, func(t *testing.T) memorytest.TalkStore { return fresh(t) })
 }
 
+func TestTheStoreKeepsTheContractOfRemovals(t *testing.T) {
+	t.Parallel()
+	presencetest.RunRemovals(t, func(t *testing.T) presencetest.Removal {
+		one, other := pair(t)
+		return presencetest.Removal{One: one, Other: other, Ledger: other.Ledger(), Empty: fresh(t)}
+	})
+}
+
 func TestTheStoresOfTwoProcessesAreOneMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return pair(t) })

@@ -42,6 +42,9 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 	if err != nil {
 		return memory.Slot{}, err
 	}
+	if word := text(said, 0); word == "removed" || word == "removing" {
+		return memory.Slot{}, refusal(said)
+	}
 	if text(said, 0) == "awake" {
 		return memory.Slot{}, fmt.Errorf("somebody holds the agent awake until %s: %w", text(said, 1), memory.ErrAwake)
 	}

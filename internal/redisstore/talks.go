@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
+
+var putBackgroundScript = script("memory", "putbackground")
 
 // talkKey names the list of a talk's backgrounds, oldest first. It expires memory.TalkFor after the newest was added.
 func (s *Store) talkKey(agent, talk string) string { return s.key(agent, "talk:"+talk) }
@@ -22,14 +23,14 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 		err = errors.New("the agent and the talk must be named, in UTF-8")
 	}
 	if err == nil {
-		err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-			_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-				p.RPush(ctx, s.talkKey(agent, talk), body)
-				p.Expire(ctx, s.talkKey(agent, talk), memory.TalkFor)
-				return nil
-			})
-			return err
-		})
+		plan := struct {
+			Talk    string `json:"talk"`
+			Seconds int64  `json:"seconds"`
+		}{talk, int64(memory.TalkFor / time.Second)}
+		var said []any
+		if said, err = s.of(ctx, putBackgroundScript, agent, plan, body); err == nil {
+			err = refusal(said)
+		}
 	}
 	return wrap(err, "keep a background of talk ", talk, " of ", agent)
 }

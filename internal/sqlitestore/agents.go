@@ -31,6 +31,9 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 		if err := d.keepsHandle(a); err != nil {
 			return err
 		}
+		if _, err := d.exec("UPDATE lives SET removed = 0 WHERE agent = ? AND removed = 1", a.ID); err != nil {
+			return err
+		}
 		_, err = d.exec(`INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle, string(body))
 		return err
@@ -107,12 +110,22 @@ func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 type life struct {
 	seq, dreams, dim, tide, scrubs int64
 	space                          string
+	removed                        bool
 }
 
 func (d deal) life(agent string) (life, error) {
 	var l life
-	_, err := d.one("SELECT seq, dreams, dim, tide, scrubs, space FROM lives WHERE agent = ?", []any{agent},
-		&l.seq, &l.dreams, &l.dim, &l.tide, &l.scrubs, &l.space)
+	_, err := d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed FROM lives WHERE agent = ?", []any{agent},
+		&l.seq, &l.dreams, &l.dim, &l.tide, &l.scrubs, &l.space, &l.removed)
+	return l, err
+}
+
+// writable is the life of an agent that may be written for: memory.ErrRemoved when it was removed.
+func (d deal) writable(agent string) (life, error) {
+	l, err := d.life(agent)
+	if err == nil && l.removed {
+		err = fmt.Errorf("agent %s was %w", agent, memory.ErrRemoved)
+	}
 	return l, err
 }
 
@@ -120,8 +133,9 @@ func (d deal) setLife(agent string, l life) error {
 	if agent == "" {
 		return errors.New("the agent's id is empty")
 	}
-	_, err := d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space) VALUES (?, ?, ?, ?, ?, ?, ?)
+	_, err := d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET seq = excluded.seq, dreams = excluded.dreams, dim = excluded.dim, tide = excluded.tide,
-		scrubs = excluded.scrubs, space = excluded.space`, agent, l.seq, l.dreams, l.dim, l.tide, l.scrubs, l.space)
+		scrubs = excluded.scrubs, space = excluded.space, removed = excluded.removed`,
+		agent, l.seq, l.dreams, l.dim, l.tide, l.scrubs, l.space, l.removed)
 	return err
 }

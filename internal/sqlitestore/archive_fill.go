@@ -78,7 +78,7 @@ func (f *filling) agent(k memory.KeptAgent) error {
 
 func (f *filling) lives(k memory.KeptLife) error {
 	f.life = k
-	l := life{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, tide: filledTide}
+	l := life{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, tide: filledTide, removed: k.Removed}
 	if err := f.setLife(k.Agent, l); err != nil {
 		return err
 	}

@@ -89,6 +89,7 @@ func (d deal) exportLife(agent string, put putting) error {
 	k := memory.KeptLife{
 		Agent: agent, Seq: l.seq, Dreams: l.dreams, Scrubs: l.scrubs, Space: l.space, Dim: int(l.dim),
 		Epoch: v.epoch, Told: v.told, Lock: v.lock, Seen: v.seen,
+		Removed: l.removed,
 	}
 	if len(v.digest) > 0 {
 		k.Digest = v.digest

@@ -139,7 +139,7 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		items.kind items.owner items.revision items.salience items.score items.session items.state items.status items.surprise items.text
 		items.tide
 		keys.body keys.hash keys.id leases.agent
-		leases.cause leases.client leases.since leases.until lives.agent lives.dim lives.dreams lives.scrubs lives.seq lives.space lives.tide
+		leases.cause leases.client leases.since leases.until lives.agent lives.dim lives.dreams lives.removed lives.scrubs lives.seq lives.space lives.tide
 		moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value presences.agent presences.digest presences.epoch
 		presences.lock presences.seen presences.told presences.wake revisions.agent revisions.at revisions.body revisions.cause
 		revisions.id revisions.kind revisions.number slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since

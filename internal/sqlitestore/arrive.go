@@ -62,7 +62,8 @@ func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
 // called refuses a visit to an agent that does not go by that handle.
 func (d deal) called(v presence.Visit) error {
 	if v.Handle == "" {
-		return nil
+		_, err := d.writable(v.Agent)
+		return err
 	}
 	var one int
 	known, err := d.one("SELECT 1 FROM agents WHERE id = ? AND handle = ?", []any{v.Agent, v.Handle}, &one)

@@ -79,14 +79,14 @@ func prepareWrite(w memory.Write) (prepared, error) {
 
 func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	var r memory.Receipt
+	l, err := d.writable(p.Agent)
+	if err != nil {
+		return r, err
+	}
 	if err := d.fenced(p.Agent, p.Fence, p.Late); err != nil {
 		return r, err
 	}
 	now := s.stamp()
-	l, err := d.life(p.Agent)
-	if err != nil {
-		return r, err
-	}
 	before := l
 	next := l.tide + 1
 	for _, row := range p.add {

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/fabric/fabrictest"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/purse/pursetest"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
@@ -54,6 +55,14 @@ func TestTheStoreKeepsThePromisesOfFeeds(t *testing.T) {
 			memorytest.RunFeeds(t, func(t *testing.T) memorytest.FeedStore { return open(t) })
 		})
 	}
+}
+
+func TestTheStoreKeepsThePromisesOfRemovals(t *testing.T) {
+	t.Parallel()
+	presencetest.RunRemovals(t, func(t *testing.T) presencetest.Removal {
+		one, other := onOneFile(t)
+		return presencetest.Removal{One: one, Other: other, Ledger: other.Ledger(), Empty: onFile(t)}
+	})
 }
 
 func TestTheStoreKeepsThePromisesOfTalks(t *testing.T) {

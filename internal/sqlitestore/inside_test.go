@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,4 +112,24 @@ func TestAMatrixThatHasMovedOnIsNotSearchedForTheOldSpace(t *testing.T) {
 	hits, same := x.Near(memory.Near{Space: "new", V: []float32{0, 1}, Limit: 1})
 	require.True(t, same)
 	require.Equal(t, []memory.Hit{{Item: "g", Cosine: 1}}, hits)
+}
+
+// TestARemovalKnowsEveryTableOfAnAgent reads the schema: a table that names agents goes with them, or is one that stays.
+func TestARemovalKnowsEveryTableOfAnAgent(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	var tables []string
+	require.NoError(t, s.read(t.Context(), func(d deal) error {
+		return d.each(`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`,
+			nil, func(scan func(...any) error) error {
+				var name string
+				err := scan(&name)
+				tables = append(tables, name)
+				return err
+			})
+	}))
+	counters, money := []string{"lives", "presences"}, []string{"attempts", "allowances"}
+	require.ElementsMatch(t, slices.Concat(agentTables, counters, money), tables)
 }

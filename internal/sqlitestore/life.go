@@ -53,7 +53,7 @@ func (d deal) putAffect(agent, cause string, a dream.Affect) error {
 func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	var n int64
 	err := s.write(ctx, func(d deal) error {
-		l, err := d.life(agent)
+		l, err := d.writable(agent)
 		if err != nil {
 			return err
 		}
@@ -78,6 +78,9 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 	err := write(ctx, func(d deal) error {
 		if agent == "" || key == "" {
 			return errors.New("agent and key must not be empty")
+		}
+		if _, err := d.writable(agent); err != nil {
+			return err
 		}
 		if err := d.fenced(agent, f, late); err != nil {
 			return err

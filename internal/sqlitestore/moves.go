@@ -33,7 +33,7 @@ func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vect
 		if agent == "" {
 			return errors.New("the agent's id is empty")
 		}
-		l, err := d.life(agent)
+		l, err := d.writable(agent)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 		if held.Fence != (memory.Fence{}) {
 			return fmt.Errorf("dream %q measures in the old space: %w", held.Dream, memory.ErrTaken)
 		}
-		l, err := d.life(agent)
+		l, err := d.writable(agent)
 		if err != nil {
 			return err
 		}

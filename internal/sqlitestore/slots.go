@@ -16,6 +16,9 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 		if agent == "" || want.Same(memory.Fence{}) {
 			return errors.New("agent and fence must not be empty")
 		}
+		if _, err := d.writable(agent); err != nil {
+			return err
+		}
 		held, err := d.slot(agent)
 		if err != nil {
 			return err

@@ -17,6 +17,9 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 	}
 	if err == nil {
 		err = s.write(ctx, func(d deal) error {
+			if _, err := d.writable(agent); err != nil {
+				return err
+			}
 			if _, err := d.exec("DELETE FROM backgrounds WHERE at < ?", nanos(b.At.Add(-memory.TalkFor))); err != nil {
 				return err
 			}

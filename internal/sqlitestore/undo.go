@@ -40,7 +40,7 @@ type undoing struct {
 }
 
 func (u *undoing) all() error {
-	l, err := u.life(u.agent)
+	l, err := u.writable(u.agent)
 	if err != nil {
 		return err
 	}

@@ -171,7 +171,7 @@ func (m *mind) lives(l memory.KeptLife) error {
 		names = append(names, c.Space)
 	}
 	times := []time.Time{l.Lock, l.Seen}
-	if (l.Wake != nil) != (l.Epoch > 0) {
+	if l.Wake == nil && l.Told < l.Epoch || l.Wake != nil && l.Epoch == 0 { // a removed agent keeps its epoch without a wake
 		return fmt.Errorf("its epoch is %d, and its newest wake is not of it", l.Epoch)
 	}
 	if w := l.Wake; w != nil {

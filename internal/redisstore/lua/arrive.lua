@@ -5,6 +5,8 @@
 local life, slot, leases, affects, unheard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local agent, client, cause, now, ends, lock, token = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 if ARGV[10] ~= '' and redis.call('HGET', ARGV[1] .. 'handles', ARGV[10]) ~= agent then return {} end
+local state = redis.call('HMGET', life, 'removed', 'removing')
+if state[1] or state[2] then return {} end
 local epoch = tonumber(redis.call('HGET', life, 'epoch') or '0')
 local held = redis.call('HMGET', slot, 'dream', 'epoch', 'mood')
 local dreams = held[1] and tonumber(held[2] or '0') >= epoch

@@ -1,6 +1,10 @@
 -- Vectors of spaces that the agent may move to. Their tide is 0, below every search that has begun: none hears of them until
 -- the agent moves, when every search starts again.
 local plan = cjson.decode(ARGV[3])
+local refused = closed()
+if refused then
+  return refused
+end
 local own = call('HGET', life, 'space') or ''
 local dims = {}
 for _, v in ipairs(plan.vectors) do

@@ -143,6 +143,12 @@ local function dropvector(space, id)
   call('ZREM', base .. 'tides:' .. space, id)
 end
 
+-- closed answers why nothing may be written for the agent, or nil when it may.
+local function closed()
+  local state = call('HMGET', life, 'removed', 'removing')
+  return state[1] and {'removed'} or state[2] and {'removing'} or nil
+end
+
 -- fenced answers why a sitting may not write, or nil when it may.
 local function fenced(f, late)
   if not f then

@@ -4,6 +4,10 @@ local before = done(plan.token)
 if before then
   return before
 end
+local refused = closed()
+if refused then
+  return refused
+end
 local holder = call('HGET', slot, 'dream')
 if holder then
   return {'taken', holder}

@@ -1,3 +1,3 @@
 -- Numbers the agent's next dream.
 local plan = cjson.decode(ARGV[3])
-return done(plan.token) or finish(plan.token, {'ok', call('HINCRBY', life, 'dreams', 1)})
+return done(plan.token) or closed() or finish(plan.token, {'ok', call('HINCRBY', life, 'dreams', 1)})

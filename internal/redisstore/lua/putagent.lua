@@ -4,6 +4,9 @@ local holder = call('HGET', prefix .. 'handles', plan.handle)
 if holder and holder ~= plan.agent then
   return {'taken', holder}
 end
+if call('HEXISTS', life, 'removing') == 1 then
+  return {'removing'}
+end
 local record = call('HGET', prefix .. 'agents', plan.agent)
 local old = record and cjson.decode(record).handle
 if old and old ~= plan.handle then
@@ -14,4 +17,5 @@ if old and old ~= plan.handle then
 end
 call('HSET', prefix .. 'agents', plan.agent, ARGV[4])
 call('HSET', prefix .. 'handles', plan.handle, plan.agent)
+call('HDEL', life, 'removed')
 return {'ok'}

@@ -7,6 +7,10 @@ end
 local function answer(word, h)
   return {word, h[1], h[2], h[3] or '0', h[4] or '', h[5] or '', h[6] or ''}
 end
+local refused = closed()
+if refused then
+  return refused
+end
 local held = holder()
 if held and held[1] == plan.dream and held[2] == plan.run then
   return answer('held', held)

@@ -26,6 +26,13 @@ func (c *Cache) Of(agent string) *Index {
 	return x
 }
 
+// Drop lets go of an agent's index.
+func (c *Cache) Drop(agent string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.agents, agent)
+}
+
 // Trim drops the indexes used longest ago until the rest takes at most limit bytes, but never the newest.
 func (c *Cache) Trim(limit int64) {
 	c.mu.Lock()

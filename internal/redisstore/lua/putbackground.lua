@@ -1,0 +1,10 @@
+-- Adds a background, which follows the plan, to a talk. The plan: the talk, and for how many seconds it is kept.
+local plan = cjson.decode(ARGV[3])
+local refused = closed()
+if refused then
+  return refused
+end
+local talk = base .. 'talk:' .. plan.talk
+call('RPUSH', talk, ARGV[4])
+call('EXPIRE', talk, plan.seconds)
+return {'ok'}

@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var (
+	removeBeginScript = script("memory", "removebegin")
+	removePartScript  = script("memory", "removepart")
+	removeEndScript   = script("money", "book", "memory", "removeend")
+)
+
+// errRemoved says that another process ended the removal first.
+var errRemoved = errors.New("the removal has ended")
+
+// DropAgent removes an agent in three steps, because the names of all its keys are known only to a scan, which no script waits
+// for: one step closes the agent to every writer, then its keys go, then one step removes its record. A process that dies in
+// between leaves the agent listed and closed, and the next DropAgent goes on. Last the server rewrites its append-only file, as
+// after an erasure.
+func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
+	dropped, err := s.dropAgent(ctx, agent, now)
+	if err != nil {
+		return memory.Dropped{}, fmt.Errorf("remove agent %s: %w", agent, err)
+	}
+	s.mind.indexes.Drop(agent)
+	if err := s.rewrite(context.WithoutCancel(ctx)); err != nil {
+		dropped.Traces = err.Error()
+	}
+	return dropped, nil
+}
+
+func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
+	dropped, handle, err := s.beginRemoval(ctx, agent, now)
+	if err != nil {
+		return dropped, err
+	}
+	if err := s.dropDreamAnswers(ctx, agent); err != nil {
+		return dropped, err
+	}
+	if err := s.eraseSaid(ctx); err != nil {
+		return dropped, err
+	}
+	if err := s.dropParts(ctx, agent); err != nil && !errors.Is(err, errRemoved) {
+		return dropped, err
+	}
+	plan := struct {
+		Agent  string `json:"agent"`
+		Handle string `json:"handle"`
+		Other  string `json:"other,omitempty"` // the life of an agent whose id is the handle
+	}{Agent: agent, Handle: handle}
+	if handle != agent {
+		plan.Other = s.key(handle, lifePart)
+	}
+	said, err := s.of(ctx, removeEndScript, agent, plan)
+	if err == nil {
+		err = refusal(said)
+	}
+	return dropped, err
+}
+
+// beginRemoval closes the agent, and tells what it keeps and its handle.
+func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (memory.Dropped, string, error) {
+	dropped, err := s.countAgent(ctx, agent)
+	if err != nil {
+		return dropped, "", err
+	}
+	counts, err := json.Marshal(dropped)
+	if err != nil {
+		return dropped, "", err
+	}
+	plan := struct {
+		Agent   string `json:"agent"`
+		Spelled string `json:"spelled"` // as the set of unheard wakes spells it
+		Now     string `json:"now"`
+		Counts  string `json:"counts"`
+	}{agent, escaped.Replace(agent), date(now), string(counts)}
+	said, err := s.of(ctx, removeBeginScript, agent, plan)
+	switch {
+	case err != nil:
+		return dropped, "", err
+	case text(said, 0) == "unknown":
+		return dropped, "", memory.ErrNotFound
+	case text(said, 0) == "dreams":
+		return dropped, "", fmt.Errorf("dream %q holds its slot: %w", text(said, 1), memory.ErrTaken)
+	case text(said, 0) == "held":
+		return dropped, "", fmt.Errorf("it is held by %s: %w", text(said, 1), memory.ErrAwake)
+	}
+	dropped = memory.Dropped{}
+	if err := errors.Join(refusal(said), json.Unmarshal([]byte(text(said, 1)), &dropped)); err != nil {
+		return dropped, "", fmt.Errorf("what the removal began with: %w", err)
+	}
+	return dropped, text(said, 2), nil
+}
+
+func (s *Store) countAgent(ctx context.Context, agent string) (memory.Dropped, error) {
+	dropped := memory.Dropped{Items: map[dream.Kind]int{}}
+	if agent == "" {
+		return dropped, errNoAgent
+	}
+	for _, kind := range dream.Kinds {
+		n, err := s.Count(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{kind}, States: dream.States})
+		if err != nil {
+			return dropped, err
+		}
+		if n > 0 {
+			dropped.Items[kind] = n
+		}
+	}
+	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+		n, err := s.client.XLen(ctx, s.key(agent, "events")).Result()
+		dropped.Events = int(n)
+		return err
+	})
+	return dropped, err
+}
+
+// dropDreamAnswers drops the answers that the ledger keeps of the agent's dreams: they quote its memory.
+func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
+	nights, err := s.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindNight}, States: dream.States})
+	if err != nil {
+		return err
+	}
+	for _, night := range nights {
+		if _, err := s.run(ctx, again, dropScript, nil, night.Header().ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropParts removes every key of the agent but its life. Keys of parts that no program writes stay: another deployment's prefix
+// may begin with this one's.
+func (s *Store) dropParts(ctx context.Context, agent string) error {
+	start := s.key(agent, "")
+	return s.scanFrom(ctx, start, func(keys []string) error {
+		var gone []any
+		for _, key := range keys {
+			part := strings.TrimPrefix(key, start)
+			if part != lifePart && (among(parts, part) || strings.HasPrefix(part, "talk:")) {
+				gone = append(gone, key)
+			}
+		}
+		if len(gone) == 0 {
+			return nil
+		}
+		said, err := s.of(ctx, removePartScript, agent, struct{}{}, gone...)
+		if err == nil && text(said, 0) == "ended" {
+			err = errRemoved
+		}
+		return err
+	})
+}
