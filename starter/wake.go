@@ -277,8 +277,11 @@ func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 	return err
 }
 
-// Standing tells who holds an agent awake.
+// Standing tells who holds an agent awake. One that this process has woken before needs no looking up.
 func (s *Starter) Standing(ctx context.Context, agent string) (presence.Standing, error) {
+	if known, ok := s.known.Load(agent); ok {
+		return s.Presence.Standing(ctx, known.(dream.Agent).ID, s.Now())
+	}
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
 		return presence.Standing{}, fmt.Errorf("agent %q: %w", agent, err)

@@ -86,14 +86,18 @@ func (v *visits) forget(agent, client string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if found := v.all[agent+"\x00"+client]; found != nil {
-		found.mu.Lock()
-		found.until, found.wanted = time.Time{}, time.Time{}
-		found.mu.Unlock()
+		found.forget()
 	}
 }
 
-// arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, this process's copy is
-// enough, and the store is not asked. The visit must be left.
+func (v *visit) forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.until, v.wanted = time.Time{}, time.Time{}
+}
+
+// arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, it is not renewed; the
+// store is asked only whether somebody else has ended it. The visit must be left.
 func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
 	v := b.visits.of(agent, client)
 	w, err := b.enter(ctx, v, b.o.Hold)
@@ -105,7 +109,7 @@ func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken
 }
 
 func (b *Being) enter(ctx context.Context, v *visit, hold time.Duration) (Woken, error) {
-	if w, ok := v.fresh(b.now(), hold); ok {
+	if w, ok := v.fresh(b.now(), hold); ok && !b.endedElsewhere(ctx, v) {
 		return w, nil
 	}
 	v.waking.Lock()
@@ -195,6 +199,22 @@ func (b *Being) tend(ctx context.Context) {
 		}
 		v.granted(w, now.Add(hold))
 	}
+}
+
+// leaseAnswerWithin is how long a turn waits to learn whether its lease still holds. A store that takes longer is not waited for:
+// the lease counts as held, and is renewed when a third of its time has passed.
+const leaseAnswerWithin = 100 * time.Millisecond
+
+// endedElsewhere says whether another process has ended the visit's lease before its time, as `oneiros sleep --force` does, and
+// forgets the lease then. The agent may dream by now, so that the next turn must wake it.
+func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
+	ctx, cancel := context.WithTimeout(ctx, leaseAnswerWithin)
+	defer cancel()
+	if !b.dismissed(ctx, v, b.now()) {
+		return false
+	}
+	v.forget()
+	return true
 }
 
 // dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for something.

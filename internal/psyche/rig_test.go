@@ -50,9 +50,10 @@ type nights struct {
 	store *sqlitestore.Store
 	now   func() time.Time
 
-	mu    sync.Mutex
-	wakes int
-	fails error
+	mu       sync.Mutex
+	wakes    int
+	fails    error // of Wake
+	standing error // of Standing
 }
 
 func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.Woken, error) {
@@ -72,7 +73,19 @@ func (n *nights) Leave(ctx context.Context, agent, client string) error {
 	return err
 }
 
+func (n *nights) standingFails(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.standing = err
+}
+
 func (n *nights) Standing(ctx context.Context, agent string) (presence.Standing, error) {
+	n.mu.Lock()
+	fails := n.standing
+	n.mu.Unlock()
+	if fails != nil {
+		return presence.Standing{}, fails
+	}
 	return n.store.Standing(ctx, agent, n.now())
 }
 

@@ -2,6 +2,7 @@ package psyche_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -373,6 +374,29 @@ func TestALeaseThatAnOperatorEndedStaysEndedUntilTheClientAsks(t *testing.T) {
 	require.Equal(t, 1, r.nights.woken())
 	_, told := r.talk(turn(ann, chat("Hi")))
 	require.True(t, told.Woke)
+}
+
+func TestALeaseEndedElsewhereIsNoticedByTheNextTurn(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour })
+	r.talk(turn(ann, chat("Hi")))
+	_, told := r.talk(turn(ann, chat("Hi again")))
+	require.Equal(t, 1, r.nights.woken(), "the lease is fresh and still held")
+	require.False(t, told.Woke)
+	_, err := r.store.Dismiss(t.Context(), r.agent.ID, r.clock.now())
+	require.NoError(t, err)
+	_, told = r.talk(turn(ann, chat("Hi once more")))
+	require.Equal(t, 2, r.nights.woken(), "another process ended the lease")
+	require.True(t, told.Woke)
+}
+
+func TestALeaseCountsAsHeldWhileTheStoreDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour })
+	r.talk(turn(ann, chat("Hi")))
+	r.nights.standingFails(errors.New("the store is away"))
+	r.talk(turn(ann, chat("Hi again")))
+	require.Equal(t, 1, r.nights.woken())
 }
 
 // held is a store whose searches wait to be let go.
