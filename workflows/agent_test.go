@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
@@ -255,4 +256,35 @@ func TestAShorterGapReachesAnAgentThatHasDreamt(t *testing.T) {
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 5*time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 24 * time.Hour}})
 	require.Len(t, w.planned, 2)
+}
+
+func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	start := w.env.Now().UTC()
+	var asked []activities.PlanRequest
+	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+		asked = append(asked, r)
+		if len(r.Quiet) > 0 {
+			return activities.PlanResult{Reason: "these are quiet hours until Tue 08:00", NotBefore: start.Add(10 * time.Hour)}, nil
+		}
+		return activities.PlanResult{Order: anOrder("dream/echo/0001")}, nil
+	})
+	settings := Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Minute, Quiet: []string{"22:00-08:00"}}
+	var before, after Life
+	w.env.RegisterDelayedCallback(func() { before = w.life(t) }, time.Hour)
+	w.env.RegisterDelayedCallback(func() {
+		open := settings
+		open.Quiet = nil
+		w.env.SignalWorkflow(SignalSettings, open)
+	}, 2*time.Hour)
+	w.env.RegisterDelayedCallback(func() { after = w.life(t) }, 2*time.Hour+time.Minute)
+	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 150*time.Minute)
+	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: settings})
+	require.Equal(t, start.Add(10*time.Hour), before.NotBefore)
+	require.Len(t, asked, 2)
+	require.WithinDuration(t, start.Add(2*time.Hour), asked[1].Now, 2*time.Second)
+	require.Equal(t, Dreaming, after.State)
+	require.Zero(t, after.NotBefore)
+	require.Empty(t, after.LastReason)
 }

@@ -42,6 +42,7 @@ func (a *life) drain(ctx workflow.Context) {
 		a.state.Settings = settings
 		settings = Settings{}
 		a.forget()
+		a.reopenHours(ctx)
 	}
 	a.drainCalls()
 	a.drainWakes(ctx)
@@ -52,6 +53,14 @@ func (a *life) drain(ctx workflow.Context) {
 	if came {
 		a.joined(ctx)
 	}
+}
+
+// reopenHours forgets until when the former settings closed the hours, so that a dream that is due is planned by the new ones.
+func (a *life) reopenHours(ctx workflow.Context) {
+	if a.state.NotBefore.IsZero() || workflow.GetVersion(ctx, HoursFollowSettings, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return
+	}
+	a.state.NotBefore, a.state.LastReason = time.Time{}, ""
 }
 
 // over notes that a sitting has ended, once: for good, or until the dream goes on.

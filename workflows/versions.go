@@ -1,8 +1,13 @@
 package workflows
 
 // Changes of workflow logic, newest last. Each is a change id for workflow.GetVersion with its reason; an old history
-// stays in the replay suite until its last run is gone. There is none yet: the first release is the baseline.
-//
+// stays in the replay suite until its last run is gone.
+const (
+	// HoursFollowSettings is of an agent that gets new settings while quiet hours keep it from dreaming: from version 1 on the
+	// time until which they last is forgotten, and a dream that is due is planned at once instead of at that time.
+	HoursFollowSettings = "hours-follow-settings"
+)
+
 // What needs no change id, because an old history never has what asks for it:
 //   - a life looks at its triggers (Bed.Heed) only under Settings with Triggers or Eager.
 //   - an onset that an alarm ends, or whose capture fails, asks about the rules in words (Onset.Hold) only under a policy that has
