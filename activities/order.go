@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // OrderVersion is the version of Order. Fields are only added.
@@ -45,6 +46,8 @@ type Order struct {
 	Sittings   int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
 	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
 
+	Holds *Holds `json:"holds,omitempty"` // how long a wake that names no time keeps the agent awake; nil: a minute
+
 	Hooks []HookRule `json:"hooks,omitempty"` // who is asked at its borders (H23)
 
 	Steering *inference.Steering `json:"steering,omitempty"` // of the onset's ideas (H9); nil: none
@@ -59,6 +62,26 @@ type Order struct {
 	Policy *policy.Rules `json:"policy,omitempty"` // what it may not develop (H18); nil: nothing is barred
 
 	Observer *hypnagogia.Bill `json:"observer,omitempty"` // whether fragments are judged singly or together, and why (H6); nil: the observer of before, singly, without markers and bias
+}
+
+// Holds are the times for which a wake keeps the agent awake when the wake reached the dream itself and names none.
+type Holds struct {
+	Alarm  time.Duration `json:"alarm,omitempty"`  // of an alarm (agent.alarm_hold); 0: a minute
+	Client time.Duration `json:"client,omitempty"` // of a client's request (agent.client_timeout); 0: a minute
+	Lock   time.Duration `json:"lock,omitempty"`   // the wake lock (agent.wake_lock)
+}
+
+// of is how long a wake of this cause holds; 0: as long as one that does not say.
+func (h *Holds) of(cause presence.Cause) time.Duration {
+	switch {
+	case h == nil:
+		return 0
+	case cause == presence.Alarm:
+		return h.Alarm
+	case cause == presence.Knock:
+		return h.Client
+	}
+	return 0
 }
 
 // Validate says what is wrong with an order.
@@ -90,6 +113,9 @@ func (o Order) Validate() error {
 	}
 	if o.ResumeTTL < 0 {
 		fault("resume_ttl is %s; it must not be negative", o.ResumeTTL)
+	}
+	if h := o.Holds; h != nil && (h.Alarm < 0 || h.Client < 0 || h.Lock < 0) {
+		fault("holds are alarm %s, client %s and lock %s; they must not be negative", h.Alarm, h.Client, h.Lock)
 	}
 	if o.Sittings < 0 {
 		fault("sittings is %d; it must not be negative", o.Sittings)

@@ -62,7 +62,7 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	if result.Left, err = b.remaining(ctx, order); err != nil {
 		return result, tell(err)
 	}
-	last, err := b.roused(ctx, r, &result)
+	last, err := b.roused(ctx, r, order.Holds, &result)
 	if err != nil {
 		return result, tell(err)
 	}
@@ -97,13 +97,20 @@ func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) er
 }
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
-func (b *Bed) roused(ctx context.Context, r PauseRequest, result *PauseResult) (presence.Wake, error) {
+func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *PauseResult) (presence.Wake, error) {
 	standing, err := b.Presence.Standing(ctx, r.Agent, b.now(r.Sitting))
 	if err != nil {
 		return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 	}
 	if standing.Epoch <= r.Epoch {
-		roused, err := b.Rouse(ctx, RouseRequest{Agent: r.Agent, Wake: r.Wake, Now: r.Now})
+		request := RouseRequest{Agent: r.Agent, Wake: r.Wake, Now: r.Now}
+		if request.Wake.Hold <= 0 {
+			request.Wake.Hold = holds.of(r.Wake.Cause)
+		}
+		if holds != nil {
+			request.Lock = holds.Lock
+		}
+		roused, err := b.Rouse(ctx, request)
 		if err != nil {
 			return presence.Wake{}, err
 		}

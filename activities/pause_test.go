@@ -127,6 +127,40 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	require.Len(t, standing.Leases, 1)
 }
 
+// A signal to the dream itself raises the epoch when the dream is put down, and holds as long as one to the agent would.
+func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
+	t.Parallel()
+	holds := &Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Minute}
+	for name, c := range map[string]struct {
+		wake  Wake
+		holds *Holds
+		lease time.Duration
+		lock  time.Duration
+	}{
+		"an alarm":                   {Wake{Cause: presence.Alarm}, holds, 7 * time.Minute, 9 * time.Minute},
+		"a client":                   {Wake{Cause: presence.Knock}, holds, 3 * time.Minute, 9 * time.Minute},
+		"an operator":                {Wake{}, holds, time.Minute, 9 * time.Minute},
+		"an alarm that names a time": {Wake{Cause: presence.Alarm, Hold: time.Second}, holds, time.Second, 9 * time.Minute},
+		"an order without holds":     {Wake{Cause: presence.Alarm}, nil, time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			o := r.order(1, tonight)
+			o.ResumeTTL, o.Holds = time.Hour, c.holds
+			s := r.lie(o)
+			_, err := r.bed().Pause(t.Context(), PauseRequest{Sitting: s, Wake: c.wake, Number: 1, TTL: time.Hour})
+			require.NoError(t, err)
+			standing, err := r.store.Standing(t.Context(), "a", tonight)
+			require.NoError(t, err)
+			require.Len(t, standing.Leases, 1)
+			lease := standing.Leases[0]
+			require.Equal(t, c.lease, lease.Until.Sub(lease.Since))
+			require.Equal(t, c.lock, standing.Lock.Sub(lease.Since))
+		})
+	}
+}
+
 func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

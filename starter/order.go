@@ -102,6 +102,8 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 		o.Review = s.Options.Review
 	}
 	o.ResumeTTL, o.Sittings, o.Thresholds = s.Options.ResumeTTL, activities.MostSittings, s.Options.Thresholds
+	settings := s.Options.Settings
+	o.Holds = &activities.Holds{Alarm: settings.AlarmHold, Client: settings.ClientTimeout, Lock: settings.WakeLock}
 	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {
 		return draft{}, err
 	}

@@ -10,11 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 const thinker, embedder = "house/thinker", "house/embedder"
@@ -94,6 +96,15 @@ func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 	found := nights(t, s, agent)
 	require.Len(t, found, 2)
 	require.Equal(t, "rope", found[1].Theme+found[0].Theme)
+}
+
+func TestADreamKnowsHowLongAWakeHolds(t *testing.T) {
+	t.Parallel()
+	s, _ := build(t)
+	s.Options.Settings = workflows.Settings{AlarmHold: 7 * time.Minute, ClientTimeout: 3 * time.Minute, WakeLock: 9 * time.Second}
+	order, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	require.NoError(t, err)
+	require.Equal(t, &activities.Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Second}, order.Holds)
 }
 
 // racing is a store in which the dream lies down between the reading of its night and the writing of its withdrawal.
