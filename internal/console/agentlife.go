@@ -20,7 +20,7 @@ import (
 // agentLife is how an agent's life stands.
 type agentLife struct {
 	State       string            `json:"state"` // sleeping, dreaming, waking or awake (W1)
-	Known       string            `json:"known"` // temporal: by its workflow; store: by what the store holds
+	Known       string            `json:"known"` // temporal: its workflow answered; store: only the store did
 	Why         string            `json:"why,omitempty"`
 	Life        *workflows.Life   `json:"life,omitempty"`
 	Standing    presence.Standing `json:"standing"`
@@ -156,23 +156,21 @@ func free(h *House, a dream.Agent) bool {
 	return true
 }
 
-// state asks the agent's workflow, and makes do with the store where that does not answer.
+// state is what the store says, as every face of the agent tells it; the agent's workflow is asked for the rest of its life.
 func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentLife) error {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
 		return err
 	}
-	l.Known, l.State = "store", workflows.Sleeping
-	if _, held := slots[a.ID]; held {
-		l.State = workflows.Dreaming
-	}
-	if last := l.Standing.Last; l.Standing.Awake(app.Now()) && (last == nil || !asleep(*last, l.Standing)) {
-		l.State = string(circadian.Awake)
-	}
+	_, dreaming := slots[a.ID]
+	l.Known, l.State = "store", string(l.Standing.State(dreaming, app.Now()))
 	life, err := app.askLife(ctx, h, a)
 	switch {
 	case err == nil:
-		l.Known, l.State, l.Life = "temporal", life.State, &life
+		l.Known, l.Life = "temporal", &life
+		if life.State != l.State {
+			l.Why = fmt.Sprintf("its workflow still says %s", life.State)
+		}
 	case errors.Is(err, memory.ErrNotFound):
 		l.Why = "it has no life on Temporal yet"
 	case errors.Is(err, ErrNobody):

@@ -105,3 +105,62 @@ func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "0.20, conservation: 1 Dali cycle within 30s (set from outside)")
 }
+
+// The command line tells the state that HTTP and MCP tell, whether Temporal answers, lags behind or is away.
+func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
+	t.Parallel()
+	client := []presence.Lease{{Client: "web", Cause: presence.Knock, Until: now.Add(time.Minute)}}
+	alarm := []presence.Lease{{Client: "alarm/harbour/price", Cause: presence.Alarm, Until: now.Add(time.Minute)}}
+	for name, c := range map[string]struct {
+		porter   *porter
+		standing presence.Standing
+		dreaming bool
+		state    string
+		why      string
+	}{
+		"its workflow agrees": {
+			&porter{life: workflows.Life{State: "awake"}},
+			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
+			false, "awake", "",
+		},
+		"its workflow was not told yet": {
+			&porter{life: workflows.Life{State: "sleeping"}},
+			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
+			false, "awake", "its workflow still says sleeping",
+		},
+		"an alarm holds a sleeper": {
+			&porter{life: workflows.Life{State: "sleeping"}},
+			presence.Standing{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}},
+			false, "sleeping", "",
+		},
+		"a client left and the alarm still holds": {
+			&porter{life: workflows.Life{State: "awake"}},
+			presence.Standing{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}, Visited: true},
+			false, "awake", "",
+		},
+		"Temporal is away while a woken dream stops": {
+			&porter{lost: errors.New("timed out")},
+			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
+			true, "waking", "Temporal or a worker does not answer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t).furnish()
+			d.guarded(c.porter)
+			d.hall.now = c.standing
+			if c.dreaming {
+				fence := memory.Fence{Dream: "dream/echo/0009", Run: "run"}
+				_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: fence, Since: now}, memory.Fence{})
+				require.NoError(t, err)
+			}
+			require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
+			var told struct {
+				Life struct{ State, Why string }
+			}
+			require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
+			require.Equal(t, c.state, told.Life.State)
+			require.Equal(t, c.why, told.Life.Why)
+		})
+	}
+}

@@ -39,6 +39,8 @@ func (l agentLife) state() string {
 	}
 	if l.Known == "store" && l.Why != "" {
 		text += " by the store; " + l.Why
+	} else if l.Why != "" {
+		text += "; " + l.Why
 	}
 	return text
 }

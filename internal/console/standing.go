@@ -33,17 +33,3 @@ func tellable(w presence.Wake, untold bool) presence.Wake {
 
 // untold says whether this deployment tells clients nothing of dreams, unless they ask and may.
 func (h *House) untold() bool { return h.Private || h.Digest == journal.DigestOff }
-
-// asleep says whether a visit found a sleeper that it did not wake: an alarm and an operator's word hold it without a dream,
-// and only a client's knock wakes it (W1).
-func asleep(w presence.Wake, s presence.Standing) bool {
-	if w.Dream != "" || w.Cause != presence.Alarm && w.Cause != presence.Operator {
-		return false
-	}
-	for _, l := range s.Leases {
-		if l.Cause == presence.Knock {
-			return false
-		}
-	}
-	return true
-}

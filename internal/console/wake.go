@@ -123,7 +123,7 @@ func (app *App) knockOn(ctx context.Context, h *House, a dream.Agent, w Waker, k
 		Agent: a.Handle, Wake: tellable(woken.Wake, untold), Raised: woken.Raised, Took: millis(before + woken.Took), Degraded: woken.Degraded,
 		Standing: publicly(standing, untold), Digested: digested, State: string(circadian.Awake),
 	}
-	if asleep(woken.Wake, standing) {
+	if standing.State(false, app.Now()) == circadian.Sleeping {
 		told.State, told.Sleeps = string(circadian.Sleeping), sleeps(a, standing, app.Now())
 	}
 	if !app.json {

@@ -3,8 +3,10 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
@@ -45,6 +47,9 @@ type Wake struct {
 	Digest []string  `json:"digest"`          // ids of journal entries since the wake before, at most Digested, never nil; consumed by this wake
 }
 
+// LeftAsleep says whether the wake only keeps dreams away: an alarm and an operator wake no agent that sleeps without a dream.
+func (w Wake) LeftAsleep() bool { return w.Dream == "" && (w.Cause == Alarm || w.Cause == Operator) }
+
 // Digested is how many entries a digest keeps: the newest.
 const Digested = 5
 
@@ -71,6 +76,9 @@ type Standing struct {
 	Last   *Wake     `json:"last"`          // the newest wake; nil when there was none
 	Told   int64     `json:"told"`          // the newest epoch that the agent's workflow has recorded
 	Seen   time.Time `json:"seen,omitzero"` // the last visit or departure
+
+	// Visited says that a client came while an alarm or an operator held the agent asleep; it is awake since, until nobody holds it.
+	Visited bool `json:"visited,omitempty"`
 }
 
 // Until is when the agent is free to dream if nobody comes again; not after now when it is free already.
@@ -87,13 +95,34 @@ func (s Standing) Until() time.Time {
 // Awake says whether somebody holds the agent awake.
 func (s Standing) Awake(now time.Time) bool { return s.Until().After(now) }
 
+// State is where the agent stands by what the store knows; dreaming says whether a dream holds its slot. Every face of the agent
+// tells this state: the command line, HTTP and MCP, whether Temporal answers or not.
+func (s Standing) State(dreaming bool, now time.Time) circadian.State {
+	switch {
+	case s.Awake(now) && dreaming:
+		return circadian.Waking
+	case s.Awake(now) && !s.heldAsleep():
+		return circadian.Awake
+	case dreaming:
+		return circadian.Dreaming
+	}
+	return circadian.Sleeping
+}
+
+// heldAsleep says whether whoever holds the agent leaves it asleep.
+func (s Standing) heldAsleep() bool {
+	client := slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Cause == Knock })
+	return s.Last != nil && s.Last.LeftAsleep() && !s.Visited && !client
+}
+
 // Store keeps leases and epochs. Each method is one atomic, durable step, safe across processes. It is kept by the same
 // store as memory, which refuses every fenced write of an older epoch (memory.ErrWoken) and a dream of an agent that is
 // awake (memory.ErrAwake).
 type Store interface {
 	// Arrive grants or renews the client's lease and the wake lock. When the agent was not awake, or a dream that has not been
 	// woken holds its slot, the same step raises the epoch, applies the mood that the woken dream would leave (unless the cause
-	// is an alarm), consumes the digest and keeps the Wake. An epoch is raised by exactly one of many simultaneous visits. With
+	// is an alarm), consumes the digest and keeps the Wake. A client that finds the agent held asleep by an alarm or an
+	// operator raises nothing; from then on, until the next wake, the agent's standing is Visited. An epoch is raised by exactly one of many simultaneous visits. With
 	// v.Ring the store may ring in that step, after the epoch has risen; Arrival.Rung says whether it did.
 	Arrive(ctx context.Context, v Visit) (Arrival, error)
 	// Depart ends a client's lease; lock is the wake lock that its going starts anew. A client without a lease changes nothing.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -41,4 +42,39 @@ func TestAnAgentIsAwakeUntilTheLastLeaseAndTheLockHaveEnded(t *testing.T) {
 	require.False(t, s.Awake(dawn.Add(time.Minute)))
 	s.Leases = nil
 	require.Equal(t, dawn.Add(5*time.Second), s.Until())
+}
+
+func TestTheStateOfAnAgentFollowsFromWhoHoldsItAndItsSlot(t *testing.T) {
+	t.Parallel()
+	alarm := presence.Lease{Client: "alarm/harbour/price", Cause: presence.Alarm, Until: dawn.Add(time.Minute)}
+	client := presence.Lease{Client: "web", Cause: presence.Knock, Until: dawn.Add(time.Minute)}
+	by := func(w presence.Wake, leases ...presence.Lease) presence.Standing {
+		return presence.Standing{Epoch: 1, Last: &w, Leases: leases}
+	}
+	visited := func(s presence.Standing) presence.Standing {
+		s.Visited = true
+		return s
+	}
+	for name, c := range map[string]struct {
+		standing presence.Standing
+		dreaming bool
+		want     circadian.State
+	}{
+		"nobody came":                             {presence.Standing{}, false, circadian.Sleeping},
+		"it dreams":                               {presence.Standing{}, true, circadian.Dreaming},
+		"a client came":                           {by(presence.Wake{Cause: presence.Knock}, client), false, circadian.Awake},
+		"a client came, its dream still stops":    {by(presence.Wake{Cause: presence.Knock, Dream: "d"}, client), true, circadian.Waking},
+		"an alarm holds a sleeper":                {by(presence.Wake{Cause: presence.Alarm}, alarm), false, circadian.Sleeping},
+		"an operator holds a sleeper":             {by(presence.Wake{Cause: presence.Operator}, alarm), false, circadian.Sleeping},
+		"an alarm woke a dream":                   {by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), false, circadian.Awake},
+		"an alarm wakes a dream":                  {by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), true, circadian.Waking},
+		"a client came while an alarm holds":      {by(presence.Wake{Cause: presence.Alarm}, alarm, client), false, circadian.Awake},
+		"and left, and the alarm still holds":     {visited(by(presence.Wake{Cause: presence.Alarm}, alarm)), false, circadian.Awake},
+		"an alarm holds whom a client woke":       {by(presence.Wake{Cause: presence.Knock}, alarm), false, circadian.Awake},
+		"the lock alone, after a client":          {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Knock}}, false, circadian.Awake},
+		"the lock alone, after a sleeper's alarm": {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Alarm}}, false, circadian.Sleeping},
+		"all of it is over":                       {by(presence.Wake{Cause: presence.Knock}), false, circadian.Sleeping},
+	} {
+		require.Equal(t, c.want, c.standing.State(c.dreaming, dawn), name)
+	}
 }

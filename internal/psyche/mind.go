@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -123,17 +124,10 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if err != nil {
 		return Status{}, stored("ask who dreams", err)
 	}
-	_, sleeping := slots[a.ID]
-	awake := standing.Awake(b.now())
-	switch {
-	case awake && sleeping:
-		s.State = "waking"
-	case awake:
-		s.State, s.Until = "awake", standing.Until()
-	case sleeping:
-		s.State = "dreaming"
-	default:
-		s.State = "sleeping"
+	_, dreaming := slots[a.ID]
+	state := standing.State(dreaming, b.now())
+	if s.State = string(state); state == circadian.Awake {
+		s.Until = standing.Until()
 	}
 	s.Leases = len(standing.Leases)
 	if err := b.counted(ctx, a, c, &s); err != nil {

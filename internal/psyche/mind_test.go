@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
@@ -309,4 +310,21 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	require.Equal(t, 1, told.Recalled, told.Skipped)
 	require.Equal(t, psyche.WordsSpace, told.ByWords)
 	require.EqualValues(t, 1, other.Counts().ByWords[psyche.WordsSpace])
+}
+
+func TestAnAlarmThatHoldsASleeperLeavesItAsleepForClientsToo(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	_, err := r.store.Arrive(t.Context(), presence.Visit{
+		Agent: r.agent.ID, Client: "alarm/harbour/price", Cause: presence.Alarm, Now: r.clock.now(), For: time.Minute,
+	})
+	require.NoError(t, err)
+	status, err := r.Status(t.Context(), ann, "echo")
+	require.NoError(t, err)
+	require.Equal(t, "sleeping", status.State)
+	require.Zero(t, status.Until)
+	r.talk(turn(ann, chat("Hi")))
+	status, err = r.Status(t.Context(), ann, "echo")
+	require.NoError(t, err)
+	require.Equal(t, "awake", status.State)
 }

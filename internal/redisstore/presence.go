@@ -171,7 +171,7 @@ func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, 
 	return st, nil
 }
 
-// readStanding reads epoch, told, lock, seen, last wake and leases.
+// readStanding reads epoch, told, lock, seen, last wake, visited and leases.
 func readStanding(said []string, now time.Time) (presence.Standing, error) {
 	var st presence.Standing
 	for i := range 2 {
@@ -197,7 +197,8 @@ func readStanding(said []string, now time.Time) (presence.Standing, error) {
 		}
 		st.Last = &w
 	}
-	for _, text := range said[5:] {
+	st.Visited = said[5] != ""
+	for _, text := range said[6:] {
 		l, err := readLease(text)
 		if err != nil {
 			return st, err

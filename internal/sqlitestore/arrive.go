@@ -54,6 +54,8 @@ func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
 		if err := d.raise(&v, visit, slot.Dream); err != nil {
 			return a, err
 		}
+	} else if visit.Cause == presence.Knock && v.last != nil && v.last.LeftAsleep() {
+		v.visited = true
 	}
 	a.Wake = *v.last
 	return a, d.setVigil(visit.Agent, v)
@@ -110,7 +112,7 @@ func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
 			}
 		}
 	}
-	v.last, v.digest = &w, nil
+	v.last, v.digest, v.visited = &w, nil, false
 	return nil
 }
 

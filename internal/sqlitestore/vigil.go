@@ -14,8 +14,15 @@ type vigil struct {
 	epoch, told int64
 	lock, seen  time.Time
 	last        *presence.Wake
+	visited     bool     // a client came while the last wake left the agent asleep
 	digest      []string // ids that the next wake will tell
 	known       bool
+}
+
+// keptWake is the newest wake as the file keeps it, with what came of it since.
+type keptWake struct {
+	presence.Wake
+	Visited bool `json:"visited,omitempty"`
 }
 
 func (d deal) vigil(agent string) (vigil, error) {
@@ -30,10 +37,11 @@ func (d deal) vigil(agent string) (vigil, error) {
 	}
 	v.lock, v.seen = moment(lock), moment(seen)
 	if len(wake) > 0 {
-		v.last = &presence.Wake{}
-		if err := json.Unmarshal(wake, v.last); err != nil {
+		var kept keptWake
+		if err := json.Unmarshal(wake, &kept); err != nil {
 			return v, err
 		}
+		v.last, v.visited = &kept.Wake, kept.Visited
 		if v.last.Digest == nil { // it came with an archive
 			v.last.Digest = []string{}
 		}
@@ -44,7 +52,7 @@ func (d deal) vigil(agent string) (vigil, error) {
 func (d deal) setVigil(agent string, v vigil) error {
 	wake := ""
 	if v.last != nil {
-		body, err := json.Marshal(v.last)
+		body, err := json.Marshal(keptWake{*v.last, v.visited})
 		if err != nil {
 			return err
 		}
@@ -90,7 +98,9 @@ func (d deal) leases(agent string, now time.Time) ([]presence.Lease, error) {
 
 func (d deal) standing(agent string, v vigil, now time.Time) (presence.Standing, error) {
 	leases, err := d.leases(agent, now)
-	return presence.Standing{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Told: v.told, Seen: v.seen}, err
+	st := presence.Standing{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Told: v.told, Seen: v.seen}
+	st.Visited = v.visited
+	return st, err
 }
 
 // moment reads what nanos wrote of a time of our era; the zero time otherwise.

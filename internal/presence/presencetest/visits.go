@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
@@ -26,6 +27,33 @@ var visits = []clause{
 	{"ABadVisitIsRefusedAndChangesNothing", badVisitRefused},
 	{"AnAgentThatWasWokenKeepsItsHandle", wokenKeepsHandle},
 	{"AVisitToAnotherNameIsRefusedAndChangesNothing", otherNameRefused},
+	{"AClientThatFindsASleeperHeldWakesIt", clientWakesHeldSleeper},
+}
+
+func clientWakesHeldSleeper(t *testing.T, s Store) {
+	for i, cause := range []presence.Cause{presence.Alarm, presence.Operator} {
+		from := time.Duration(i) * time.Hour
+		held := visit("alarm/harbour/price", from)
+		held.Cause = cause
+		first := raise(t, s, held)
+		require.True(t, first.LeftAsleep())
+		require.Equal(t, circadian.Sleeping, standing(t, s, from).State(false, at(from)))
+		held.Now = at(from + time.Second)
+		require.Equal(t, first, arrive(t, s, held).Wake)
+		require.False(t, standing(t, s, from+time.Second).Visited, "the same again is no client")
+
+		client := arrive(t, s, visit("web", from+2*time.Second))
+		require.False(t, client.Raised)
+		require.Equal(t, first, client.Wake)
+		_, err := s.Depart(t.Context(), echo, "web", at(from+3*time.Second), 0)
+		require.NoError(t, err)
+		st := standing(t, s, from+10*time.Second)
+		require.True(t, st.Visited)
+		require.Equal(t, circadian.Awake, st.State(false, at(from+10*time.Second)), "until nobody holds it, as its workflow has it")
+	}
+	raise(t, s, visit("web", 3*time.Hour))
+	arrive(t, s, visit("other", 3*time.Hour))
+	require.False(t, standing(t, s, 3*time.Hour).Visited, "a wake by a client left nobody asleep")
 }
 
 func nobodyVisited(t *testing.T, s Store) {

@@ -25,7 +25,10 @@ redis.call('HSET', leases, client, cjson.encode({client = client, cause = cause,
 later(life, 'lock', lock)
 later(life, 'seen', now)
 if awake and not dreams then
-  return {by == token and 1 or 0, redis.call('HGET', life, 'last')} -- by this very visit, when its first answer was lost
+  local last = redis.call('HGET', life, 'last')
+  local wake = cause == 'knock' and last and cjson.decode(last)
+  if wake and wake.cause ~= 'knock' and not wake.dream then redis.call('HSET', life, 'visited', '1') end
+  return {by == token and 1 or 0, last} -- by this very visit, when its first answer was lost
 end
 
 epoch = epoch + 1
@@ -46,7 +49,7 @@ local digest = redis.call('HGET', life, 'digest')
 if digest and digest ~= '' then last = last .. ',"digest":' .. digest end
 last = last .. '}'
 redis.call('HSET', life, 'epoch', string.format('%.0f', epoch), 'last', last, 'by', token)
-redis.call('HDEL', life, 'digest')
+redis.call('HDEL', life, 'digest', 'visited')
 redis.call('HDEL', slot, 'mood')
 redis.call('SADD', unheard, ARGV[9])
 if ARGV[11] ~= '' then

@@ -25,11 +25,11 @@ local function later(life, field, time)
   if not kept or time > kept then redis.call('HSET', life, field, time) end
 end
 
--- standing answers epoch, told, lock, seen, last and the leases.
+-- standing answers epoch, told, lock, seen, last, visited and the leases.
 local function standing(life, leases)
-  local l = redis.call('HMGET', life, 'epoch', 'told', 'lock', 'seen', 'last')
+  local l = redis.call('HMGET', life, 'epoch', 'told', 'lock', 'seen', 'last', 'visited')
   local out = {}
-  for i = 1, 5 do out[i] = l[i] or '' end
+  for i = 1, 6 do out[i] = l[i] or '' end
   for _, text in ipairs(redis.call('HVALS', leases)) do out[#out + 1] = text end
   return out
 end
