@@ -198,9 +198,36 @@ type KeptItem struct {
 
 // KeptRevision is one state of an item; Body is its JSON.
 type KeptRevision struct {
-	Cause string    `json:"cause"`
-	At    time.Time `json:"at"`
-	Body  Raw       `json:"body"`
+	Number int       `json:"number,omitempty"` // 0: one more than that of the revision before it, the first being 1
+	Cause  string    `json:"cause"`
+	At     time.Time `json:"at"`
+	Body   Raw       `json:"body"`
+}
+
+// Numbers are the numbers of the item's revisions. They rise, and leave out those that a later one took the place of.
+func (i KeptItem) Numbers() []int {
+	numbers := make([]int, len(i.Revisions))
+	before := 0
+	for n, r := range i.Revisions {
+		before++
+		if r.Number != 0 {
+			before = r.Number
+		}
+		numbers[n] = before
+	}
+	return numbers
+}
+
+// SetNumbers numbers the item's revisions, each in the one way that an archive writes it.
+func (i *KeptItem) SetNumbers(numbers []int) {
+	before := 0
+	for n := range i.Revisions {
+		i.Revisions[n].Number = 0
+		if numbers[n] != before+1 {
+			i.Revisions[n].Number = numbers[n]
+		}
+		before = numbers[n]
+	}
 }
 
 // KeptVector is an item's place in a space: float32, little endian.

@@ -84,12 +84,27 @@ type Write struct {
 	Fence   Fence
 	Cause   string        // what makes the change: a dream id, "import", "operator"; recorded with every revision; empty means Fence.Dream
 	Add     []dream.Item  // an id that already exists is left as it is and counted as known
-	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision, if it was read at the newest (ErrStale) or at none (Revision 0); equal content adds no revision
+	Change  []dream.Item  // must exist (ErrNotFound); becomes the newest revision, if it was read at the newest (ErrStale) or at none (Revision 0); equal content adds no revision; see Replaces
 	Vectors []Vector      // an item's vector in a space, one space per agent (ErrSpace); the newest wins; the item must exist (ErrNotFound)
 	Affect  *dream.Affect // sets the agent's affect
 	Events  []event.Event // appended in order; an id already in the agent's log is ignored
 	Waking  *Waking       // replaces the mood that a knock would leave, and adds to the digest
 	Late    bool          // the last words of a sitting that was woken: the epoch is not checked, and Affect and Waking must be nil
+}
+
+// Replaces says whether a change takes the place of the revision before it instead of following it: when both are of the dream
+// that writes and leave the item in the same state. Undo needs only what stood before the dream. Numbers rise all the same, so
+// that the numbers of an item's revisions may leave some out.
+func (w Write) Replaces(before string, was, becomes dream.State) bool {
+	return w.Fence.Dream != "" && w.CauseOf() == w.Fence.Dream && before == w.Fence.Dream && was == becomes
+}
+
+// CauseOf is what makes the change.
+func (w Write) CauseOf() string {
+	if w.Cause == "" {
+		return w.Fence.Dream
+	}
+	return w.Cause
 }
 
 // Receipt says what a write did.
@@ -272,7 +287,7 @@ type Store interface {
 	Count(ctx context.Context, q Query) (int, error)
 	// Owners counts the agent's live items by Marks.Owner, without those that are the agent's own.
 	Owners(ctx context.Context, agent string) (map[string]int, error)
-	// Revisions returns every revision of an item, oldest first, each with its cause. ErrNotFound.
+	// Revisions returns every revision of an item that is kept, oldest first, each with its cause (Write.Replaces). ErrNotFound.
 	Revisions(ctx context.Context, agent, id string) ([]Revision, error)
 
 	// Near returns the nearest live items by cosine, exactly, best first; ties by id. ErrSpace when the agent's vectors are of

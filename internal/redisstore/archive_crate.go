@@ -39,10 +39,11 @@ func (f *filling) item(k memory.KeptItem) error {
 		}
 		c.agent = k.Agent
 	}
+	numbers := k.Numbers()
 	for i, r := range k.Revisions {
-		kept, err := keptRow(k, r, i+1)
+		kept, err := keptRow(k, r, numbers[i])
 		if err != nil {
-			return fmt.Errorf("item %s, revision %d: %w", k.ID, i+1, err)
+			return fmt.Errorf("item %s, revision %d: %w", k.ID, numbers[i], err)
 		}
 		c.add(kept)
 	}

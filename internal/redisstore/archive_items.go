@@ -67,16 +67,13 @@ func (r *reader) page(agent string, ids, spaces []string) ([]memory.KeptItem, er
 		return nil, err
 	}
 	items := make([]memory.KeptItem, 0, len(ids))
-	var past []string
+	newest := make([]int, len(ids))
 	for i, kept := range rows.Val() {
 		k, number, err := keptItem(agent, ids[i], kept)
 		if err != nil {
 			return nil, err
 		}
-		for older := 1; older < number; older++ {
-			past = append(past, ids[i]+"\x00"+strconv.Itoa(older))
-		}
-		k.Revisions = slices.Insert(k.Revisions, 0, make([]memory.KeptRevision, number-1)...)
+		newest[i] = number
 		for n, space := range spaces {
 			if packed, ok := vectors[n].Val()[i].(string); ok {
 				_, numbers, _ := strings.Cut(packed, "\n")
@@ -85,11 +82,17 @@ func (r *reader) page(agent string, ids, spaces []string) ([]memory.KeptItem, er
 		}
 		items = append(items, k)
 	}
-	return items, r.past(agent, past, items)
+	return items, r.past(agent, items, newest)
 }
 
-// past fills in the older revisions, in the order of their names.
-func (r *reader) past(agent string, names []string, items []memory.KeptItem) error {
+// past puts the older revisions before the newest, whose numbers are given, and numbers all of them.
+func (r *reader) past(agent string, items []memory.KeptItem, newest []int) error {
+	var names []string
+	for i, k := range items {
+		for number := 1; number < newest[i]; number++ {
+			names = append(names, revisionName(k.ID, number))
+		}
+	}
 	var rows []any
 	for chunk := range slices.Chunk(names, keysAtOnce) {
 		found, err := r.tx.HMGet(r.ctx, r.key(agent, "revisions"), chunk...).Result()
@@ -98,22 +101,32 @@ func (r *reader) past(agent string, names []string, items []memory.KeptItem) err
 		}
 		rows = append(rows, found...)
 	}
-	at := 0
 	for i := range items {
-		for n := range len(items[i].Revisions) - 1 {
-			k, number, err := keptItem(agent, items[i].ID, rows[at])
+		var older []memory.KeptRevision
+		var numbers []int
+		for number := 1; number < newest[i]; number++ {
+			row := rows[0]
+			rows = rows[1:]
+			if row == nil {
+				continue // a later one took its place
+			}
+			k, said, err := keptItem(agent, items[i].ID, row)
 			if err != nil {
 				return err
 			}
-			if number != n+1 {
-				return fmt.Errorf("revision %d of %s says that it is %d", n+1, items[i].ID, number)
+			if said != number {
+				return fmt.Errorf("revision %d of %s says that it is %d", number, items[i].ID, said)
 			}
-			items[i].Revisions[n] = k.Revisions[0]
-			at++
+			older, numbers = append(older, k.Revisions[0]), append(numbers, number)
 		}
+		items[i].Revisions = append(older, items[i].Revisions...)
+		items[i].SetNumbers(append(numbers, newest[i]))
 	}
 	return nil
 }
+
+// revisionName is the field that holds an older revision of an item.
+func revisionName(id string, number int) string { return id + "\x00" + strconv.Itoa(number) }
 
 // keptItem reads a row: an item with the one revision that the row is, and its number.
 func keptItem(agent, id string, kept any) (memory.KeptItem, int, error) {

@@ -31,8 +31,8 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 }
 
 func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
-	if strings.HasPrefix(cause(w), past.UndoCause) {
-		return memory.Receipt{}, fmt.Errorf("cause %q begins with %q, which only Undo may write", cause(w), past.UndoCause)
+	if strings.HasPrefix(w.CauseOf(), past.UndoCause) {
+		return memory.Receipt{}, fmt.Errorf("cause %q begins with %q, which only Undo may write", w.CauseOf(), past.UndoCause)
 	}
 	p, err := planWrite(w, s.set.now())
 	if err != nil {
@@ -104,13 +104,6 @@ type prepared struct {
 	blobs []any
 }
 
-func cause(w memory.Write) string {
-	if w.Cause == "" {
-		return w.Fence.Dream
-	}
-	return w.Cause
-}
-
 func planWrite(w memory.Write, now time.Time) (prepared, error) {
 	p := prepared{plan: writePlan{Token: rand.Text(), Agent: w.Agent, Fence: held(w.Fence), Late: w.Late, Keep: presence.Digested}}
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
@@ -127,7 +120,7 @@ func planWrite(w memory.Write, now time.Time) (prepared, error) {
 		p.blobs = append(p.blobs, packVector(v.V))
 	}
 	if w.Affect != nil {
-		if err := p.affect(cause(w), *w.Affect); err != nil {
+		if err := p.affect(w.CauseOf(), *w.Affect); err != nil {
 			return p, err
 		}
 	}
@@ -158,7 +151,7 @@ func (p *prepared) items(w memory.Write, now time.Time) error {
 }
 
 func (p *prepared) row(w memory.Write, item dream.Item, now time.Time) (row, error) {
-	r, err := encodeItem(w.Agent, item, cause(w), now)
+	r, err := encodeItem(w.Agent, item, w.CauseOf(), now)
 	if err != nil {
 		return r, err
 	}

@@ -137,20 +137,20 @@ func (f *filling) slots(k memory.KeptSlot) error {
 }
 
 func (f *filling) item(k memory.KeptItem) error {
-	newest := len(k.Revisions)
+	numbers := k.Numbers()
 	for i, r := range k.Revisions {
 		if err := f.sortable(r.At); err != nil {
 			return err
 		}
 		row, err := f.row(k, r)
 		if err != nil {
-			return fmt.Errorf("item %s, revision %d: %w", k.ID, i+1, err)
+			return fmt.Errorf("item %s, revision %d: %w", k.ID, numbers[i], err)
 		}
-		if i+1 < newest {
+		if i+1 < len(numbers) {
 			err = f.put("INSERT INTO revisions (agent, id, number, kind, cause, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-				k.Agent, k.ID, i+1, string(k.Kind), r.Cause, r.At.UnixNano(), row.body)
+				k.Agent, k.ID, numbers[i], string(k.Kind), r.Cause, r.At.UnixNano(), row.body)
 		} else {
-			err = f.newest(k, row, newest, r)
+			err = f.newest(k, row, numbers[i], r)
 		}
 		if err != nil {
 			return err

@@ -11,12 +11,12 @@ const page = 500
 
 func (d deal) exportItems(agent string, put putting) error {
 	for after := ""; ; {
-		items, err := d.itemsAfter(agent, after)
+		items, numbers, err := d.itemsAfter(agent, after)
 		if err != nil || len(items) == 0 {
 			return err
 		}
 		last := items[len(items)-1].ID
-		if err := d.addPast(agent, after, last, items); err != nil {
+		if err := d.addPast(agent, after, last, items, numbers); err != nil {
 			return err
 		}
 		if err := d.addPlaces(agent, after, last, items); err != nil {
@@ -31,39 +31,41 @@ func (d deal) exportItems(agent string, put putting) error {
 	}
 }
 
-// itemsAfter reads a page with the newest revisions.
-func (d deal) itemsAfter(agent, after string) ([]memory.KeptItem, error) {
-	var items []memory.KeptItem
-	err := d.each("SELECT id, kind, cause, changed, body FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
+// itemsAfter reads a page with the newest revisions, and their numbers.
+func (d deal) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []int, err error) {
+	err = d.each("SELECT id, kind, revision, cause, changed, body FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
 		func(scan func(...any) error) error {
 			i := memory.KeptItem{Agent: agent}
 			var r memory.KeptRevision
 			var at int64
-			err := scan(&i.ID, (*string)(&i.Kind), &r.Cause, &at, (*[]byte)(&r.Body))
+			var number int
+			err := scan(&i.ID, (*string)(&i.Kind), &number, &r.Cause, &at, (*[]byte)(&r.Body))
 			r.At = time.Unix(0, at).UTC()
 			i.Revisions = []memory.KeptRevision{r}
-			items = append(items, i)
+			items, numbers = append(items, i), append(numbers, number)
 			return err
 		})
-	return items, err
+	return items, numbers, err
 }
 
-// addPast puts the older revisions of a page before the newest.
-func (d deal) addPast(agent, after, last string, items []memory.KeptItem) error {
+// addPast puts the older revisions of a page before the newest, whose numbers are given, and numbers all of them.
+func (d deal) addPast(agent, after, last string, items []memory.KeptItem, newest []int) error {
 	place := 0
 	var older []memory.KeptRevision
+	numbers := make([][]int, len(items))
 	settle := func() {
 		if len(older) > 0 {
 			items[place].Revisions = append(older, items[place].Revisions...)
 			older = nil
 		}
 	}
-	err := d.each("SELECT id, cause, at, body FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
+	err := d.each("SELECT id, number, cause, at, body FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
 		func(scan func(...any) error) error {
 			var id string
 			var r memory.KeptRevision
 			var at int64
-			if err := scan(&id, &r.Cause, &at, (*[]byte)(&r.Body)); err != nil {
+			var number int
+			if err := scan(&id, &number, &r.Cause, &at, (*[]byte)(&r.Body)); err != nil {
 				return err
 			}
 			r.At = time.Unix(0, at).UTC()
@@ -75,10 +77,14 @@ func (d deal) addPast(agent, after, last string, items []memory.KeptItem) error 
 			}
 			if items[place].ID == id {
 				older = append(older, r)
+				numbers[place] = append(numbers[place], number)
 			}
 			return nil
 		})
 	settle()
+	for i := range items {
+		items[i].SetNumbers(append(numbers[i], newest[i]))
+	}
 	return err
 }
 

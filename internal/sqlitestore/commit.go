@@ -106,7 +106,7 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 			row.read = 0 // the revision it was read at was the newest when this write began
 		}
 		written[row.id] = true
-		changed, err := d.revise(row, p.Cause, now, next)
+		changed, err := d.revise(row, p.Write, now, next)
 		if err != nil {
 			return r, fmt.Errorf("change %s: %w", row.id, err)
 		}

@@ -101,12 +101,12 @@ func (d deal) insert(r row, cause string, now, tide int64) (bool, error) {
 }
 
 // revise makes r the newest revision. changed is false when the newest says the same already.
-func (d deal) revise(r row, cause string, now, tide int64) (changed bool, err error) {
+func (d deal) revise(r row, w memory.Write, now, tide int64) (changed bool, err error) {
 	var key int64
-	var kind, state, text, body string
+	var kind, state, cause, text, body string
 	var newest int
-	found, err := d.one("SELECT key, kind, state, text, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
-		&key, &kind, &state, &text, &body, &newest)
+	found, err := d.one("SELECT key, kind, state, cause, text, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
+		&key, &kind, &state, &cause, &text, &body, &newest)
 	if err != nil {
 		return false, err
 	}
@@ -122,14 +122,16 @@ func (d deal) revise(r row, cause string, now, tide int64) (changed bool, err er
 	if body == r.body {
 		return false, nil
 	}
-	if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body)
-		SELECT agent, id, revision, kind, cause, changed, body FROM items WHERE key = ?`, key); err != nil {
-		return false, err
+	if !w.Replaces(cause, dream.State(state), r.head.State) {
+		if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body)
+			SELECT agent, id, revision, kind, cause, changed, body FROM items WHERE key = ?`, key); err != nil {
+			return false, err
+		}
 	}
 	if _, err := d.exec(`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
 		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ?, owner = ?, dreamt = ?, tide = ? WHERE key = ?`,
 		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(), r.marks.Status,
-		r.marks.Session, r.head.Dream, cause, now, r.text, r.body,
+		r.marks.Session, r.head.Dream, w.CauseOf(), now, r.text, r.body,
 		r.marks.Owner, r.head.Dreamt(), tide, key); err != nil {
 		return false, err
 	}

@@ -123,7 +123,7 @@ func (u *undoing) put(item dream.Item, tide int64) (changed bool, err error) {
 		return false, err
 	}
 	r.read = 0 // the newest was read in this transaction
-	return u.revise(r, undoCause+u.dream, u.now, tide)
+	return u.revise(r, memory.Write{Cause: undoCause + u.dream}, u.now, tide)
 }
 
 // affect takes the dream's affects out of the history and returns to the newest that still counts. It is written although

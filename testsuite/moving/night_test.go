@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/sample"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
@@ -42,6 +43,11 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 		require.NoError(t, err)
 		sleepThrough(ctx, t, onFile, agent.Handle, 1)
 	}
+	renamed, err := onFile.Store.Find(ctx, memory.Query{Agent: sample.Lives()[0].Agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+	require.NoError(t, err)
+	renamed[0].(*dream.Night).Theme = "named afterwards" // what the night itself changed has one revision, whatever its number
+	_, err = onFile.Store.Commit(ctx, memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})
+	require.NoError(t, err)
 	_, err = onFile.Store.Arrive(ctx, presence.Visit{Agent: "nobody", Client: "web", Cause: presence.Knock, Now: stage.Night, For: time.Minute})
 	require.NoError(t, err)
 

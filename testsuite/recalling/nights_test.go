@@ -15,7 +15,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/footprint"
 	"github.com/seed-56a03226/oneiros/testsuite/recalling"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/stage"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
@@ -30,8 +32,10 @@ func TestNights(t *testing.T) {
 	for path := range strings.SplitSeq(files, ",") {
 		dialogues, err := recalling.Read(path)
 		require.NoError(t, err)
-		for _, d := range dialogues {
-			sleepOver(t, d, strings.Split(nights, ","))
+		for _, store := range []string{"SQLite", "Redis"} {
+			for _, d := range dialogues {
+				sleepOver(t, d, store, strings.Split(nights, ","))
+			}
 		}
 	}
 }
@@ -39,16 +43,24 @@ func TestNights(t *testing.T) {
 // lived is what an agent lives through, in kinds.
 var lived = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook, dream.KindPrediction, dream.KindFragment}
 
-func sleepOver(t *testing.T, d recalling.Dialogue, nights []string) {
+func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 55*time.Minute)
 	defer cancel()
 	server := temporal.Shared(t)
 	file := filepath.Join(t.TempDir(), "memory.db")
-	company, err := stage.Open(ctx, stage.Play{
+	play := stage.Play{
 		Store: file, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Forgets: true,
-	}, server.Dial(t))
+	}
+	measure := func() (footprint.Footprint, error) { return footprint.File(ctx, file) }
+	if kind == "Redis" {
+		shared := redis.Shared(t)
+		play.Redis, play.Prefix = shared.URL, redis.Prefix(t)
+		client := shared.Dial(t)
+		measure = func() (footprint.Footprint, error) { return footprint.Server(ctx, client, play.Prefix) }
+	}
+	company, err := stage.Open(ctx, play, server.Dial(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, company.Close()) }()
 	w, err := company.Work()
@@ -63,8 +75,9 @@ func sleepOver(t *testing.T, d recalling.Dialogue, nights []string) {
 	require.NoError(t, err)
 	before, err := b.Judge(ctx, b.Recall)
 	require.NoError(t, err)
-	size := sizeOf(t, file)
-	fmt.Printf("\ndialogue %s, nights with %s, before: hit@10 %.1f\n", d.Name, localmodel.Associative, 100*recalling.Score(before, 0, 10))
+	empty, err := measure()
+	require.NoError(t, err)
+	fmt.Printf("\ndialogue %s on %s, nights with %s, before: hit@10 %.1f\n", d.Name, kind, localmodel.Associative, 100*recalling.Score(before, 0, 10))
 	done := 0
 	for _, text := range nights {
 		until, err := strconv.Atoi(strings.TrimSpace(text))
@@ -83,21 +96,15 @@ func sleepOver(t *testing.T, d recalling.Dialogue, nights []string) {
 		c := b.Compare(before, after)
 		share, items, err := b.Repeated(ctx, lived)
 		require.NoError(t, err)
+		taken, err := measure()
+		require.NoError(t, err)
+		grown := taken.Growth(empty, done)
 		fmt.Printf("after %d nights (%v): hit@10 %.1f, %d questions lost, %d gained, %+.1f points [%+.1f, %+.1f]; "+
 			"%.1f %% of %d live items repeat another; %.0f kB a night\n",
 			done, outcomes, 100*recalling.Score(after, 0, 10), c.Lost, c.Gained, c.Points, c.Low, c.High, 100*share, items,
-			float64(sizeOf(t, file)-size)/1000/float64(done))
-	}
-}
-
-// sizeOf is what a store's file and its log take.
-func sizeOf(t *testing.T, file string) int64 {
-	t.Helper()
-	total := int64(0)
-	for _, name := range []string{file, file + "-wal"} {
-		if info, err := os.Stat(name); err == nil {
-			total += info.Size()
+			float64(grown.Total)/1000)
+		if text == nights[len(nights)-1] {
+			fmt.Printf("a night adds %s", grown)
 		}
 	}
-	return total
 }

@@ -8,13 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // Version of the form. A reader takes the older ones and refuses a newer one; a new kind of record or field makes a new
-// version. In version 1 there were no keys, and in version 2 nothing said that keys are required although there are none.
-const Version = 3
+// version. In version 1 there were no keys, in version 2 nothing said that keys are required although there are none, and in
+// version 3 the revisions of an item were numbered without a gap.
+const Version = 4
 
 // openingOf is the first line of an archive of a version.
 func openingOf(version int) string {
@@ -157,6 +159,9 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 	}
 	if p.version < 3 && r.Access != nil {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version %d does not say whether keys are required", ErrChanged, p.number, p.version)
+	}
+	if p.version < 4 && r.Item != nil && slices.ContainsFunc(r.Item.Revisions, func(k memory.KeptRevision) bool { return k.Number != 0 }) {
+		return r, false, fmt.Errorf("%w: line %d: an archive of version %d does not number revisions", ErrChanged, p.number, p.version)
 	}
 	again, err := p.scroll.add(r)
 	if err != nil {

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/archive"
 	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
@@ -128,7 +130,8 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 		"SQLite format 3\n":   archive.ErrNone,
 		`{"oneiros":"archive","version":3} ` + "\n": archive.ErrNone,
 		`{"oneiros":"archive","version":0}` + "\n":  archive.ErrNone,
-		`{"oneiros":"archive","version":4}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":5}` + "\n":  archive.ErrNewer,
+		`{"oneiros":"archive","version":4}` + "\n":  archive.ErrCutOff,
 		`{"oneiros":"archive","version":3}` + "\n":  archive.ErrCutOff,
 		`{"oneiros":"archive","version":2}` + "\n":  archive.ErrCutOff,
 		`{"oneiros":"archive","version":1}` + "\n":  archive.ErrCutOff,
@@ -143,7 +146,7 @@ func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	t.Parallel()
 	older := func(records []memory.Record, version string) string {
 		lines := strings.SplitAfter(string(write(t, records)), "\n")
-		lines[0] = strings.Replace(lines[0], "3", version, 1)
+		lines[0] = strings.Replace(lines[0], "4", version, 1)
 		before := strings.Join(lines[:len(lines)-2], "")
 		var last struct{ Seal memory.Tally }
 		require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-2]), &last))
@@ -151,6 +154,13 @@ func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 		return before + strings.Replace(lines[len(lines)-2], last.Seal.SHA256, hex.EncodeToString(sum[:]), 1)
 	}
 	made := slices.DeleteFunc(memorytest.Deployment(5, tiny), func(r memory.Record) bool { return r.Access != nil })
+	for _, r := range made {
+		if r.Item != nil { // they were numbered without a gap then
+			for n := range r.Item.Revisions {
+				r.Item.Revisions[n].Number = 0
+			}
+		}
+	}
 	_, err := read(strings.NewReader(older(made, "1")))
 	require.ErrorContains(t, err, "version 1 has no keys")
 	_, err = read(strings.NewReader(older(made, "2")))
@@ -168,6 +178,40 @@ func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	got, err := read(strings.NewReader(file))
 	require.NoError(t, err)
 	require.Equal(t, string(write(t, keyless)), string(write(t, got)))
+}
+
+func TestNumbersOfRevisionsAreToldOnlyWhereTheyLeaveSomeOut(t *testing.T) {
+	t.Parallel()
+	body := memory.Raw(`{"id":"a","agent":"x","kind":"episode","content":"a"}`)
+	item := func(numbers ...int) []memory.Record {
+		k := memory.KeptItem{Agent: "x", ID: "a", Kind: dream.KindEpisode}
+		for _, n := range numbers {
+			k.Revisions = append(k.Revisions, memory.KeptRevision{Number: n, Cause: "import", At: time.Unix(1, 0).UTC(), Body: body})
+		}
+		return []memory.Record{{Item: &k}}
+	}
+	for _, c := range []struct{ told, are []int }{
+		{[]int{0}, []int{1}},
+		{[]int{0, 0, 0}, []int{1, 2, 3}},
+		{[]int{3, 0}, []int{3, 4}},
+		{[]int{0, 3, 0, 7}, []int{1, 3, 4, 7}},
+	} {
+		records := item(c.told...)
+		require.Equal(t, c.are, records[0].Item.Numbers())
+		again := item(make([]int, len(c.told))...)[0].Item
+		again.SetNumbers(c.are)
+		require.Equal(t, records[0].Item, again)
+		got, err := read(bytes.NewReader(write(t, records)))
+		require.NoError(t, err)
+		require.Equal(t, records, got)
+	}
+	for _, told := range [][]int{{1}, {-1}, {0, 2}, {0, 1}, {3, 4}, {5, 3}} {
+		_, err := archive.Count(memorytest.Told(item(told...)))
+		require.ErrorContains(t, err, "is numbered", told)
+	}
+	file := strings.Replace(string(write(t, item(0, 3))), `"version":4`, `"version":3`, 1)
+	_, err := read(strings.NewReader(file))
+	require.ErrorContains(t, err, "version 3 does not number revisions")
 }
 
 func TestTwoKeysOfOneHashAreRefused(t *testing.T) {

@@ -189,7 +189,11 @@ func (m *mind) item(i memory.KeptItem) error {
 	if len(i.Revisions) == 0 {
 		return fmt.Errorf("item %s has no revision", i.ID)
 	}
-	for _, r := range i.Revisions {
+	numbers := i.Numbers()
+	for n, r := range i.Revisions {
+		if r.Number != 0 && (r.Number < 2 || n > 0 && r.Number < numbers[n-1]+2) {
+			return fmt.Errorf("item %s: its revision %d is numbered %d; a number is told only where it leaves some out", i.ID, n+1, r.Number)
+		}
 		if err := errors.Join(body("item", i.ID, r.Body), utc(r.At)); err != nil {
 			return err
 		}

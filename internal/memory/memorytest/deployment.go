@@ -217,9 +217,12 @@ func (f *fancy) items(agent string) []memory.Record {
 	for n := range f.size.Items {
 		id := fmt.Sprintf("item %06d %s", n, f.text())
 		k := memory.KeptItem{Agent: agent, ID: id, Kind: []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindHypothesis, dream.KindPrediction}[n%4]}
+		var numbers []int
 		for number := range 1 + max(0, f.r.IntN(6)-3) {
+			numbers = append(numbers, number+1+number*(n%3/2)) // of every third item each second one was replaced
 			k.Revisions = append(k.Revisions, memory.KeptRevision{Cause: fmt.Sprint("cause ", number), At: f.at(), Body: f.body(agent, id, k.Kind, number)})
 		}
+		k.SetNumbers(numbers)
 		if n%7 == 6 {
 			k.Vectors = append(k.Vectors, memory.KeptVector{Space: otherSpace, V: f.numbers(f.size.Dim + 1)})
 		}

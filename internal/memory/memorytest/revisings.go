@@ -2,6 +2,7 @@ package memorytest
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,9 @@ var revisings = []clause{
 	{"AChangeOfWhatHasChangedSinceIsStale", changeIsStale},
 	{"AStaleChangeLeavesNothingBehind", staleLeavesNothing},
 	{"UndoAndForgetPutReadersInThePast", undoMakesStale},
+	{"ADreamReplacesWhatItWroteItself", dreamReplacesItsOwn},
+	{"NobodyElseReplacesWhatWasWritten", othersReplaceNothing},
+	{"WhatADreamReplacedIsForgottenWithTheRest", replacedIsForgotten},
 }
 
 // answersTellRevisions asks for one memory, at its second revision, in every way there is.
@@ -102,4 +106,92 @@ func undoMakesStale(t *testing.T, s memory.Store) {
 	require.Equal(t, "glass", fresh.Content)
 	fresh.Content = "clear glass"
 	require.Equal(t, 1, commit(t, s, memory.Write{Cause: "d2", Change: []dream.Item{fresh}}).Changed)
+}
+
+// revisionLines are an item's revisions as a reader tells them: number, cause and score of each.
+func revisionLines(t *testing.T, s memory.Store, id string) (lines []string) {
+	t.Helper()
+	revisions, err := s.Revisions(t.Context(), echo, id)
+	require.NoError(t, err)
+	for _, r := range revisions {
+		lines = append(lines, fmt.Sprintf("%d %s %.1f", r.Number, r.Cause, r.Item.Marks().Score))
+	}
+	return lines
+}
+
+// rate makes a change of a hypothesis that gives it another score.
+func rate(t *testing.T, s memory.Store, w memory.Write, h *dream.Hypothesis, score float64) {
+	t.Helper()
+	changed := *h
+	changed.Confidence = score
+	w.Change = []dream.Item{&changed}
+	require.Equal(t, 1, commit(t, s, w).Changed)
+}
+
+func dreamReplacesItsOwn(t *testing.T, s memory.Store) {
+	lived := hypothesis("lived", "rain follows glass", .1)
+	made := hypothesis("made", "tides", .2)
+	made.Dream = "d1"
+	add(t, s, lived)
+	f := sleep(t, s, "d1")
+	commit(t, s, memory.Write{Fence: f, Add: []dream.Item{made}})
+	early, err := memory.One[*dream.Hypothesis](t.Context(), s, echo, "made")
+	require.NoError(t, err)
+	for _, score := range []float64{.3, .4} {
+		rate(t, s, memory.Write{Fence: f}, made, score)
+		rate(t, s, memory.Write{Fence: f}, lived, score)
+	}
+	require.Equal(t, []string{"3 d1 0.4"}, revisionLines(t, s, "made"))
+	require.Equal(t, []string{"1 import 0.1", "3 d1 0.4"}, revisionLines(t, s, "lived"))
+	require.Equal(t, 1, early.Revision)
+	early.Confidence = .9
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Change: []dream.Item{early}})
+	require.ErrorIs(t, err, memory.ErrStale, "numbers rise although what was replaced is gone")
+
+	made.State = dream.Archived
+	rate(t, s, memory.Write{Fence: f}, made, .5)
+	require.Equal(t, []string{"3 d1 0.4", "4 d1 0.5"}, revisionLines(t, s, "made"), "what it was before its state changed is kept")
+	wakeUp(t, s, f)
+	require.Equal(t, memory.Undone{Restored: 1}, undo(t, s, "d1"))
+	require.Equal(t, []dream.Item{lived}, get(t, s, "lived"))
+	require.Equal(t, []string{"1 import 0.1", "3 d1 0.4", "4 undo:d1 0.1"}, revisionLines(t, s, "lived"))
+}
+
+func othersReplaceNothing(t *testing.T, s memory.Store) {
+	h := hypothesis("h", "rain follows glass", .1)
+	add(t, s, h)
+	rate(t, s, memory.Write{Cause: "operator"}, h, .2)
+	rate(t, s, memory.Write{Cause: "operator"}, h, .3)
+	for _, dreamID := range []string{"d1", "d2"} {
+		f := sleep(t, s, dreamID)
+		rate(t, s, memory.Write{Fence: f}, h, .4+float64(len(revisionLines(t, s, "h")))/100)
+		rate(t, s, memory.Write{Fence: f, Cause: "import"}, h, .7)
+		wakeUp(t, s, f)
+	}
+	require.Equal(t, []string{
+		"1 import 0.1", "2 operator 0.2", "3 operator 0.3", "4 d1 0.4", "5 import 0.7", "6 d2 0.5", "7 import 0.7",
+	}, revisionLines(t, s, "h"))
+}
+
+func replacedIsForgotten(t *testing.T, s memory.Store) {
+	add(t, s, hypothesis("lived", "glass", .1), hypothesis("named", "rain", .1))
+	f := sleep(t, s, "d1")
+	made := hypothesis("made", "tides", .2)
+	made.Dream, made.Sources = "d1", []string{"lived", "named"}
+	commit(t, s, memory.Write{Fence: f, Add: []dream.Item{made}})
+	made.Sources = []string{"lived"}
+	rate(t, s, memory.Write{Fence: f}, made, .3)
+	wakeUp(t, s, f)
+	for _, id := range []string{"named", "lived"} {
+		done, err := s.Forget(t.Context(), echo, id)
+		require.NoError(t, err)
+		require.Equal(t, 1, done)
+	}
+	require.Empty(t, get(t, s, "made")[0].Header().Sources)
+	require.Equal(t, []string{"2 d1 0.3"}, revisionLines(t, s, "made"))
+	done, err := s.Forget(t.Context(), echo, "made")
+	require.NoError(t, err)
+	require.Equal(t, 1, done)
+	_, err = s.Revisions(t.Context(), echo, "made")
+	require.ErrorIs(t, err, memory.ErrNotFound)
 }

@@ -46,6 +46,37 @@ for _, id in ipairs(plan.add or {}) do
   end
 end
 
+-- replaces says whether a change takes the place of the revision before it: memory.Write.Replaces.
+local function replaces(old, new)
+  local dream = plan.fence and plan.fence.dream
+  return dream and old.marks.c == dream and new.marks.c == dream and old.marks.s == new.marks.s
+end
+
+-- unrefer takes an item out of the sets of what only revisions named that are gone.
+local function unrefer(id, dropped, new)
+  local lost = {}
+  for _, old in ipairs(dropped) do
+    for _, other in ipairs(old.marks.rf or {}) do
+      lost[other] = true
+    end
+  end
+  for _, other in ipairs(new.marks.rf or {}) do
+    lost[other] = nil
+  end
+  if not next(lost) then
+    return
+  end
+  for number = 1, new.revision - 1 do
+    local row = call('HGET', revisions, id .. '\0' .. number)
+    for _, other in ipairs(row and kept(row).marks.rf or {}) do
+      lost[other] = nil
+    end
+  end
+  for other in pairs(lost) do
+    call('SREM', base .. 'refers:' .. other, id)
+  end
+end
+
 local written = {}
 for _, c in ipairs(plan.change or {}) do
   local s, row = look(c.id), blob()
@@ -62,7 +93,12 @@ for _, c in ipairs(plan.change or {}) do
   end
   written[c.id] = true
   if new.body ~= s.new.body then
-    s.past[#s.past + 1] = s.new
+    if replaces(s.new, new) then
+      s.dropped = s.dropped or {}
+      s.dropped[#s.dropped + 1] = s.new
+    else
+      s.past[#s.past + 1] = s.new
+    end
     s.retold = s.retold or new.marks.x ~= s.new.marks.x
     s.new = new
     changed = changed + 1
@@ -170,6 +206,11 @@ for _, id in ipairs(order) do
   end
 end
 flush()
+for _, id in ipairs(order) do
+  if staged[id].dropped then
+    unrefer(id, staged[id].dropped, staged[id].new)
+  end
+end
 for _, id in ipairs(placed) do
   local s = staged[id]
   soon('HSET', base .. 'vectors:' .. space, id, flag(s.new) .. vectors[id])

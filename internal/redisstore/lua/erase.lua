@@ -26,10 +26,13 @@ for _, id in ipairs(plan.gone or {}) do
     end
     for number = 1, item.revision - 1 do
       local name = id .. '\0' .. number
-      for _, group in ipairs(groups(kept(call('HGET', revisions, name)))) do
-        call('SREM', base .. group, id)
+      local old = call('HGET', revisions, name)
+      if old then
+        for _, group in ipairs(groups(kept(old))) do
+          call('SREM', base .. group, id)
+        end
+        call('HDEL', revisions, name)
       end
-      call('HDEL', revisions, name)
     end
     call('HDEL', items, id)
   end

@@ -16,9 +16,9 @@ local function blob()
   return ARGV[at]
 end
 for _, i in ipairs(plan.items) do
-  for number = 1, i.past do
+  for _ = 1, i.past do
     local old = kept(blob())
-    soon('HSET', revisions, i.id .. '\0' .. number, old.row)
+    soon('HSET', revisions, i.id .. '\0' .. old.revision, old.row)
     soon('SADD', base .. 'cause:' .. old.marks.c, i.id)
     for _, other in ipairs(old.marks.rf or {}) do
       soon('SADD', base .. 'refers:' .. other, i.id)

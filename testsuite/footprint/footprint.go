@@ -1,0 +1,160 @@
+// Package footprint measures what a store takes, part by part, so that what nights add to it can be told.
+package footprint
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite" // the driver "sqlite", which has dbstat compiled in
+)
+
+// Footprint is what a store takes at one moment, in bytes.
+type Footprint struct {
+	Total int64            // what the store takes: of a file with its log, of a server what its keys take in memory
+	Live  int64            // of a file: what is stored in it, without free pages and the free room of used pages; of a server Total
+	Parts map[string]int64 // pages of tables and indexes, or memory by class of key
+	Texts map[string]int64 // lengths of what tables hold, by kind; of a file only
+}
+
+// File measures a SQLite store. Its log counts to Total; what lies only in the log counts to the parts as well.
+func File(ctx context.Context, path string) (Footprint, error) {
+	f := Footprint{Parts: map[string]int64{}, Texts: map[string]int64{}}
+	for _, name := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			f.Total += info.Size()
+		}
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return f, fmt.Errorf("measure %s: %w", path, err)
+	}
+	defer func() { _ = db.Close() }()
+	err = each(ctx, db, "SELECT name, sum(pgsize), sum(payload) FROM dbstat GROUP BY name", func(name string, size, live int64) {
+		f.Parts[name] = size
+		f.Live += live
+	})
+	for _, t := range []struct{ table, by, held string }{
+		{"items", "kind", "body"},
+		{"revisions", "kind", "body"},
+		{"vectors", "kind", "v"},
+		{"events", "type", "data"},
+		{"notes", "'notes'", "value"},
+		{"answers", "'answers'", "answer"},
+		{"attempts", "phase", "step || accounts || tokens"},
+	} {
+		if err != nil {
+			break
+		}
+		err = each(ctx, db, fmt.Sprintf("SELECT %s, coalesce(sum(length(%s)), 0), count(*) FROM %s GROUP BY 1", t.by, t.held, t.table),
+			func(name string, size, _ int64) { f.Texts[t.table+" "+name] = size })
+	}
+	if err != nil {
+		return f, fmt.Errorf("measure %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func each(ctx context.Context, db *sql.DB, statement string, add func(name string, one, two int64)) error {
+	rows, err := db.QueryContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		var one, two int64
+		if err := rows.Scan(&name, &one, &two); err != nil {
+			return err
+		}
+		add(name, one, two)
+	}
+	return rows.Err()
+}
+
+// Server measures the keys of a Redis store that begin with a prefix: the memory of each, values and structure.
+func Server(ctx context.Context, client *redis.Client, prefix string) (Footprint, error) {
+	f := Footprint{Parts: map[string]int64{}}
+	keys := client.Scan(ctx, 0, escape(prefix)+"*", 1000).Iterator()
+	seen := map[string]bool{} // a scan may show a key twice
+	for keys.Next(ctx) {
+		key := keys.Val()
+		if seen[key] || strings.HasPrefix(key, prefix+"done:") { // the answers of steps, gone after a minute
+			continue
+		}
+		seen[key] = true
+		size, err := client.MemoryUsage(ctx, key, 0).Result() // 0: every element is looked at
+		if err != nil {
+			return f, fmt.Errorf("measure %s: %w", key, err)
+		}
+		f.Parts[class(strings.TrimPrefix(key, prefix))] += size
+		f.Total += size
+	}
+	f.Live = f.Total
+	if err := keys.Err(); err != nil {
+		return f, fmt.Errorf("measure the keys of %s: %w", prefix, err)
+	}
+	return f, nil
+}
+
+func escape(prefix string) string {
+	return regexp.MustCompile(`([\\*?\[\]])`).ReplaceAllString(prefix, `\$1`)
+}
+
+// class is what keys of one purpose have in common: the part of an agent's key, or of the ledger's, before what it names.
+func class(key string) string {
+	words := strings.SplitN(key, ":", 4)
+	switch {
+	case len(words) > 3 && words[0] == "a" && words[2] == "by":
+		order, _, _ := strings.Cut(words[3], ":")
+		return "a:by:" + order
+	case len(words) > 2 && words[0] == "a":
+		return "a:" + words[2]
+	case len(words) > 1 && words[0] == "m":
+		return "m:" + words[1]
+	}
+	return words[0]
+}
+
+// Growth is what came on top of before, divided by a number of nights.
+func (f Footprint) Growth(before Footprint, nights int) Footprint {
+	n := int64(nights)
+	return Footprint{
+		Total: (f.Total - before.Total) / n, Live: (f.Live - before.Live) / n,
+		Parts: difference(f.Parts, before.Parts, n), Texts: difference(f.Texts, before.Texts, n),
+	}
+}
+
+func difference(after, before map[string]int64, by int64) map[string]int64 {
+	out := map[string]int64{}
+	for name, size := range after {
+		out[name] = (size - before[name]) / by
+	}
+	return out
+}
+
+// String is a line for each part of at least 500 bytes, the largest first.
+func (f Footprint) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d bytes, %d of them live\n", f.Total, f.Live)
+	for _, parts := range []map[string]int64{f.Parts, f.Texts} {
+		names := slices.SortedFunc(maps.Keys(parts), func(a, c string) int {
+			if parts[a] != parts[c] {
+				return int(parts[c] - parts[a])
+			}
+			return strings.Compare(a, c)
+		})
+		for _, name := range names {
+			if parts[name] >= 500 {
+				fmt.Fprintf(&b, "  %-44s %7d\n", name, parts[name])
+			}
+		}
+	}
+	return b.String()
+}
