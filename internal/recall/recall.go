@@ -18,8 +18,23 @@ import (
 // Kinds are what comes to mind. Journal, fragments and scenarios never do.
 var Kinds = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook}
 
-// Weights is how much words and meaning count. Chosen on one LoCoMo dialogue; docs/measurements/memory.md has the others.
-var Weights = rank.Blend{Words: .7, Meaning: .3}
+// How much meaning counts beside words, of 1: least in a space that tells a rewording from chance no better than a third of the way up
+// to a repetition, which is where inference.Calibrate puts a space that sees no rewordings; more in a clearer one.
+// Chosen on one LoCoMo dialogue; docs/measurements/memory.md has the others.
+const (
+	leastMeaning = .3
+	mostMeaning  = .5
+	blindAt      = 1.0 / 3
+)
+
+// Weights is how much words and meaning count in a space. It follows from what was measured of the space, not from the embedder's name.
+func Weights(c inference.Calibration) rank.Blend {
+	meaning := leastMeaning
+	if c.Known() {
+		meaning = max(leastMeaning, min(mostMeaning, leastMeaning+c.Closeness(c.Related)-blindAt))
+	}
+	return rank.Blend{Words: 1 - meaning, Meaning: meaning}
+}
 
 // pool is how many candidates are looked at for one that is answered, and the fewest.
 const (
@@ -62,7 +77,7 @@ type Answer struct {
 func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 	var a Answer
 	s := memory.Search{
-		Agent: q.Agent, Text: q.Text, Blend: Weights, Limit: max(leastPool, pool*q.Limit), Filter: q.Filter,
+		Agent: q.Agent, Text: q.Text, Blend: Weights(q.Calibration), Limit: max(leastPool, pool*q.Limit), Filter: q.Filter,
 	}
 	if q.Embed != nil {
 		s.V, s.Space, a.ByWords = q.Embed(ctx, q.Text)
@@ -156,6 +171,9 @@ func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit,
 		c := rank.Candidate{Hit: h, At: m.At, Weight: max(marks.Salience, marks.Score), Mood: q.Feels.Cosine(toneOf(item)), Timely: span.Holds(m.At)}
 		if derived(item) {
 			c.Sources = item.Header().Sources
+		}
+		if e, ok := item.(*dream.Episode); ok && e.Session != "" {
+			c.Talk = marks.Owner + "\x00" + e.Session // two owners may name a session alike
 		}
 		candidates = append(candidates, c)
 	}

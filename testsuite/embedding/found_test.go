@@ -112,7 +112,7 @@ func dot(a, b []float32) float64 {
 }
 
 // TestWhichEmbedderFindsWhatIsSaidInOtherWords prints, and with UPDATE=1 writes, the table of docs/measurements/embedders.md.
-// MiniLM takes part where ONEIROS_TEST_MINILM names its folder.
+// MiniLM takes part where ONEIROS_TEST_MINILM names its folder, gte-small where ONEIROS_TEST_GTE does.
 func TestWhichEmbedderFindsWhatIsSaidInOtherWords(t *testing.T) {
 	t.Parallel()
 	pairs, err := embedding.Paraphrases()
@@ -140,6 +140,12 @@ func TestWhichEmbedderFindsWhatIsSaidInOtherWords(t *testing.T) {
 		measure("`builtin/minilm`, in process", own, localmodel.MiniLM)
 		measure("all-MiniLM-L6-v2 over the OpenAI wire", wired(t, own), "house/minilm")
 		require.Equal(t, hits["all-MiniLM-L6-v2 over the OpenAI wire"], hits["`builtin/minilm`, in process"], "in process it finds what it finds over the wire")
+	}
+	if dir := os.Getenv("ONEIROS_TEST_GTE"); dir != "" {
+		served, err := embedding.Serve(dir)
+		require.NoError(t, err)
+		t.Cleanup(served.Close)
+		measure("gte-small over the OpenAI wire", served.Model, served.Name)
 	}
 	t.Logf("100 questions among %d memories:\n%s", len(memories), table.String())
 	require.Greater(t, hits["`builtin/static`, the default"][1], 2*hits["`builtin/lexical`"][1], "the default knows more than spelling")

@@ -15,6 +15,8 @@ type Change struct {
 	Lost, Gained int     // whose evidence was among the first ten before or after alone
 	Points       float64 // by which hit@10 changed
 	Low, High    float64 // 95 % of bootstraps over sessions lie between
+
+	LeastNet, MostNet int // likewise of the questions gained less those lost
 }
 
 // resamples is how many bootstraps bound a change.
@@ -60,16 +62,19 @@ func (b *Bench) Compare(before, after []Verdict) Change {
 	}
 	c.Points = 100 * float64(c.Gained-c.Lost) / float64(max(1, len(before)))
 	r := rand.New(rand.NewPCG(1, 2))
-	drawn := make([]float64, resamples)
+	drawn, nets := make([]float64, resamples), make([]int, resamples)
 	for i := range drawn {
 		sum := tally{}
 		for range sessions {
 			t := sessions[r.IntN(len(sessions))]
 			sum.net, sum.all = sum.net+t.net, sum.all+t.all
 		}
+		nets[i] = sum.net
 		drawn[i] = 100 * float64(sum.net) / float64(max(1, sum.all))
 	}
 	slices.Sort(drawn)
+	slices.Sort(nets)
+	c.LeastNet, c.MostNet = nets[resamples*25/1000], nets[resamples*975/1000]
 	c.Low, c.High = drawn[resamples*25/1000], drawn[resamples*975/1000]
 	return c
 }

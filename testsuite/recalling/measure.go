@@ -86,14 +86,31 @@ type Ranking func(ctx context.Context, question string) ([]string, error)
 // Recall is the way that chats use.
 func (b *Bench) Recall(ctx context.Context, question string) ([]string, error) {
 	answer, err := recall.Find(ctx, b.Store, b.Question(question))
-	if err != nil {
-		return nil, err
+	return idsOf(answer), err
+}
+
+// Without is Recall of a memory that lacks some episodes.
+func (b *Bench) Without(gone func(episode string) bool) Ranking {
+	var except []string
+	for _, e := range b.episodes {
+		if gone(e.ID) {
+			except = append(except, e.ID)
+		}
 	}
+	return func(ctx context.Context, question string) ([]string, error) {
+		q := b.Question(question)
+		q.Filter.Except = except
+		answer, err := recall.Find(ctx, b.Store, q)
+		return idsOf(answer), err
+	}
+}
+
+func idsOf(answer recall.Answer) []string {
 	ids := make([]string, len(answer.Memories))
 	for i, m := range answer.Memories {
 		ids[i] = m.Item.Header().ID
 	}
-	return ids, nil
+	return ids
 }
 
 // Question is how a chat asks.
@@ -114,22 +131,72 @@ func (b *Bench) Question(text string) recall.Question {
 	}
 }
 
-// Blended ranks episodes alone by the product's index, by another blend.
-func (b *Bench) Blended(blend rank.Blend) Ranking {
+// Fusion is a way to put words and meaning together that the product does not take, or takes with other numbers.
+type Fusion struct {
+	Blend   rank.Blend
+	Ranks   float64       // reciprocal rank fusion with this k, weighted by Blend; 0: the scores themselves are added
+	Context float64       // of the best score that was said near it, how much is added
+	Within  time.Duration // what near means
+}
+
+// Fused ranks episodes alone by the product's index, by another fusion.
+func (b *Bench) Fused(f Fusion) Ranking {
+	byID := map[string]*dream.Episode{}
+	for _, e := range b.episodes {
+		byID[e.ID] = e
+	}
 	return func(ctx context.Context, question string) ([]string, error) {
 		v, space, err := b.Embed(ctx, []string{question})
 		if err != nil {
 			return nil, err
 		}
 		found, err := b.Store.Search(ctx, memory.Search{
-			Agent: b.Agent.ID, Text: question, Space: space, V: v[0], Blend: blend, Limit: 10,
+			Agent: b.Agent.ID, Text: question, Space: space, V: v[0], Blend: f.Blend, Limit: f.pool(len(b.episodes)),
 			Filter: memory.Filter{Kinds: []dream.Kind{dream.KindEpisode}, Dreamt: memory.NoneDreamt},
 		})
-		ids := make([]string, len(found.Hits))
-		for i, h := range found.Hits {
-			ids[i] = h.Item
+		if f.Ranks > 0 {
+			f.reciprocal(found.Hits)
+		}
+		scores := map[string]float64{}
+		for _, h := range found.Hits {
+			near := 0.0
+			for _, o := range found.Hits {
+				one, other := byID[h.Item], byID[o.Item]
+				if f.Context > 0 && h.Item != o.Item && one.Session == other.Session && one.At.Sub(other.At).Abs() <= f.Within {
+					near = max(near, o.Score)
+				}
+			}
+			scores[h.Item] = h.Score + f.Context*near
+		}
+		slices.SortStableFunc(found.Hits, func(a, b rank.Hit) int { return cmp.Compare(scores[b.Item], scores[a.Item]) })
+		var ids []string
+		for _, h := range found.Hits[:min(10, len(found.Hits))] {
+			ids = append(ids, h.Item)
 		}
 		return ids, err
+	}
+}
+
+// pool is how many hits are looked at: as many as recall does, or all where ranks count.
+func (f Fusion) pool(all int) int {
+	if f.Ranks > 0 {
+		return all
+	}
+	return 40
+}
+
+// reciprocal gives hits their score by the places that words and meaning alone give them.
+func (f Fusion) reciprocal(hits []rank.Hit) {
+	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Words, a.Words) })
+	for i := range hits {
+		hits[i].Score = 0
+		if hits[i].Words > 0 {
+			hits[i].Score = f.Blend.Words / (f.Ranks + float64(i+1))
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Cosine, a.Cosine) })
+	for i := range hits {
+		hits[i].Score += f.Blend.Meaning / (f.Ranks + float64(i+1))
 	}
 }
 

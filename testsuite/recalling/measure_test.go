@@ -17,8 +17,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 	"github.com/seed-56a03226/oneiros/internal/recall/rank"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/testsuite/embedding"
 	"github.com/seed-56a03226/oneiros/testsuite/recalling"
 )
 
@@ -30,7 +32,7 @@ func load(t *testing.T, embedder string, d recalling.Dialogue, drop func(string)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	agent := dream.Agent{ID: "ag_bench", Handle: "bench", Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps, Created: time.Now()}
 	require.NoError(t, store.PutAgent(t.Context(), agent))
-	b, err := recalling.Load(t.Context(), store, agent, embedBy(embedder), calibrationOf(embedder), d, drop)
+	b, err := recalling.Load(t.Context(), store, agent, embedBy(embedder), calibrationOf(t, embedder), d, drop)
 	require.NoError(t, err)
 	return b
 }
@@ -43,12 +45,28 @@ var models = sync.OnceValues(func() (*localmodel.Model, error) {
 	return localmodel.New(), nil
 })
 
+// gte is the name of gte-small, served over the OpenAI wire where ONEIROS_TEST_GTE names the folder of its files.
+const gte = "wire/encoder"
+
+var served = sync.OnceValues(func() (*embedding.Served, error) { return embedding.Serve(os.Getenv("ONEIROS_TEST_GTE")) })
+
+func modelOf(embedder string) (inference.Model, error) {
+	if embedder != gte {
+		return models()
+	}
+	s, err := served()
+	if err != nil {
+		return nil, err
+	}
+	return s.Model, nil
+}
+
 // places remembers vectors by embedder and text: the dialogues are loaded many times.
 var places sync.Map
 
 func embedBy(embedder string) recalling.Embedder {
 	return func(ctx context.Context, texts []string) ([][]float32, string, error) {
-		m, err := models()
+		m, err := modelOf(embedder)
 		if err != nil {
 			return nil, "", err
 		}
@@ -69,13 +87,19 @@ func embedBy(embedder string) recalling.Embedder {
 	}
 }
 
-func calibrationOf(embedder string) inference.Calibration {
+// calibrationOf is what is known of a built-in embedder, and measured of another as a deployment does.
+func calibrationOf(t *testing.T, embedder string) inference.Calibration {
+	t.Helper()
 	for _, spec := range localmodel.Specs() {
 		if spec.Name == embedder {
 			return spec.Calibration
 		}
 	}
-	return inference.Calibration{}
+	v, _, err := embedBy(embedder)(t.Context(), inference.CalibrationTexts())
+	require.NoError(t, err)
+	c, err := inference.Calibrate(v)
+	require.NoError(t, err)
+	return c
 }
 
 // TestMeasure prints what recall finds of the dialogues in the files that LOCOMO names, separated by commas.
@@ -88,18 +112,29 @@ func TestMeasure(t *testing.T) {
 		dialogues, err := recalling.Read(path)
 		require.NoError(t, err)
 		for _, d := range dialogues {
-			for _, embedder := range []string{localmodel.Static, localmodel.MiniLM, localmodel.Lexical} {
-				if embedder != localmodel.MiniLM || os.Getenv("ONEIROS_TEST_MINILM") != "" {
-					measure(t, embedder, d)
-				}
+			for _, embedder := range embedders() {
+				measure(t, embedder, d)
 			}
 		}
 	}
 }
 
+// embedders are those that are compared: what the environment names files of takes part.
+func embedders() []string {
+	all := []string{localmodel.Static}
+	if os.Getenv("ONEIROS_TEST_MINILM") != "" {
+		all = append(all, localmodel.MiniLM)
+	}
+	if os.Getenv("ONEIROS_TEST_GTE") != "" {
+		all = append(all, gte)
+	}
+	return append(all, localmodel.Lexical)
+}
+
 func measure(t *testing.T, embedder string, d recalling.Dialogue) {
 	t.Helper()
 	b := load(t, embedder, d, nil)
+	fmt.Printf("\n%+v, meaning counts %.2f", b.Space, recall.Weights(b.Space).Meaning)
 	fmt.Printf("\ndialogue %s, embedder %s\n%-34s %21s  %s\n", d.Name, embedder, "hit@1/5/10 in %", "all", "multi-hop  temporal  open  single")
 	row := func(name string, ranking recalling.Ranking) []recalling.Verdict {
 		verdicts, err := b.Judge(t.Context(), ranking)
@@ -121,7 +156,24 @@ func measure(t *testing.T, embedder string, d recalling.Dialogue) {
 	row("plain BM25, 60 stop words", b.Plain())
 	row("embedder alone", b.Embedded)
 	for _, w := range []float64{1, .9, .8, .7, .6, .5} {
-		row(fmt.Sprintf("words %.1f, meaning %.1f", w, 1-w), b.Blended(rank.Blend{Words: w, Meaning: 1 - w}))
+		row(fmt.Sprintf("words %.1f, meaning %.1f", w, 1-w), b.Fused(recalling.Fusion{Blend: rank.Blend{Words: w, Meaning: 1 - w}}))
+	}
+	for _, k := range []float64{10, 60} {
+		for _, w := range []float64{.5, .7} {
+			f := recalling.Fusion{Blend: rank.Blend{Words: w, Meaning: 1 - w}, Ranks: k}
+			row(fmt.Sprintf("reciprocal ranks, k %.0f, words %.1f", k, w), b.Fused(f))
+		}
+	}
+	own := recall.Weights(b.Space)
+	for _, f := range []recalling.Fusion{
+		{Blend: own, Context: .1, Within: 5 * time.Minute},
+		{Blend: own, Context: .2, Within: time.Minute},
+		{Blend: own, Context: .2, Within: 2 * time.Minute},
+		{Blend: own, Context: .2, Within: 5 * time.Minute},
+		{Blend: own, Context: .2, Within: time.Hour},
+		{Blend: own, Context: .3, Within: 5 * time.Minute},
+	} {
+		row(fmt.Sprintf("words %.2f, context %.1f of %.0f min", own.Words, f.Context, f.Within.Minutes()), b.Fused(f))
 	}
 	silent(t, b)
 	deleted(t, embedder, d, whole)

@@ -3,6 +3,7 @@ package recalling_test
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -71,13 +72,17 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string)
 		Models: map[dream.Role]string{dream.Embedder: localmodel.Static},
 	}
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
-	b, err := recalling.Load(ctx, company.Store, agent, embedBy(localmodel.Static), calibrationOf(localmodel.Static), d, nil)
+	b, err := recalling.Load(ctx, company.Store, agent, embedBy(localmodel.Static), calibrationOf(t, localmodel.Static), d, nil)
 	require.NoError(t, err)
 	before, err := b.Judge(ctx, b.Recall)
 	require.NoError(t, err)
+	again, err := b.Judge(ctx, b.Recall)
+	require.NoError(t, err)
+	require.Equal(t, before, again, "the negative control: without a night nothing changes")
 	empty, err := measure()
 	require.NoError(t, err)
 	fmt.Printf("\ndialogue %s on %s, nights with %s, before: hit@10 %.1f\n", d.Name, kind, localmodel.Associative, 100*recalling.Score(before, 0, 10))
+	thinned(t, ctx, b, before)
 	done := 0
 	for _, text := range nights {
 		until, err := strconv.Atoi(strings.TrimSpace(text))
@@ -99,12 +104,34 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string)
 		taken, err := measure()
 		require.NoError(t, err)
 		grown := taken.Growth(empty, done)
-		fmt.Printf("after %d nights (%v): hit@10 %.1f, %d questions lost, %d gained, %+.1f points [%+.1f, %+.1f]; "+
+		fmt.Printf("after %d nights (%v): hit@10 %.1f, %d questions lost, %d gained [%+d, %+d], %+.1f points [%+.1f, %+.1f]; "+
 			"%.1f %% of %d live items repeat another; %.0f kB a night\n",
-			done, outcomes, 100*recalling.Score(after, 0, 10), c.Lost, c.Gained, c.Points, c.Low, c.High, 100*share, items,
+			done, outcomes, 100*recalling.Score(after, 0, 10), c.Lost, c.Gained, c.LeastNet, c.MostNet, c.Points, c.Low, c.High, 100*share, items,
 			float64(grown.Total)/1000)
 		if text == nights[len(nights)-1] {
 			fmt.Printf("a night adds %s", grown)
 		}
 	}
 }
+
+// thinned is the positive control: a memory without one in fifty of its episodes, drawn controlDraws times, must find less.
+func thinned(t *testing.T, ctx context.Context, b *recalling.Bench, before []recalling.Verdict) {
+	t.Helper()
+	net, points, worst := 0, 0.0, 0
+	for salt := range controlDraws {
+		verdicts, err := b.Judge(ctx, b.Without(func(episode string) bool {
+			h := fnv.New32a()
+			fmt.Fprint(h, salt, " ", episode)
+			return h.Sum32()%50 == 0
+		}))
+		require.NoError(t, err)
+		c := b.Compare(before, verdicts)
+		net, points, worst = net+c.Gained-c.Lost, points+c.Points, min(worst, c.Gained-c.Lost)
+	}
+	fmt.Printf("control, 1 in 50 episodes gone, %d times: %+.1f questions net on average, %+d at worst, %+.1f points\n",
+		controlDraws, float64(net)/controlDraws, worst, points/controlDraws)
+	require.Negative(t, net, "the measure does not see what is gone")
+}
+
+// controlDraws is how often the positive control is drawn.
+const controlDraws = 20

@@ -131,3 +131,30 @@ func TestASourceInheritsTheScoreOfWhatWasDerivedFromIt(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatWasSaidNearAnAnswerIsLiftedByIt(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2020, 5, 1, 9, 0, 0, 0, time.UTC)
+	hit := func(id string, score float64, talk string, minutes int) rank.Candidate {
+		said := at.Add(time.Duration(minutes) * time.Minute)
+		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Talk: talk, At: said}
+	}
+	for _, c := range []struct {
+		name  string
+		other rank.Candidate
+		want  []string
+	}{
+		{"said near it", hit("other", .5, "one", 5), []string{"answer", "other", "alone"}},
+		{"said before it", hit("other", .5, "one", -5), []string{"answer", "other", "alone"}},
+		{"said too long after it", hit("other", .5, "one", 6), []string{"answer", "alone", "other"}},
+		{"said in another talk", hit("other", .5, "two", 1), []string{"answer", "alone", "other"}},
+		{"said in no talk", hit("other", .5, "", 1), []string{"answer", "alone", "other"}},
+		{"far below the answer", hit("other", .3, "one", 1), []string{"answer", "alone", "other"}},
+	} {
+		got := rank.Order([]rank.Candidate{hit("answer", .9, "one", 0), hit("alone", .6, "", 0), c.other}, at, 9)
+		ids := []string{got[0].Item, got[1].Item, got[2].Item}
+		require.Equal(t, c.want, ids, c.name)
+	}
+	best := rank.Order([]rank.Candidate{hit("a", 1, "one", 0), hit("b", 1, "one", 1)}, at, 9)
+	require.LessOrEqual(t, best[0].Score, 1.0)
+}
