@@ -13,9 +13,15 @@ import (
 // real loads the model from the folder that ONEIROS_TEST_MINILM names; without it there is nothing to compare.
 func realModel(tb testing.TB) *minilm.Model {
 	tb.Helper()
-	dir := os.Getenv("ONEIROS_TEST_MINILM")
+	return encoderIn(tb, "ONEIROS_TEST_MINILM")
+}
+
+// encoderIn loads the model from the folder that a variable names.
+func encoderIn(tb testing.TB, variable string) *minilm.Model {
+	tb.Helper()
+	dir := os.Getenv(variable)
 	if dir == "" {
-		tb.Skip("ONEIROS_TEST_MINILM does not name the folder of all-MiniLM-L6-v2")
+		tb.Skipf("%s names no folder of a model", variable)
 	}
 	read := func(names ...string) []byte {
 		for _, name := range names {

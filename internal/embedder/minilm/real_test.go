@@ -40,3 +40,22 @@ func TestTheRealModelSaysWhatItsReferenceSays(t *testing.T) {
 		}
 	}
 }
+
+// The expected numbers are those of gte-small's weights in single precision, run by ONNX Runtime 1.30: another encoder of the same
+// architecture, with twice the layers.
+func TestGTESmallSaysWhatItsReferenceSays(t *testing.T) {
+	t.Parallel()
+	m := encoderIn(t, "ONEIROS_TEST_GTE")
+	require.Equal(t, 384, m.Width())
+	for _, c := range []struct {
+		text string
+		want []float32
+	}{
+		{"A lighthouse keeper counts the ships that pass at night.", []float32{-0.00726, -0.01095, 0.03193, -0.03469, 0.02006, 0.02271}},
+		{"Anna gets a rash from penicillin.", []float32{-0.02439, -0.00901, 0.03893, -0.0201, 0.04416, 0.03888}},
+		{"Which antibiotic causes an allergic reaction?", []float32{-0.03959, 0.04168, 0.01921, 0.03112, 0.02278, -0.02617}},
+	} {
+		v, _ := m.Embed(c.text)
+		require.InDeltaSlice(t, c.want, v[:len(c.want)], .0005, c.text)
+	}
+}
