@@ -7,18 +7,14 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about the same
 // thing, as it was measured for the embedder.
-func (n *Replay) mentions(o Order) float64 {
-	spec, err := n.Catalog.Lookup(o.Models[dream.Embedder])
-	if err != nil || !spec.Calibration.Known() {
-		return inference.Cautious.Related
-	}
-	return spec.Calibration.Related
+func (n *Replay) mentions(ctx context.Context, o Order) float64 {
+	known, _ := n.Purse.Calibration(ctx, o.Models[dream.Embedder])
+	return known.Related
 }
 
 // renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose makings
@@ -88,7 +84,7 @@ func (n *Replay) mentioned(ctx context.Context, o Order, e *dream.Semantic) (tim
 	}
 	var ids []string
 	for _, hit := range hits {
-		if hit.Cosine >= n.mentions(o) {
+		if hit.Cosine >= n.mentions(ctx, o) {
 			ids = append(ids, hit.Item)
 		}
 	}

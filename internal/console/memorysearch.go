@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
@@ -98,13 +99,14 @@ func questionEmbed(h *House, a dream.Agent) recall.Embed {
 	}
 }
 
-// calibrationOf is that of the agent's embedder; none when the catalogue does not know it.
+// calibrationOf is that of the agent's embedder, by the catalogue or as the deployment has measured it; none when nobody knows.
 func calibrationOf(ctx context.Context, h *House, a dream.Agent) inference.Calibration {
 	spec, err := embedderOf(ctx, h, a)
 	if err != nil {
 		return inference.Calibration{}
 	}
-	return spec.Calibration
+	known, _ := (&purse.Purse{Ledger: h.Ledger, Catalog: h.Catalog}).Calibration(ctx, spec.Name)
+	return known
 }
 
 // found is what came to mind, with the item itself.
