@@ -84,7 +84,7 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 		p, err = Find(ctx, a.Bucket, agent)
 	}
 	if err == nil {
-		err = a.same(ctx, p)
+		err = a.same(ctx, p, head)
 	}
 	if err != nil {
 		return err
@@ -96,7 +96,10 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 			return err
 		}
 		if len(events) == 0 {
-			return ErrOther // fewer than there were
+			if first, err := a.first(ctx, agent); err != nil || first > 0 {
+				return errors.Join(err, ErrOther) // fewer than there were
+			}
+			break // the agent was removed and made anew: its numbers go on, and no event has come yet
 		}
 		if p, err = a.put(ctx, agent, events, done); err != nil {
 			return err
@@ -115,16 +118,30 @@ func (a *Archive) agent(ctx context.Context, agent string, head int64, done *Rep
 	return nil
 }
 
-// same looks whether the event that the archive ends with is the log's too.
-func (a *Archive) same(ctx context.Context, p Position) error {
+// same looks whether the event that the archive ends with is the log's too. Of an agent that was removed and made anew it
+// is not: its log begins behind that event, or is still empty.
+func (a *Archive) same(ctx context.Context, p Position, head int64) error {
 	if p.Seq == 0 {
 		return nil
 	}
 	events, err := a.Log.Events(ctx, p.Agent, p.Seq-1, 1)
-	if err == nil && (len(events) == 0 || events[0].ID != p.Event) {
+	if err != nil || len(events) > 0 && events[0].ID == p.Event {
+		return err
+	}
+	first, err := a.first(ctx, p.Agent)
+	if err == nil && (head < p.Seq || first > 0 && first <= p.Seq) {
 		err = ErrOther
 	}
 	return err
+}
+
+// first is the number of the oldest event in an agent's log; 0 when it is empty.
+func (a *Archive) first(ctx context.Context, agent string) (int64, error) {
+	events, err := a.Log.Events(ctx, agent, 0, 1)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	return events[0].Seq, nil
 }
 
 // put creates the next object, or finds that another archiver has.

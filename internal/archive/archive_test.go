@@ -351,3 +351,34 @@ func TestALogThatWasPutBackIsNoticedByWhoeverArchivesIt(t *testing.T) {
 		require.Len(t, archived(t, b, "echo"), 5, name)
 	}
 }
+
+func TestTheArchiveOfAnAgentMadeAnewGoesOnBehindTheOldEvents(t *testing.T) {
+	t.Parallel()
+	s := fresh(t, "echo")
+	b := opened(t, t.TempDir())
+	a := archiver(s, b)
+	require.NoError(t, announce(t.Context(), s, "echo", "old", 1, 3))
+	_, err := a.Once(t.Context())
+	require.NoError(t, err)
+	_, err = s.DropAgent(t.Context(), "echo", dusk)
+	require.NoError(t, err)
+	for _, each := range []*archive.Archive{a, archiver(s, b)} {
+		_, err = each.Once(t.Context())
+		require.NoError(t, err, "the agent is gone")
+	}
+	record(t, s, "echo")
+	for _, each := range []*archive.Archive{a, archiver(s, b)} {
+		_, err = each.Once(t.Context())
+		require.NoError(t, err, "no event has come yet")
+	}
+	require.NoError(t, announce(t.Context(), s, "echo", "new", 1, 2))
+	for _, each := range []*archive.Archive{a, archiver(s, b)} {
+		_, err = each.Once(t.Context())
+		require.NoError(t, err)
+	}
+	var ids []string
+	for _, e := range archived(t, b, "echo") {
+		ids = append(ids, e.ID)
+	}
+	require.Equal(t, []string{"old-1", "old-2", "old-3", "new-1", "new-2"}, ids)
+}

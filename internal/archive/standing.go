@@ -70,7 +70,7 @@ func (a *Archive) Standing(ctx context.Context, agent string, head int64) (Stand
 	p, err := Find(ctx, a.Bucket, agent)
 	s := Standing{Position: p, Head: head}
 	if err == nil {
-		err = a.same(ctx, p)
+		err = a.same(ctx, p, head)
 	}
 	if errors.Is(err, ErrOther) {
 		s.Fault, err = err.Error(), nil
@@ -79,8 +79,11 @@ func (a *Archive) Standing(ctx context.Context, agent string, head int64) (Stand
 		return s, err
 	}
 	events, err := a.Log.Events(ctx, agent, s.Seq, 1)
-	if len(events) > 0 {
+	switch {
+	case len(events) > 0:
 		s.Waits = events[0].At
+	case err == nil: // the agent was removed and made anew, and no event of the new one has come yet
+		s.Head = s.Seq
 	}
 	return s, err
 }
