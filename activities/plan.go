@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,12 +33,17 @@ type PlanResult struct {
 	Awake     time.Time `json:"awake,omitzero"`      // somebody holds the agent awake until then, and nobody told its life
 	NotBefore time.Time `json:"not_before,omitzero"` // the hours are quiet until then
 	Resume    bool      `json:"resume,omitempty"`    // go on with the interrupted dream
+	Removed   bool      `json:"removed,omitempty"`   // the agent was removed, and its workflow has nothing left to do
 }
 
 // Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever brings
 // memories in need not say so. It writes nothing, so that it may be done twice: the record is
 // opened when the dream lies down.
 func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
+	_, err := b.Memory.Agent(ctx, r.Agent)
+	if errors.Is(err, memory.ErrRemoved) {
+		return PlanResult{Removed: true}, nil
+	}
 	newest, err := b.Memory.Find(ctx, memory.Query{Agent: r.Agent, Kinds: []dream.Kind{dream.KindEpisode}, Until: r.Now, Limit: 1})
 	if err != nil {
 		return PlanResult{}, tell(err)

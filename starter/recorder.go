@@ -114,7 +114,7 @@ func (r *recorder) tell(s *Starter, agent dream.Agent) {
 	for {
 		w, from := r.current(keyOf(agent))
 		awoken, err := r.attempt(from, s, agent, w)
-		if agent.ID == "" && errors.Is(err, memory.ErrNotFound) { // nobody of that name
+		if errors.Is(err, memory.ErrNotFound) { // nobody of that name, or the agent was removed
 			r.drop(keyOf(agent))
 			return
 		}

@@ -225,6 +225,9 @@ func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 // Live starts the agent's life if it has none, and gives it the deployment's settings.
 func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
 	settings := s.settings(agent)
+	if err := s.present(ctx, agent); err != nil {
+		return err
+	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalSettings, settings,
 		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the life of " + agent.Handle},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})

@@ -18,6 +18,9 @@ import (
 func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire) error {
 	ctx, cancel := context.WithTimeout(ctx, tellWithin)
 	defer cancel()
+	if err := s.present(ctx, agent); err != nil {
+		return err
+	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalTrigger, f,
 		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the life of " + agent.Handle},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})

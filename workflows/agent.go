@@ -16,7 +16,7 @@ type AgentRequest struct {
 }
 
 // Agent is one agent's life: it begins dreams, one at a time, knows when they have ended, wakes and falls asleep (O2). It
-// never completes.
+// completes only when a plan finds that the agent was removed; whoever removes an agent terminates it before that.
 func Agent(ctx workflow.Context, r AgentRequest) error {
 	a := new(life)
 	if err := a.setup(ctx, r); err != nil {
@@ -35,6 +35,7 @@ type life struct {
 
 	traced  any             // where the trace of the newest wake stands; nil where nobody traces
 	found   string          // the state that the search attributes tell
+	removed bool            // the store says so: nothing is left to do
 	missing bool            // a wake came that is not settled yet
 	changed bool            // an update changed the state: look again at what to wait for
 	dream   workflow.Future // of a dream begun in this run; nil after continue-as-new
@@ -94,6 +95,9 @@ func (a *life) run(ctx workflow.Context) error {
 		a.heed(ctx)
 		if a.due(workflow.Now(ctx)) {
 			a.dreamByItself(ctx)
+			if a.removed {
+				return nil
+			}
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && a.through(ctx) {
 			next := a.request

@@ -22,6 +22,7 @@ type world struct {
 	planned []time.Time
 	dreamt  []string
 	refuse  string    // the planner's reason not to dream
+	removed bool      // the store says that the agent was
 	lived   time.Time // the newest thing in the store
 	running bool
 }
@@ -37,6 +38,9 @@ func newWorld(t *testing.T) *world {
 	}, workflow.RegisterOptions{Name: DreamType})
 	w.env.RegisterActivityWithOptions(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 		w.planned = append(w.planned, w.env.Now())
+		if w.removed {
+			return activities.PlanResult{Removed: true}, nil
+		}
 		if w.lived.Add(r.IdleTimeout).After(r.Now) {
 			return activities.PlanResult{Active: w.lived}, nil
 		}
@@ -170,6 +174,19 @@ func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {
 	require.Empty(t, w.dreamt)
 	require.Equal(t, w.refuse, seen.LastReason)
 	require.Len(t, w.planned, 2)
+}
+
+func TestTheLifeOfARemovedAgentEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.removed = true
+	w.env.ExecuteWorkflow(Agent, AgentRequest{
+		Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour},
+	})
+	require.True(t, w.env.IsWorkflowCompleted())
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Len(t, w.planned, 1)
+	require.Empty(t, w.dreamt)
 }
 
 func TestAnAgentThatIsNotAutomaticWaitsToBeAsked(t *testing.T) {

@@ -127,6 +127,9 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 		request.Resume = &activities.Sitting{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
 	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
+	if a.removed = plan.Removed; a.removed {
+		return
+	}
 	if plan.Active.After(a.state.LastActive) {
 		a.state.LastActive = plan.Active
 	}

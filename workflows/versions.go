@@ -10,5 +10,6 @@ const (
 
 // What needs no change id, because an old history never has what asks for it:
 //   - a life looks at its triggers (Bed.Heed) only under Settings with Triggers or Eager.
+//   - an agent's workflow completes only when Bed.Plan answers that the agent was removed.
 //   - an onset that an alarm ends, or whose capture fails, asks about the rules in words (Onset.Hold) only under a policy that has
 //     some, and shows the hooks what they have not seen only when it has any.

@@ -27,6 +27,7 @@ type salon struct {
 	tools  *mcpserver.Face
 	grace  time.Duration
 	over   chan error // what Serve returned
+	hush   func()     // ends listening to the bell
 }
 
 // serve answers clients and works on nothing.
@@ -112,7 +113,11 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	s.tools = mcpserver.New(s.being, e.house.dreams(e.starter), mcpserver.Options{
 		Version: version, Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins), Sessions: c.Sessions, Report: e.report,
 	})
-	var err error
+	hush, err := e.house.store.Listen(s.being.Reread)
+	if err != nil {
+		return errors.Join(fmt.Errorf("listen to the bell: %w", err), s.close())
+	}
+	s.hush = hush
 	if s.server, err = front.New(e.doorway(s)); err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -174,7 +179,7 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 func (e *engine) doorway(s *salon) front.Options {
 	c := e.house.told.Serve
 	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.house.told.Agent.ClientTimeout, Note: e.noted}
-	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter), Memories: s.being}
+	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter)}
 	o := front.Options{
 		Routes: traced(append(append(append(e.standing(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.house.tracing),
 		Keys:   e.house.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
@@ -248,6 +253,9 @@ func (s *salon) stop() error {
 }
 
 func (s *salon) close() error {
+	if s.hush != nil {
+		s.hush()
+	}
 	s.tools.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
 	defer cancel()

@@ -162,6 +162,16 @@ func (w *waker) Life(ctx context.Context, handle string) (workflows.Life, error)
 	return life, err
 }
 
+// Remove removes an agent. Without a server its workflow, where there is one, is left.
+func (w *waker) Remove(ctx context.Context, name string) (console.Removed, error) {
+	done, err := w.engine.starter.Remove(ctx, name)
+	told := console.Removed(done)
+	if w.nobody != nil && told.Running != "" {
+		told.Running = "no Temporal server runs"
+	}
+	return told, asOwn(err)
+}
+
 // settleWithin bounds how long a knock that was answered looks after the life it may have begun.
 const settleWithin = 300 * time.Millisecond
 

@@ -54,6 +54,9 @@ type porter struct {
 	lost    error // of Life
 	knocks  []console.Knock
 	stopped int
+	removed []string // agents that were asked to be removed
+	left    bool     // a workflow of an agent that is removed already
+	unended string   // why workflows of a removed agent still run
 }
 
 func (p *porter) Wake(_ context.Context, k console.Knock) (console.Woken, error) {
@@ -95,7 +98,21 @@ func (p *porter) Sleep(context.Context, string) error {
 }
 
 func (p *porter) Life(context.Context, string) (workflows.Life, error) { return p.life, p.lost }
-func (p *porter) Stop() error                                          { p.stopped++; return nil }
+func (p *porter) Remove(ctx context.Context, name string) (console.Removed, error) {
+	p.removed = append(p.removed, name)
+	a, err := p.desk.store.Agent(ctx, name)
+	if errors.Is(err, memory.ErrRemoved) && p.left {
+		return console.Removed{Agent: name, Ended: []string{workflows.AgentID(name)}, Earlier: true}, nil
+	}
+	if err != nil {
+		return console.Removed{}, err
+	}
+	dropped, err := p.desk.store.DropAgent(ctx, a.ID, now)
+	ended := []string{workflows.AgentID(a.Handle)}
+	return console.Removed{Dropped: dropped, Agent: a.Handle, Ended: ended, Running: p.unended}, err
+}
+
+func (p *porter) Stop() error { p.stopped++; return nil }
 
 // guarded gives a desk somebody who wakes.
 func (d *desk) guarded(p *porter) *desk {

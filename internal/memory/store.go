@@ -16,16 +16,19 @@ import (
 // The failures that callers branch on. Stores wrap them with what was tried.
 var (
 	ErrNotFound = errors.New("not found")
-	ErrTaken    = errors.New("taken")                          // handle or dreaming slot held by somebody else
-	ErrFenced   = errors.New("fenced")                         // the writer no longer holds the agent's dreaming slot
-	ErrSpace    = errors.New("other space")                    // vectors of two embedders may not be mixed
-	ErrDreamt   = errors.New("has dreamt or was woken")        // dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
-	ErrStale    = errors.New("stale")                          // the item has changed since it was read; read it again
-	ErrWoken    = errors.New("woken")                          // the agent's epoch has risen since the writer's sitting began
-	ErrAwake    = errors.New("awake")                          // somebody holds the agent awake: no dream may begin
-	ErrAway     = errors.New("away")                           // the store could not be reached, or did not answer in time
-	ErrRemoved  = fmt.Errorf("removed: %w", ErrNotFound)       // the agent was removed; nothing is written for it until PutAgent makes it anew
-	ErrRemoving = fmt.Errorf("being removed: %w", ErrNotFound) // a removal was cut off; DropAgent completes it
+	ErrTaken    = errors.New("taken")                   // handle or dreaming slot held by somebody else
+	ErrFenced   = errors.New("fenced")                  // the writer no longer holds the agent's dreaming slot
+	ErrSpace    = errors.New("other space")             // vectors of two embedders may not be mixed
+	ErrDreamt   = errors.New("has dreamt or was woken") // dreams, ledger and the agent's life are named by the handle, which stays from the first dream or wake on
+	ErrStale    = errors.New("stale")                   // the item has changed since it was read; read it again
+	ErrWoken    = errors.New("woken")                   // the agent's epoch has risen since the writer's sitting began
+	ErrAwake    = errors.New("awake")                   // somebody holds the agent awake: no dream may begin
+	ErrAway     = errors.New("away")                    // the store could not be reached, or did not answer in time
+
+	// ErrRemoved is of an agent that was removed: nothing is written for it until PutAgent makes it anew.
+	ErrRemoved = fmt.Errorf("removed: %w", ErrNotFound)
+	// ErrRemoving is of an agent whose removal was cut off; DropAgent completes it.
+	ErrRemoving = fmt.Errorf("being removed: %w", ErrNotFound)
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
@@ -261,12 +264,12 @@ type Store interface {
 	// when the agent would get another handle than the one it has dreamt or was woken under: its life would stay behind under
 	// the old one, and go to whoever is given that next.
 	PutAgent(ctx context.Context, a dream.Agent) error
-	// Agent finds by id or handle. ErrNotFound.
+	// Agent finds by id or handle. ErrNotFound; ErrRemoved when the agent of that id was removed.
 	Agent(ctx context.Context, idOrHandle string) (dream.Agent, error)
 	// Agents lists all, by handle.
 	Agents(ctx context.Context) ([]dream.Agent, error)
-	// DropAgent removes an agent by id with everything that is kept of it. ErrNotFound when there is none, also for a second
-	// removal; ErrTaken while a dream holds its slot; ErrAwake while a client's lease holds it awake at now.
+	// DropAgent removes an agent by id with everything that is kept of it. ErrNotFound when there is none, also for a
+	// second removal; ErrTaken while a dream holds its slot; ErrAwake while a client's lease holds it awake at now.
 	//
 	// What it has spent stays: caps count attempts, accounts and allowances by the agent's id. Counters stay as well, so that no
 	// number of a dream, an event, an epoch or an erasure is given twice, not even to a later agent of the same handle: the

@@ -3,6 +3,7 @@ package psyche
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // trusted is how long a record of an agent is used without asking again: a change of its caps holds after that.
@@ -53,6 +55,23 @@ func (k *known) meet(name string, a dream.Agent, forgot int64, now time.Time) bo
 	before := k.all[name]
 	k.all[name] = &acquaintance{a, forgot, now.Add(trusted)}
 	return before == nil || before.agent.ID != a.ID || before.forgot != forgot
+}
+
+// drop lets go of what is known of an agent, by whatever name.
+func (k *known) drop(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.all, func(_ string, a *acquaintance) bool { return a.agent.ID == id })
+}
+
+// Reread has the next request for an agent ask the store for its record and its lease. It hears rings of the bell: a ring
+// of presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
+func (b *Being) Reread(r presence.Ring) {
+	if r.Epoch < presence.EveryEpoch {
+		return
+	}
+	b.agents.drop(r.Agent)
+	b.visits.drop(r.Agent)
 }
 
 // reach finds an agent that the caller may deal with in a role.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
@@ -96,6 +98,17 @@ func (v *visit) forget() {
 	v.until, v.wanted = time.Time{}, time.Time{}
 }
 
+// drop forgets every lease of an agent.
+func (v *visits) drop(agent string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, each := range v.all {
+		if each.agent == agent {
+			each.forget()
+		}
+	}
+}
+
 // arrive lets a caller in. While the lease that the store granted has two thirds of its time before it, it is not renewed; the
 // store is asked only whether somebody else has ended it. The visit must be left.
 func (b *Being) arrive(ctx context.Context, agent, client string) (*visit, Woken, error) {
@@ -119,6 +132,9 @@ func (b *Being) enter(ctx context.Context, v *visit, hold time.Duration) (Woken,
 		return w, nil
 	}
 	w, err := b.Nights.Wake(ctx, v.agent, v.client, hold)
+	if errors.Is(err, memory.ErrNotFound) { // it was removed since its record was read
+		return Woken{}, unknownAgent(v.agent)
+	}
 	if err != nil {
 		return Woken{}, stored("wake the agent", err)
 	}

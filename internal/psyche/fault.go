@@ -42,6 +42,11 @@ func stored(what string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
+	if errors.Is(err, memory.ErrRemoved) || errors.Is(err, memory.ErrRemoving) { // since its record was read
+		gone := unknownAgent("")
+		gone.Message = "The agent was removed; GET /v1/models lists those within reach of this key."
+		return gone
+	}
 	f := &Fault{
 		Status: http.StatusInternalServerError, Type: ownFailure, Code: "internal_error",
 		Message: "This server failed to " + what + "; its log says why.", Err: err,

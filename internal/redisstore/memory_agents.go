@@ -48,11 +48,17 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 // Agent finds by id, then by handle.
 func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
 	var a dream.Agent
-	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle)
+	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle, s.key(idOrHandle, lifePart))
 	if err == nil {
-		if body, ok := reply.(string); ok {
-			err = json.Unmarshal([]byte(body), &a)
-		} else {
+		switch said := reply.(type) {
+		case string:
+			err = json.Unmarshal([]byte(said), &a)
+		case int64:
+			err = memory.ErrNotFound
+			if said == 1 {
+				err = memory.ErrRemoved
+			}
+		default:
 			err = memory.ErrNotFound
 		}
 	}

@@ -21,10 +21,10 @@ var (
 // errRemoved says that another process ended the removal first.
 var errRemoved = errors.New("the removal has ended")
 
-// DropAgent removes an agent in three steps, because the names of all its keys are known only to a scan, which no script waits
-// for: one step closes the agent to every writer, then its keys go, then one step removes its record. A process that dies in
-// between leaves the agent listed and closed, and the next DropAgent goes on. Last the server rewrites its append-only file, as
-// after an erasure.
+// DropAgent removes an agent in three steps, because the names of all its keys are known only to a scan, which no
+// script waits for: one step closes the agent to every writer, then its keys go, then one step removes its record. A
+// process that dies in between leaves the agent listed and closed, and the next DropAgent goes on. Last the server
+// rewrites its append-only file, as after an erasure.
 func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
 	dropped, err := s.dropAgent(ctx, agent, now)
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
 	return nil
 }
 
-// dropParts removes every key of the agent but its life. Keys of parts that no program writes stay: another deployment's prefix
-// may begin with this one's.
+// dropParts removes every key of the agent but its life. Keys of parts that no program writes stay: another
+// deployment's prefix may begin with this one's.
 func (s *Store) dropParts(ctx context.Context, agent string) error {
 	start := s.key(agent, "")
 	return s.scanFrom(ctx, start, func(keys []string) error {

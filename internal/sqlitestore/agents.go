@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,11 @@ func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 				return json.Unmarshal(body, &a)
 			}
 		}
-		return memory.ErrNotFound
+		l, err := d.life(idOrHandle)
+		if err == nil && l.removed {
+			err = memory.ErrRemoved
+		}
+		return cmp.Or(err, memory.ErrNotFound)
 	})
 	if err != nil {
 		return dream.Agent{}, fmt.Errorf("agent %q: %w", idOrHandle, err)

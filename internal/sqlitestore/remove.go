@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// agentTables hold what goes with an agent: every table with an agent column but those of counters (lives, presences) and of
-// money (attempts, allowances).
+// agentTables hold what goes with an agent: every table with an agent column but those of counters (lives, presences)
+// and of money (attempts, allowances).
 var agentTables = []string{
 	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "leases", "slots",
 }
@@ -102,8 +102,8 @@ func (d deal) countAgent(agent string) (memory.Dropped, error) {
 	return dropped, err
 }
 
-// keepCounters leaves the counters of a removed agent and nothing else. Dreams are known by handle: a later agent whose id is
-// this handle goes on with their numbers.
+// keepCounters leaves the counters of a removed agent and nothing else. Dreams are known by handle: a later agent whose
+// id is this handle goes on with their numbers.
 func (d deal) keepCounters(agent, handle string) error {
 	l, err := d.life(agent)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 
 // Version of the form. A reader takes the older ones and refuses a newer one; a new kind of record or field makes a new
 // version. In version 1 there were no keys, in version 2 nothing said that keys are required although there are none, and in
-// version 3 the revisions of an item were numbered without a gap.
+// version 3 the revisions of an item were numbered without a gap. Up to
+// version 3 no agent was removed.
 const Version = 4
 
 // openingOf is the first line of an archive of a version.
@@ -156,6 +157,10 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 	}
 	if p.version < 2 && r.Key != nil {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version 1 has no keys", ErrChanged, p.number)
+	}
+	if p.version < 4 && r.Life != nil && r.Life.Removed {
+		return r, false, fmt.Errorf("%w: line %d: an archive of version %d knows no removed agents",
+			ErrChanged, p.number, p.version)
 	}
 	if p.version < 3 && r.Access != nil {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version %d does not say whether keys are required", ErrChanged, p.number, p.version)

@@ -128,7 +128,7 @@ func TestWhatIsNoArchiveIsToldApartFromANewerOne(t *testing.T) {
 		"":                    archive.ErrNone,
 		"SQLite format 3\x00": archive.ErrNone,
 		"SQLite format 3\n":   archive.ErrNone,
-		`{"oneiros":"archive","version":3} ` + "\n": archive.ErrNone,
+		`{"oneiros":"archive","version":4} ` + "\n": archive.ErrNone,
 		`{"oneiros":"archive","version":0}` + "\n":  archive.ErrNone,
 		`{"oneiros":"archive","version":5}` + "\n":  archive.ErrNewer,
 		`{"oneiros":"archive","version":4}` + "\n":  archive.ErrCutOff,

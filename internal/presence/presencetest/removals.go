@@ -136,7 +136,8 @@ func spend(t *testing.T, r Removal, a dream.Agent) {
 			Accounts: []budget.Account{{Scope: "day:" + a.ID + "/2026-03-01", Limit: 1000}},
 		})
 		require.NoError(t, err)
-		require.NoError(t, r.Ledger.Settle(t.Context(), hold, purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte("lamps"), At: dawn}))
+		bill := purse.Bill{State: purse.Settled, Amount: 7, Answer: []byte("lamps"), At: dawn}
+		require.NoError(t, r.Ledger.Settle(t.Context(), hold, bill))
 	}
 	require.NoError(t, r.Ledger.Allow(t.Context(), a.ID, "2026-03-01", "dream/"+a.Handle+"/0001", 5, 1000))
 }
@@ -216,6 +217,8 @@ var removable = agentCalled(echo, "echo")
 func removedLeavesNothing(t *testing.T, r Removal) {
 	fillAgent(t, r, removable)
 	dropped := drop(t, r.One, echo)
+	_, err := r.Other.Agent(t.Context(), echo)
+	require.ErrorIs(t, err, memory.ErrRemoved)
 	require.Equal(t, memory.Dropped{Events: 1, Items: map[dream.Kind]int{
 		dream.KindEpisode: 2, dream.KindSemantic: 1, dream.KindPrediction: 1, dream.KindNight: 1,
 	}}, dropped)

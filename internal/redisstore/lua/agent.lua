@@ -1,7 +1,11 @@
--- An agent's record by id, else by handle. ARGV: prefix, id or handle.
+-- An agent's record by id, else by handle; 1 when the agent of that id was removed. ARGV: prefix, id or handle, the
+-- life that is of the name as an id.
 local record = redis.call('HGET', ARGV[1] .. 'agents', ARGV[2])
 if record then
   return record
 end
 local id = redis.call('HGET', ARGV[1] .. 'handles', ARGV[2])
-return id and redis.call('HGET', ARGV[1] .. 'agents', id)
+if id then
+  return redis.call('HGET', ARGV[1] .. 'agents', id)
+end
+return redis.call('HEXISTS', ARGV[3], 'removed')

@@ -1,0 +1,132 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Removed says what the removal of an agent did.
+type Removed struct {
+	memory.Dropped
+	Agent   string   // its handle
+	Ended   []string // workflows that ran and were ended
+	Running string   // why its workflows may still run; empty: they do not
+	Earlier bool     // the store had removed the agent before, and its workflow was left
+}
+
+// endWithin bounds how long Temporal is asked to end the workflows of a removed agent.
+const endWithin = 5 * time.Second
+
+// Remove removes an agent for good: its memory by memory.Store.DropAgent, then its workflow and those of dreams that
+// wait to go on. ErrDreaming while it dreams or is about to, ErrAwake while a client holds it awake, memory.ErrNotFound
+// when there is none.
+//
+// The store is first: it alone can say that nobody dreams and nobody is connected, and once it has, nothing is written
+// for the agent any more. When the process dies before Temporal was told, Remove of the id ends what is left.
+func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
+	agent, err := s.Memory.Agent(ctx, name)
+	if errors.Is(err, memory.ErrRemoved) {
+		return s.removeRest(ctx, name, err)
+	}
+	if err != nil {
+		return Removed{}, fmt.Errorf("remove agent %q: %w", name, err)
+	}
+	done := Removed{Agent: agent.Handle}
+	open, err := s.openDreams(ctx, agent)
+	if err != nil {
+		return done, err
+	}
+	done.Dropped, err = s.Memory.DropAgent(ctx, agent.ID, s.Now())
+	switch {
+	case errors.Is(err, memory.ErrTaken):
+		return done, fmt.Errorf("%w: %w", ErrDreaming, err)
+	case errors.Is(err, memory.ErrAwake):
+		return done, fmt.Errorf("%w: %w", ErrAwake, err)
+	case err != nil:
+		return done, err
+	}
+	ctx = context.WithoutCancel(ctx) // what is left of it is ended, whoever waits
+	for _, known := range []string{name, agent.ID, agent.Handle} {
+		s.known.Delete(known)
+	}
+	now := s.Now()
+	ring := presence.Ring{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: presence.Operator, At: now, Raised: now}
+	_ = s.ring(ctx, ring) // a process that it does not reach asks the store by itself
+	done.Ended, err = s.end(ctx, append(open, workflows.AgentID(agent.Handle))...)
+	if err != nil {
+		done.Running = err.Error()
+	}
+	return done, nil
+}
+
+// removeRest ends the workflow of an agent whose memory an earlier removal took. cause is what the store says of the
+// agent.
+func (s *Starter) removeRest(ctx context.Context, id string, cause error) (Removed, error) {
+	ended, err := s.end(ctx, workflows.AgentID(id))
+	if err != nil || len(ended) == 0 {
+		return Removed{}, fmt.Errorf("remove agent %q: %w", id, errors.Join(cause, err))
+	}
+	return Removed{Agent: id, Ended: ended, Earlier: true}, nil
+}
+
+// openDreams are the workflows of dreams that wait to go on. ErrDreaming when one is about to begin.
+func (s *Starter) openDreams(ctx context.Context, agent dream.Agent) ([]string, error) {
+	found, err := s.Memory.Find(ctx, memory.Query{
+		Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, States: dream.States,
+		Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for dreams of %s: %w", agent.Handle, err)
+	}
+	var open []string
+	for _, night := range memory.As[*dream.Night](found) {
+		if night.Outcome == dream.Dreaming && s.Now().Sub(night.At) < beginsWithin {
+			return nil, fmt.Errorf("%s: %w %s, or about to", agent.Handle, ErrDreaming, night.ID)
+		}
+		open = append(open, night.ID)
+	}
+	return open, nil
+}
+
+// beginsWithin is how long after its record was opened a dream may still begin: Begin withdraws the record after
+// answerWithin.
+const beginsWithin = time.Minute
+
+// end terminates the workflows that run, and names them. Terminating needs no worker.
+func (s *Starter) end(ctx context.Context, ids ...string) ([]string, error) {
+	if s.Client == nil {
+		return nil, fmt.Errorf("end its workflows: %w", ErrUnreachable)
+	}
+	ctx, cancel := context.WithTimeout(ctx, endWithin)
+	defer cancel()
+	var ended []string
+	for _, id := range ids {
+		err := s.Client.TerminateWorkflow(ctx, id, "", "the agent was removed")
+		var gone *serviceerror.NotFound
+		switch {
+		case err == nil:
+			ended = append(ended, id)
+		case !errors.As(err, &gone):
+			return ended, fmt.Errorf("end the workflow %s: %w", id, err)
+		}
+	}
+	return ended, nil
+}
+
+// present refuses to begin the life of an agent that was removed since it was read.
+func (s *Starter) present(ctx context.Context, agent dream.Agent) error {
+	_, err := s.Memory.Agent(ctx, agent.ID)
+	if errors.Is(err, memory.ErrRemoved) {
+		return fmt.Errorf("begin the life of %s: %w", agent.Handle, err)
+	}
+	return nil // a store that is away says so elsewhere
+}
