@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
@@ -147,8 +148,9 @@ func (f *filling) item(k memory.KeptItem) error {
 			return fmt.Errorf("item %s, revision %d: %w", k.ID, numbers[i], err)
 		}
 		if i+1 < len(numbers) {
-			err = f.put("INSERT INTO revisions (agent, id, number, kind, cause, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-				k.Agent, k.ID, numbers[i], string(k.Kind), r.Cause, r.At.UnixNano(), row.body)
+			kept := store(row.body, row.head.Dream, k.ID)
+			err = f.put("INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+				k.Agent, k.ID, numbers[i], string(k.Kind), r.Cause, r.At.UnixNano(), kept.text, kept.packed)
 		} else {
 			err = f.newest(k, row, numbers[i], r)
 		}
@@ -184,26 +186,44 @@ func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptR
 	bare := true
 	for _, v := range k.Vectors {
 		bare = bare && v.Space != own
-		if err := f.put("INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)",
-			k.Agent, k.ID, v.Space, string(k.Kind), r.head.State == dream.Live, v.V); err != nil {
+		numbers := make([]float32, len(v.V)/4)
+		if err := (storedVector{v: v.V}).read(numbers); err != nil {
+			return fmt.Errorf("vector of %s: %w", k.ID, err)
+		}
+		kept := storeVector(numbers, r.head.Dream)
+		if err := f.put("INSERT INTO vectors (agent, id, space, kind, live, v, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			k.Agent, k.ID, v.Space, string(k.Kind), r.head.State == dream.Live, kept.v, kept.numbers); err != nil {
 			return err
 		}
 	}
+	body := store(r.body, r.head.Dream, r.text, r.id)
 	return f.put(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
-		revision, cause, changed, text, body, owner, dreamt, tide)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		revision, cause, changed, text, body, owner, dreamt, tide, packed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.Agent, k.ID, string(k.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(),
-		r.marks.Status, r.marks.Session, r.head.Dream, bare, number, kept.Cause, kept.At.UnixNano(), r.text, r.body,
-		r.marks.Owner, r.head.Dreamt(), filledTide)
+		r.marks.Status, r.marks.Session, r.head.Dream, bare, number, kept.Cause, kept.At.UnixNano(), r.text, body.text,
+		r.marks.Owner, r.head.Dreamt(), filledTide, body.packed)
 }
 
-func (f *filling) event(e memory.KeptEvent) error {
-	var data any
-	if len(e.Data) > 0 {
-		data = string(e.Data)
+func (f *filling) event(k memory.KeptEvent) error {
+	e := event.Event{
+		ID:        k.ID,
+		Seq:       k.Seq,
+		Schema:    k.Schema,
+		Subsystem: k.Subsystem,
+		Agent:     k.Agent,
+		Dream:     k.Dream,
+		Type:      k.Type,
+		At:        k.At,
 	}
-	return f.put("INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		e.Agent, e.Seq, e.ID, e.Schema, e.Subsystem, e.Dream, e.Type, date(e.At), data)
+	if len(k.Data) > 0 {
+		e.Data = json.RawMessage(k.Data)
+	}
+	short, err := packEvent(e)
+	if err == nil {
+		_, err = f.putEvent(e, short)
+	}
+	return err
 }
 
 func (f *filling) attempt(a memory.KeptAttempt) error {
@@ -211,13 +231,14 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 	if err != nil {
 		return err
 	}
+	kept := store(string(accounts), a.Dream, a.Step)
 	tokens, err := json.Marshal(a.Tokens)
 	if err != nil {
 		return err
 	}
 	if err := f.put(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish,
-		at, ended, latest, forgotten) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, a.Attempt, a.Agent, a.Dream, a.Phase, a.Model,
-		a.Day, string(accounts), int64(a.Reserved), int64(a.Counted), a.State, string(tokens), a.Finish, date(a.At), date(a.Ended), a.Latest, a.Forgotten); err != nil {
+		at, ended, latest, forgotten, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, a.Attempt, a.Agent, a.Dream, a.Phase, a.Model,
+		a.Day, kept.text, int64(a.Reserved), int64(a.Counted), a.State, string(tokens), a.Finish, date(a.At), date(a.Ended), a.Latest, a.Forgotten, kept.packed); err != nil {
 		return err
 	}
 	column := "spent"

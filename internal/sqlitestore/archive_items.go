@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -33,13 +34,19 @@ func (d deal) exportItems(agent string, put putting) error {
 
 // itemsAfter reads a page with the newest revisions, and their numbers.
 func (d deal) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []int, err error) {
-	err = d.each("SELECT id, kind, revision, cause, changed, body FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
+	err = d.each("SELECT id, kind, revision, cause, changed, body, packed, text FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
 		func(scan func(...any) error) error {
 			i := memory.KeptItem{Agent: agent}
 			var r memory.KeptRevision
 			var at int64
 			var number int
-			err := scan(&i.ID, (*string)(&i.Kind), &number, &r.Cause, &at, (*[]byte)(&r.Body))
+			var text string
+			var body, short []byte
+			err := scan(&i.ID, (*string)(&i.Kind), &number, &r.Cause, &at, &body, &short, &text)
+			if err == nil {
+				body, err = unpacked(body, short, text, i.ID)
+			}
+			r.Body = body
 			r.At = time.Unix(0, at).UTC()
 			i.Revisions = []memory.KeptRevision{r}
 			items, numbers = append(items, i), append(numbers, number)
@@ -59,15 +66,21 @@ func (d deal) addPast(agent, after, last string, items []memory.KeptItem, newest
 			older = nil
 		}
 	}
-	err := d.each("SELECT id, number, cause, at, body FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
+	err := d.each("SELECT id, number, cause, at, body, packed FROM revisions WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, number", []any{agent, after, last},
 		func(scan func(...any) error) error {
 			var id string
 			var r memory.KeptRevision
 			var at int64
 			var number int
-			if err := scan(&id, &number, &r.Cause, &at, (*[]byte)(&r.Body)); err != nil {
+			var body, short []byte
+			if err := scan(&id, &number, &r.Cause, &at, &body, &short); err != nil {
 				return err
 			}
+			body, err := unpacked(body, short, id)
+			if err != nil {
+				return fmt.Errorf("revision %d of %s: %w", number, id, err)
+			}
+			r.Body = body
 			r.At = time.Unix(0, at).UTC()
 			if items[place].ID != id {
 				settle()
@@ -91,12 +104,17 @@ func (d deal) addPast(agent, after, last string, items []memory.KeptItem, newest
 // addPlaces puts the vectors to the items of a page.
 func (d deal) addPlaces(agent, after, last string, items []memory.KeptItem) error {
 	place := 0
-	return d.each("SELECT id, space, v FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space", []any{agent, after, last},
+	return d.each("SELECT id, space, v, numbers FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space", []any{agent, after, last},
 		func(scan func(...any) error) error {
 			var id string
 			var v memory.KeptVector
-			if err := scan(&id, &v.Space, &v.V); err != nil {
+			var kept storedVector
+			if err := scan(&id, &v.Space, &kept.v, &kept.numbers); err != nil {
 				return err
+			}
+			var err error
+			if v.V, err = kept.plain(); err != nil {
+				return fmt.Errorf("vector of %s: %w", id, err)
 			}
 			for items[place].ID < id {
 				place++

@@ -162,19 +162,23 @@ func (d deal) exportAffects(agent string, put putting) error {
 }
 
 func (d deal) exportEvents(agent string, put putting) error {
-	return d.each("SELECT seq, id, schema, subsystem, dream, type, at, data FROM events WHERE agent = ? ORDER BY seq", []any{agent},
-		func(scan func(...any) error) error {
-			e := memory.KeptEvent{Agent: agent}
-			var at string
-			err := scan(&e.Seq, &e.ID, &e.Schema, &e.Subsystem, &e.Dream, &e.Type, &at, (*[]byte)(&e.Data))
-			if err == nil {
-				e.At, err = parseDate(at)
-			}
-			if err != nil {
-				return err
-			}
-			return put(memory.Record{Event: &e})
-		})
+	return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? ORDER BY seq", []any{agent}, func(scan func(...any) error) error {
+		e, err := readEvent(agent, scan)
+		if err != nil {
+			return err
+		}
+		return put(memory.Record{Event: &memory.KeptEvent{
+			Agent:     agent,
+			Seq:       e.Seq,
+			ID:        e.ID,
+			Schema:    e.Schema,
+			Subsystem: e.Subsystem,
+			Dream:     e.Dream,
+			Type:      e.Type,
+			At:        e.At,
+			Data:      memory.Raw(e.Data),
+		}})
+	})
 }
 
 func (d deal) exportNotes(agent string, put putting) error {
@@ -189,7 +193,7 @@ func (d deal) exportNotes(agent string, put putting) error {
 }
 
 func (d deal) exportLedger(put putting) error {
-	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest
+	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 		FROM attempts ORDER BY key`, nil, func(scan func(...any) error) error {
 		var forgotten bool
 		row, err := scanRow(func(dest ...any) error { return scan(append([]any{&forgotten}, dest...)...) })

@@ -2,8 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -24,22 +22,12 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 	}
 	var events []event.Event
 	err := s.glance(ctx, func(d deal) error {
-		return d.each(`SELECT seq, id, schema, subsystem, dream, type, at, data FROM events
-			WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?`, []any{agent, after, limit}, func(scan func(...any) error) error {
-			e := event.Event{Agent: agent}
-			var at string
-			var data sql.NullString
-			if err := scan(&e.Seq, &e.ID, &e.Schema, &e.Subsystem, &e.Dream, &e.Type, &at, &data); err != nil {
+		return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?", []any{agent, after, limit},
+			func(scan func(...any) error) error {
+				e, err := readEvent(agent, scan)
+				events = append(events, e)
 				return err
-			}
-			if data.Valid {
-				e.Data = json.RawMessage(data.String)
-			}
-			var err error
-			e.At, err = parseDate(at)
-			events = append(events, e)
-			return err
-		})
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("events of %s after %d: %w", agent, after, err)

@@ -55,7 +55,7 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 	}
 	var out []purse.Row
 	err := s.glance(ctx, func(d deal) error {
-		return d.each(`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest
+		return d.each(`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 			FROM attempts`+w.String()+" ORDER BY key LIMIT ?", append(w.args, limit), func(scan func(...any) error) error {
 			r, err := scanRow(scan)
 			out = append(out, r)
@@ -67,14 +67,17 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 
 func scanRow(scan func(...any) error) (purse.Row, error) {
 	var r purse.Row
-	var accounts, tokens []byte
+	var accounts, tokens, short []byte
 	var at, ended string
 	if err := scan(&r.Step, &r.Attempt, &r.Agent, &r.Dream, &r.Phase, &r.Model, &r.Day, &accounts, &r.Reserved, &r.Counted,
-		&r.State, &tokens, &r.Finish, &at, &ended, &r.Latest); err != nil {
+		&r.State, &tokens, &r.Finish, &at, &ended, &r.Latest, &short); err != nil {
 		return r, err
 	}
 	r.Amount = r.Reserved
-	var err error
+	accounts, err := unpacked(accounts, short, r.Step)
+	if err != nil {
+		return r, fmt.Errorf("accounts of %s: %w", r.Step, err)
+	}
 	if r.At, err = parseDate(at); err != nil {
 		return r, err
 	}

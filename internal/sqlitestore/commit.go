@@ -41,6 +41,8 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 type prepared struct {
 	memory.Write
 	add, change []row
+	vectors     []storedVector
+	events      [][]byte // packed
 }
 
 func prepareWrite(w memory.Write) (prepared, error) {
@@ -68,11 +70,17 @@ func prepareWrite(w memory.Write) (prepared, error) {
 		if err := checkVector(v.Space, v.V); err != nil {
 			return p, fmt.Errorf("vector of %s: %w", v.Item, err)
 		}
+		p.vectors = append(p.vectors, storeVector(v.V, w.Fence.Dream))
 	}
 	for _, e := range w.Events {
 		if e.Agent != w.Agent || e.ID == "" {
 			return p, fmt.Errorf("event %q of agent %q: it needs an id, and the agent %q", e.ID, e.Agent, w.Agent)
 		}
+		short, err := packEvent(e)
+		if err != nil {
+			return p, err
+		}
+		p.events = append(p.events, short)
 	}
 	return p, nil
 }
@@ -114,8 +122,8 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 			r.Changed++
 		}
 	}
-	for _, v := range p.Vectors {
-		if err := d.putVector(p.Agent, &l, v, next); err != nil {
+	for i, v := range p.Vectors {
+		if err := d.putVector(p.Agent, &l, v, p.vectors[i], next); err != nil {
 			return r, fmt.Errorf("vector of %s: %w", v.Item, err)
 		}
 	}
@@ -137,8 +145,8 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 			return r, err
 		}
 	}
-	for _, e := range p.Events {
-		if err := d.appendEvent(e, &l.seq); err != nil {
+	for i, e := range p.Events {
+		if err := d.appendEvent(e, p.events[i], &l.seq); err != nil {
 			return r, fmt.Errorf("event %s: %w", e.ID, err)
 		}
 	}
@@ -150,13 +158,23 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 }
 
 // appendEvent gives the next sequence number, unless the agent's log has an event of this id.
-func (d deal) appendEvent(e event.Event, seq *int64) error {
+func (d deal) appendEvent(e event.Event, short []byte, seq *int64) error {
+	e.Seq = *seq + 1
+	n, err := d.putEvent(e, short)
+	*seq += n
+	return err
+}
+
+// putEvent writes an event that the agent's log does not have yet, packed where it was packed.
+func (d deal) putEvent(e event.Event, short []byte) (int64, error) {
+	const insert = "INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
+		"ON CONFLICT (agent, id) DO NOTHING"
+	if short != nil {
+		return d.exec(insert, e.Agent, e.Seq, e.ID, 0, "", "", "", "", nil, short)
+	}
 	var data any
 	if e.Data != nil {
 		data = string(e.Data)
 	}
-	n, err := d.exec(`INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (agent, id) DO NOTHING`, e.Agent, *seq+1, e.ID, e.Schema, e.Subsystem, e.Dream, e.Type, date(e.At), data)
-	*seq += n
-	return err
+	return d.exec(insert, e.Agent, e.Seq, e.ID, e.Schema, e.Subsystem, e.Dream, e.Type, date(e.At), data, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
 		err = s.glance(ctx, func(d deal) error {
-			return d.items(`SELECT kind, body, revision FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
+			return d.items(`SELECT kind, body, revision, text, items.id, packed FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
 				ORDER BY asked.key`, []any{string(list), agent}, &items)
 		})
 	}
@@ -60,14 +61,21 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	return n, nil
 }
 
-// items scans rows of kind, body and revision.
+// itemColumns are what items scans.
+const itemColumns = "kind, body, revision, text, id, packed"
+
+// items scans rows of itemColumns.
 func (d deal) items(query string, args []any, out *[]dream.Item) error {
 	return d.each(query, args, func(scan func(...any) error) error {
-		var kind string
-		var body []byte
+		var kind, text, id string
+		var body, short []byte
 		var revision int
-		if err := scan(&kind, &body, &revision); err != nil {
+		if err := scan(&kind, &body, &revision, &text, &id, &short); err != nil {
 			return err
+		}
+		body, err := unpacked(body, short, text, id)
+		if err != nil {
+			return fmt.Errorf("%s: %w", id, err)
 		}
 		item, err := decode(kind, body, revision)
 		if err != nil {
@@ -93,6 +101,19 @@ var sorts = map[memory.Order]sorting{
 	memory.SoonestDue:   {by: "due, text, id", index: "items_due"},
 }
 
+// partial are the indexes that hold some kinds alone, and how their definitions say so: SQLite uses such an index where a query
+// says the same. Other kinds are found by items_at and sorted.
+var partial = map[string]struct {
+	kinds []dream.Kind
+	says  string
+}{
+	"items_salience": {[]dream.Kind{dream.KindEpisode}, "kind = 'episode'"},
+	"items_bare": {
+		[]dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindPlaybook, dream.KindGist},
+		"kind IN ('episode', 'semantic', 'playbook', 'gist')",
+	},
+}
+
 // findSQL answers from one index when the query names a dream, a session or an owner other than the agent. Otherwise each pair of kind and state is a
 // stretch of an index in the order wanted, read only as far as the limit, and the stretches are merged.
 func findSQL(q memory.Query, sort sorting) (string, []any) {
@@ -103,7 +124,7 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 	if q.Dream != "" || q.Session != "" || theirs(q) != "" {
 		w := where{}
 		w.filter(q)
-		return "SELECT kind, body, revision FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
+		return "SELECT " + itemColumns + " FROM items" + w.index(q, "") + w.String() + " ORDER BY " + sort.by + " LIMIT ?", append(w.args, limit)
 	}
 	var parts []string
 	var args []any
@@ -116,12 +137,18 @@ func findSQL(q memory.Query, sort sorting) (string, []any) {
 			if sort.only != "" {
 				w.and(sort.only, sort.args...)
 			}
-			parts = append(parts, "SELECT * FROM (SELECT kind, body, revision, id, text, at, salience, score, due FROM items"+
-				w.index(q, sort.index)+w.String()+" ORDER BY "+sort.by+" LIMIT ?)")
+			sorted := sort.index
+			if p, ok := partial[sorted]; ok && slices.Contains(p.kinds, kind) {
+				w.and(p.says)
+			} else if ok {
+				sorted = "items_at"
+			}
+			parts = append(parts, "SELECT * FROM (SELECT "+itemColumns+", at, salience, score, due FROM items"+
+				w.index(q, sorted)+w.String()+" ORDER BY "+sort.by+" LIMIT ?)")
 			args = append(append(args, w.args...), limit)
 		}
 	}
-	return "SELECT kind, body, revision FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by + " LIMIT ?", append(args, limit)
+	return "SELECT " + itemColumns + " FROM (" + strings.Join(parts, " UNION ALL ") + ") ORDER BY " + sort.by + " LIMIT ?", append(args, limit)
 }
 
 func kindsOf(q memory.Query) []dream.Kind {

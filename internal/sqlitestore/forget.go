@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
 // errHeld says that the log could not be emptied.
@@ -158,18 +159,23 @@ func (d deal) scrubItem(agent, id string, words memory.Words) (bool, error) {
 		revision int64
 		kind     string
 		body     []byte
+		short    bool
 	}
 	var rows []row
-	err := d.each(`SELECT rowid, number, kind, body FROM revisions WHERE agent = ? AND id = ?
-		UNION ALL SELECT key, 0, kind, body FROM items WHERE agent = ? AND id = ?`, []any{agent, id, agent, id}, func(scan func(...any) error) error {
-		var r row
-		if err := scan(&r.key, &r.revision, &r.kind, &r.body); err != nil {
+	err := d.each(`SELECT rowid, number, kind, body, packed, '' FROM revisions WHERE agent = ? AND id = ?
+		UNION ALL SELECT key, 0, kind, body, packed, text FROM items WHERE agent = ? AND id = ?`, []any{agent, id, agent, id},
+		func(scan func(...any) error) error {
+			var r row
+			var text string
+			var short []byte
+			if err := scan(&r.key, &r.revision, &r.kind, &r.body, &short, &text); err != nil {
+				return err
+			}
+			body, err := unpacked(r.body, short, text, id)
+			r.body, r.short = bytes.Clone(body), short != nil
+			rows = append(rows, r)
 			return err
-		}
-		r.body = bytes.Clone(r.body)
-		rows = append(rows, r)
-		return nil
-	})
+		})
 	changed := false
 	for i := 0; err == nil && i < len(rows); i++ {
 		r := rows[i]
@@ -180,7 +186,7 @@ func (d deal) scrubItem(agent, id string, words memory.Words) (bool, error) {
 		case !found:
 			continue
 		case r.revision > 0:
-			_, err = d.exec("UPDATE revisions SET body = ? WHERE rowid = ?", string(body), r.key)
+			err = d.putBack("revisions", r.key, body, r.short, id)
 		default:
 			err = d.reword(agent, id, r.key, dream.Kind(r.kind), body)
 		}
@@ -195,14 +201,26 @@ func (d deal) reword(agent, id string, key int64, kind dream.Kind, body []byte) 
 	if err != nil {
 		return err
 	}
-	n, err := d.exec("UPDATE items SET body = ? WHERE key = ? AND text = ?", string(body), key, item.Text())
+	h, text := item.Header(), item.Text()
+	kept := store(string(body), h.Dream, text, id)
+	n, err := d.exec("UPDATE items SET body = ?, packed = ? WHERE key = ? AND text = ?", kept.text, kept.packed, key, text)
 	if err != nil || n > 0 {
 		return err
 	}
-	if _, err := d.exec("UPDATE items SET text = ?, body = ?, bare = 1 WHERE key = ?", item.Text(), string(body), key); err != nil {
+	if _, err := d.exec("UPDATE items SET text = ?, body = ?, packed = ?, bare = 1 WHERE key = ?", text, kept.text, kept.packed, key); err != nil {
 		return err
 	}
 	_, err = d.exec("DELETE FROM vectors WHERE agent = ? AND id = ?", agent, id)
+	return err
+}
+
+// putBack writes the body of a row in the form that it had.
+func (d deal) putBack(table string, key int64, body []byte, short bool, near ...string) error {
+	kept := stored{text: string(body)}
+	if short {
+		kept = stored{packed: packed.Pack(body, near...)}
+	}
+	_, err := d.exec("UPDATE "+table+" SET body = ?, packed = ? WHERE rowid = ?", kept.text, kept.packed, key)
 	return err
 }
 
@@ -235,27 +253,39 @@ func (d deal) scrubNotes(agent string, words memory.Words) error {
 	return err
 }
 
-// scrub takes the ids of what is gone out of the bodies of a table.
+// scrub takes the ids of what is gone out of the bodies of a table, items or revisions.
 func (d deal) scrub(table, agent string, gone map[string]bool) error {
 	type change struct {
-		key  int64
-		body string
+		key   int64
+		body  []byte
+		short bool
+		near  []string
 	}
 	var changes []change
-	query := "SELECT rowid, kind, body FROM " + table + " WHERE agent = ? AND (0"
+	query := map[string]string{"items": "SELECT rowid, id, kind, body, packed, text FROM items", "revisions": "SELECT rowid, id, kind, body, packed, NULL FROM revisions"}[table]
+	query += " WHERE agent = ? AND (packed IS NOT NULL"
 	for _, field := range past.References {
 		query += ` OR instr(body, '"` + field + `":') > 0`
 	}
 	err := d.each(query+")", []any{agent}, func(scan func(...any) error) error {
 		var c change
-		var kind string
-		var body []byte
-		if err := scan(&c.key, &kind, &body); err != nil {
+		var id, kind string
+		var body, short []byte
+		var text *string
+		if err := scan(&c.key, &id, &kind, &body, &short, &text); err != nil {
 			return err
+		}
+		if text != nil {
+			c.near = append(c.near, *text)
+		}
+		c.near = append(c.near, id)
+		body, err := unpacked(body, short, c.near...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", id, err)
 		}
 		scrubbed, changed, err := past.Scrub(dream.Kind(kind), body, gone)
 		if changed {
-			c.body = string(scrubbed)
+			c.body, c.short = scrubbed, short != nil
 			changes = append(changes, c)
 		}
 		return err
@@ -264,7 +294,7 @@ func (d deal) scrub(table, agent string, gone map[string]bool) error {
 		return err
 	}
 	for _, c := range changes {
-		if _, err := d.exec("UPDATE "+table+" SET body = ? WHERE rowid = ?", c.body, c.key); err != nil {
+		if err := d.putBack(table, c.key, c.body, c.short, c.near...); err != nil {
 			return err
 		}
 	}

@@ -24,9 +24,10 @@ func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	hold := purse.Hold{Step: a.Step, Amount: a.Amount}
 	accounts, err := checkAsk(a)
 	if err == nil {
+		kept := store(string(accounts), a.Dream, a.Step)
 		err = s.bookkeep(ctx, func(d deal) error {
 			var err error
-			hold.Attempt, err = d.reserve(a, string(accounts))
+			hold.Attempt, err = d.reserve(a, kept)
 			return err
 		})
 	}
@@ -51,7 +52,7 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 	return json.Marshal(a.Accounts)
 }
 
-func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
+func (d deal) reserve(a purse.Ask, accounts stored) (int, error) {
 	var attempt int
 	var answered bool
 	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1, EXISTS (SELECT 1 FROM answers WHERE step = ?) FROM attempts WHERE step = ?",
@@ -79,9 +80,9 @@ func (d deal) reserve(a purse.Ask, accounts string) (int, error) {
 	if err := d.setBalances(sums); err != nil {
 		return 0, err
 	}
-	_, err = d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day, accounts,
-		int64(a.Amount), int64(a.Amount), string(purse.Open), date(a.At))
+	_, err = d.exec(`INSERT INTO attempts (step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, at, packed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, a.Step, attempt, a.Agent, a.Dream, a.Phase, a.Model, a.Day, accounts.text,
+		int64(a.Amount), int64(a.Amount), string(purse.Open), date(a.At), accounts.packed)
 	return attempt, err
 }
 
@@ -202,11 +203,16 @@ func (d deal) attempt(h purse.Hold) (attempt, bool, error) {
 
 func (d deal) attempts(where string, args ...any) ([]attempt, error) {
 	var out []attempt
-	err := d.each("SELECT key, state, reserved, counted, forgotten, accounts FROM attempts"+where, args, func(scan func(...any) error) error {
+	err := d.each("SELECT key, state, reserved, counted, forgotten, step, accounts, packed FROM attempts"+where, args, func(scan func(...any) error) error {
 		var t attempt
-		var accounts []byte
-		if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &t.forgotten, &accounts); err != nil {
+		var step string
+		var accounts, short []byte
+		if err := scan(&t.key, &t.state, &t.reserved, &t.counted, &t.forgotten, &step, &accounts, &short); err != nil {
 			return err
+		}
+		accounts, err := unpacked(accounts, short, step)
+		if err != nil {
+			return fmt.Errorf("accounts of %s: %w", step, err)
 		}
 		out = append(out, t)
 		return json.Unmarshal(accounts, &out[len(out)-1].accounts)

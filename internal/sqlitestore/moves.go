@@ -76,7 +76,7 @@ func (d deal) collect(agent string, v memory.Vector) error {
 		return fmt.Errorf("it has %d numbers and those collected in %s have %d: %w", len(v.V), v.Space, dim, memory.ErrSpace)
 	}
 	_, err = d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v`,
+		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v, numbers = NULL`,
 		agent, v.Item, v.Space, kind, state == string(dream.Live), packVector(v.V))
 	return err
 }

@@ -69,7 +69,7 @@ func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (inde
 
 // entries reads the items that changed after a tide, those that are live alone when it is all of them.
 func (d deal) entries(agent string, of index.Version, since int64, put func(index.Entry)) error {
-	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, i.at, i.text, v.v FROM items AS i INDEXED BY items_tide
+	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, i.at, i.text, v.v, v.numbers FROM items AS i INDEXED BY items_tide
 		LEFT JOIN vectors AS v ON v.agent = i.agent AND v.id = i.id AND v.space = ? WHERE i.agent = ? AND i.tide > ?`
 	if since < 0 {
 		query += " AND i.state = 'live'"
@@ -78,15 +78,15 @@ func (d deal) entries(agent string, of index.Version, since int64, put func(inde
 	return d.each(query, []any{of.Space, agent, since}, func(scan func(...any) error) error {
 		var e index.Entry
 		var kind, state string
-		var packed []byte
+		var kept storedVector
 		var at int64
-		if err := scan(&e.ID, &kind, &state, &e.Owner, &e.Dreamt, &at, &e.Text, &packed); err != nil {
+		if err := scan(&e.ID, &kind, &state, &e.Owner, &e.Dreamt, &at, &e.Text, &kept.v, &kept.numbers); err != nil {
 			return err
 		}
 		e.Kind, e.Live, e.At = dream.Kind(kind), state == string(dream.Live), time.Unix(0, at)
-		if packed != nil {
-			if !unpackVector(packed, numbers) {
-				return fmt.Errorf("vector of %s has %d bytes; space %s has %d numbers", e.ID, len(packed), of.Space, of.Numbers)
+		if kept.v != nil {
+			if err := kept.read(numbers); err != nil {
+				return fmt.Errorf("vector of %s in %s: %w", e.ID, of.Space, err)
 			}
 			e.Vector = numbers
 		}

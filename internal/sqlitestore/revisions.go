@@ -27,15 +27,19 @@ func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revis
 
 func (d deal) revisions(agent, id string) ([]memory.Revision, error) {
 	var out []memory.Revision
-	err := d.each(`SELECT number, kind, cause, at, body FROM revisions WHERE agent = ? AND id = ?
-		UNION ALL SELECT revision, kind, cause, changed, body FROM items WHERE agent = ? AND id = ? ORDER BY 1`,
+	err := d.each(`SELECT number, kind, cause, at, body, packed, '' FROM revisions WHERE agent = ? AND id = ?
+		UNION ALL SELECT revision, kind, cause, changed, body, packed, text FROM items WHERE agent = ? AND id = ? ORDER BY 1`,
 		[]any{agent, id, agent, id}, func(scan func(...any) error) error {
 			var r memory.Revision
-			var kind string
+			var kind, text string
 			var at int64
-			var body []byte
-			if err := scan(&r.Number, &kind, &r.Cause, &at, &body); err != nil {
+			var body, short []byte
+			if err := scan(&r.Number, &kind, &r.Cause, &at, &body, &short, &text); err != nil {
 				return err
+			}
+			body, err := unpacked(body, short, text, id)
+			if err != nil {
+				return fmt.Errorf("revision %d: %w", r.Number, err)
 			}
 			item, err := decode(kind, body, r.Number)
 			if err != nil {

@@ -19,7 +19,8 @@ type row struct {
 	id    string
 	text  string
 	body  string
-	read  int // the revision it was read at; 0 for none
+	kept  stored // body, near text and id
+	read  int    // the revision it was read at; 0 for none
 }
 
 // rows encodes items of one agent.
@@ -69,7 +70,16 @@ func encode(agent string, item dream.Item) (row, error) {
 	if err != nil {
 		return row{}, fmt.Errorf("%s: %w", h.ID, err)
 	}
-	return row{head: h, marks: item.Marks(), id: h.ID, text: item.Text(), body: string(body), read: h.Revision}, nil
+	text := item.Text()
+	return row{
+		head:  h,
+		marks: item.Marks(),
+		id:    h.ID,
+		text:  text,
+		body:  string(body),
+		kept:  store(string(body), h.Dream, text, h.ID),
+		read:  h.Revision,
+	}, nil
 }
 
 // decode reads an item from its row.
@@ -92,21 +102,23 @@ func (r row) due() any {
 // insert adds a new item; false when the id exists.
 func (d deal) insert(r row, cause string, now, tide int64) (bool, error) {
 	n, err := d.exec(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
-		revision, cause, changed, text, body, owner, dreamt, tide)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?, ?)
+		revision, cause, changed, text, body, owner, dreamt, tide, packed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent, id) DO NOTHING`,
 		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score,
-		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.body, r.marks.Owner, r.head.Dreamt(), tide)
+		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.kept.text, r.marks.Owner, r.head.Dreamt(), tide,
+		r.kept.packed)
 	return n == 1, err
 }
 
 // revise makes r the newest revision. changed is false when the newest says the same already.
 func (d deal) revise(r row, w memory.Write, now, tide int64) (changed bool, err error) {
 	var key int64
-	var kind, state, cause, text, body string
+	var kind, state, cause, text, dreamID string
+	var body stored
 	var newest int
-	found, err := d.one("SELECT key, kind, state, cause, text, body, revision FROM items WHERE agent = ? AND id = ?", []any{r.head.Agent, r.id},
-		&key, &kind, &state, &cause, &text, &body, &newest)
+	found, err := d.one("SELECT key, kind, state, cause, dream, text, body, packed, revision FROM items WHERE agent = ? AND id = ?",
+		[]any{r.head.Agent, r.id}, &key, &kind, &state, &cause, &dreamID, &text, &body.text, &body.packed, &newest)
 	if err != nil {
 		return false, err
 	}
@@ -119,20 +131,23 @@ func (d deal) revise(r row, w memory.Write, now, tide int64) (changed bool, err 
 	if r.read != 0 && r.read != newest {
 		return false, fmt.Errorf("it was read at revision %d and the newest is %d: %w", r.read, newest, memory.ErrStale)
 	}
-	if body == r.body {
-		return false, nil
+	before, err := body.read(text, r.id)
+	if err != nil || string(before) == r.body {
+		return false, err
 	}
 	if !w.Replaces(cause, dream.State(state), r.head.State) {
-		if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body)
-			SELECT agent, id, revision, kind, cause, changed, body FROM items WHERE key = ?`, key); err != nil {
+		past := store(string(before), dreamID, r.id)
+		if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed)
+			SELECT agent, id, revision, kind, cause, changed, ?, ? FROM items WHERE key = ?`, past.text, past.packed, key); err != nil {
 			return false, err
 		}
 	}
 	if _, err := d.exec(`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
-		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ?, owner = ?, dreamt = ?, tide = ? WHERE key = ?`,
+		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ?, owner = ?, dreamt = ?, tide = ?, packed = ?
+		WHERE key = ?`,
 		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(), r.marks.Status,
-		r.marks.Session, r.head.Dream, w.CauseOf(), now, r.text, r.body,
-		r.marks.Owner, r.head.Dreamt(), tide, key); err != nil {
+		r.marks.Session, r.head.Dream, w.CauseOf(), now, r.text, r.kept.text,
+		r.marks.Owner, r.head.Dreamt(), tide, r.kept.packed, key); err != nil {
 		return false, err
 	}
 	if text != r.text {

@@ -66,7 +66,7 @@ func (u *undoing) all() error {
 func (u *undoing) touched() ([]string, error) {
 	var ids []string
 	err := u.each(`SELECT id FROM items WHERE agent = ? AND dream = ? AND dream <> ''
-		UNION SELECT id FROM items WHERE agent = ? AND cause = ?
+		UNION SELECT id FROM items WHERE agent = ? AND cause = ? AND cause <> dream
 		UNION SELECT id FROM revisions WHERE agent = ? AND cause = ? ORDER BY 1`,
 		[]any{u.agent, u.dream, u.agent, u.dream, u.agent, u.dream}, func(scan func(...any) error) error {
 			var id string

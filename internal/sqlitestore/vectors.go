@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
 // checkVector refuses what no cosine can be taken of.
@@ -30,7 +31,7 @@ func checkVector(space string, v []float32) error {
 }
 
 // putVector places an item in the agent's space, which the first vector founds.
-func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) error {
+func (d deal) putVector(agent string, l *life, v memory.Vector, kept storedVector, tide int64) error {
 	if l.space == "" {
 		if err := d.found(agent, l, v); err != nil {
 			return err
@@ -43,17 +44,20 @@ func (d deal) putVector(agent string, l *life, v memory.Vector, tide int64) erro
 		return fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), l.space, l.dim, memory.ErrSpace)
 	}
 	var key int64
-	var kind, state string
-	found, err := d.one("SELECT key, kind, state FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &key, &kind, &state)
+	var kind, state, dreamID string
+	found, err := d.one("SELECT key, kind, state, dream FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &key, &kind, &state, &dreamID)
 	if err != nil {
 		return err
 	}
 	if !found {
 		return memory.ErrNotFound
 	}
-	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v`,
-		agent, v.Item, v.Space, kind, state == string(dream.Live), packVector(v.V)); err != nil {
+	if dreamID == "" { // what was lived is read whenever a process begins to search
+		kept = storedVector{v: packVector(v.V)}
+	}
+	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v, numbers = excluded.numbers`,
+		agent, v.Item, v.Space, kind, state == string(dream.Live), kept.v, kept.numbers); err != nil {
 		return err
 	}
 	_, err = d.exec("UPDATE items SET bare = 0, tide = ? WHERE key = ?", tide, key)
@@ -108,16 +112,16 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
 		err = s.glance(ctx, func(d deal) error {
-			return d.each(`SELECT vectors.id, v FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
+			return d.each(`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
 				ORDER BY asked.key`, []any{string(list), agent, space}, func(scan func(...any) error) error {
 				var id string
-				var packed sql.RawBytes
-				if err := scan(&id, &packed); err != nil {
+				var kept storedVector
+				if err := scan(&id, (*sql.RawBytes)(&kept.v), &kept.numbers); err != nil {
 					return err
 				}
-				v := make([]float32, len(packed)/4)
-				if !unpackVector(packed, v) {
-					return fmt.Errorf("vector of %s has %d bytes", id, len(packed))
+				v := make([]float32, kept.len())
+				if err := kept.read(v); err != nil {
+					return fmt.Errorf("vector of %s: %w", id, err)
 				}
 				out = append(out, memory.Vector{Item: id, Space: space, V: v})
 				return nil
@@ -152,13 +156,51 @@ func packVector(v []float32) []byte {
 	return b
 }
 
-// unpackVector reads a packed vector into out; false when the lengths differ.
-func unpackVector(b []byte, out []float32) bool {
-	if len(b) != 4*len(out) {
-		return false
+// storedVector is a vector as a row holds it.
+type storedVector struct {
+	v       []byte
+	numbers *int // how many lie packed in v; nil: v holds them as they are
+}
+
+// storeVector packs a vector of what a dream made.
+func storeVector(v []float32, dreamID string) storedVector {
+	if dreamID == "" {
+		return storedVector{v: packVector(v)}
+	}
+	n := len(v)
+	return storedVector{packed.Vector(v), &n}
+}
+
+func (s storedVector) len() int {
+	if s.numbers != nil {
+		return *s.numbers
+	}
+	return len(s.v) / 4
+}
+
+// read gives the numbers to out, which has room for as many.
+func (s storedVector) read(out []float32) error {
+	if s.len() != len(out) {
+		return fmt.Errorf("it has %d numbers, and its space has %d", s.len(), len(out))
+	}
+	if s.numbers != nil {
+		return packed.Numbers(s.v, out)
+	}
+	if len(s.v) != 4*len(out) {
+		return fmt.Errorf("it has %d bytes for %d numbers", len(s.v), len(out))
 	}
 	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(s.v[4*i:]))
 	}
-	return true
+	return nil
+}
+
+// plain is the vector as archives hold it.
+func (s storedVector) plain() ([]byte, error) {
+	if s.numbers == nil {
+		return s.v, nil
+	}
+	out := make([]float32, *s.numbers)
+	err := packed.Numbers(s.v, out)
+	return packVector(out), err
 }

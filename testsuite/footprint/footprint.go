@@ -41,18 +41,18 @@ func File(ctx context.Context, path string) (Footprint, error) {
 		f.Live += live
 	})
 	for _, t := range []struct{ table, by, held string }{
-		{"items", "kind", "body"},
-		{"revisions", "kind", "body"},
+		{"items", "kind", "text || body || coalesce(packed, '')"},
+		{"revisions", "kind", "body || coalesce(packed, '')"},
 		{"vectors", "kind", "v"},
-		{"events", "type", "data"},
+		{"events", "replace(id, rtrim(id, replace(id, '/', '')), '')", "id || coalesce(data, packed, '')"},
 		{"notes", "'notes'", "value"},
 		{"answers", "'answers'", "answer"},
-		{"attempts", "phase", "step || accounts || tokens"},
+		{"attempts", "phase", "step || accounts || tokens || coalesce(packed, '')"},
 	} {
 		if err != nil {
 			break
 		}
-		err = each(ctx, db, fmt.Sprintf("SELECT %s, coalesce(sum(length(%s)), 0), count(*) FROM %s GROUP BY 1", t.by, t.held, t.table),
+		err = each(ctx, db, fmt.Sprintf("SELECT %s, coalesce(sum(length(CAST(%s AS BLOB))), 0), count(*) FROM %s GROUP BY 1", t.by, t.held, t.table),
 			func(name string, size, _ int64) { f.Texts[t.table+" "+name] = size })
 	}
 	if err != nil {
