@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -243,5 +245,33 @@ func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
 		n := &night{}
 		n.order.Knobs.InductionHeat = knob
 		require.InDelta(t, want, n.inductionHeat(), 1e-9)
+	}
+}
+
+func TestADreamWhosePartialsAllFailedSaysWhy(t *testing.T) {
+	t.Parallel()
+	unreadable := func(reason string) func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+		return func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+			return activities.StepResult{Done: activities.Done{End: activities.EndUnreadable, Reason: reason}}, nil
+		}
+	}
+	for _, c := range []struct {
+		name, want string
+		partial    func(context.Context, activities.StepRequest) (activities.StepResult, error)
+	}{
+		{"an answer that its deed explains", "no idea was in it", unreadable("no idea was in it")},
+		{"an answer that nobody explains", "the answer could not be read", unreadable("")},
+		{"a failure without a message", activities.FailMissing, func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+			return activities.StepResult{}, temporal.NewNonRetryableApplicationError("", activities.FailMissing, nil)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDive(t, &dream.Depth{Stage: dream.Shallow, Cycles: 1})
+			d.env.OnActivity("Onset.Partial", mock.Anything, mock.Anything).Return(c.partial)
+			d.fall(t, adaptive())
+			require.Equal(t, dream.Aborted, d.risen.Outcome)
+			require.Equal(t, "all 4 partials of Dali cycle 1 failed: "+c.want, d.risen.Reason)
+		})
 	}
 }
