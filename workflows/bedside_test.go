@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
@@ -288,4 +289,26 @@ func TestALifeThatCannotPlanHearsAWake(t *testing.T) {
 	w.at(32*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
 	w.live(Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Hour})
 	require.Equal(t, Awake, l.State)
+}
+
+func TestADreamWhoseClosingFailsStillSaysWhatItSpent(t *testing.T) {
+	t.Parallel()
+	b := newBedside(t)
+	b.env.OnActivity("Chronicle.Mark", mock.Anything, mock.Anything).Return(func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+		tallies := make([]dream.Tally, len(r.Marks))
+		for i, m := range r.Marks {
+			tallies[i] = dream.Tally{Phase: m.Phase}
+			if m.Phase == dream.Onset {
+				tallies[i].Spent = 1234
+			}
+		}
+		return tallies, nil
+	})
+	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(func(context.Context, activities.RiseRequest) (activities.RiseResult, error) {
+		return activities.RiseResult{}, temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)
+	})
+	b.env.ExecuteWorkflow(Dream, anOrder("dream/echo/0001"))
+	var result Result
+	require.NoError(t, b.env.GetWorkflowResult(&result))
+	require.Equal(t, budget.Micros(1234), result.Spent)
 }

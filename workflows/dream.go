@@ -216,7 +216,9 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	if err != nil {
 		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
 	}
-	n.state.Spent = risen.Spent
+	if err == nil { // otherwise what the phases have announced is the best that is known
+		n.state.Spent = risen.Spent
+	}
 	if len(risen.Tallies) > 0 {
 		n.state.Tallies = risen.Tallies
 	}
@@ -227,7 +229,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		outcome, n.state.Outcome = risen.Outcome, risen.Outcome
 		ending.Outcome, ending.Reason = risen.Outcome, risen.Reason
 	}
-	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(risen.Spent)))
+	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
 	n.show(free)
 	n.tell(free, Ended{Dream: n.order.Dream, Outcome: outcome, Epoch: n.state.Epoch})
 	n.leftTo(free, ending, risen)
