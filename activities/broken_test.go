@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -240,4 +241,60 @@ func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
 	_, kept, err = r.store.Ledger().Answer(ctx, key)
 	require.NoError(t, err)
 	require.False(t, kept)
+}
+
+// notes is a store whose notes of gatherings go wrong.
+type notes struct {
+	memory.Store
+	unread error         // of reading one
+	first  func() []byte // what another attempt notes just before this one does
+}
+
+func (n *notes) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
+	if n.unread != nil && strings.HasPrefix(key, "gathered/") {
+		return nil, n.unread
+	}
+	return n.Store.Note(ctx, agent, dreamID, key)
+}
+
+func (n *notes) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
+	if n.first != nil && strings.HasPrefix(key, "gathered/") {
+		if _, err := n.Store.PutNote(ctx, agent, f, key, n.first()); err != nil {
+			return nil, err
+		}
+	}
+	return n.Store.PutNote(ctx, agent, f, key, value)
+}
+
+func TestAGatheringThatCannotBeReadIsNotGatheredAnew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(3)
+	s := r.lie(r.order(1, tonight))
+	onset := &Onset{r.ports}
+	_, err := onset.Gather(t.Context(), GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	onset.Memory = &notes{Store: r.store, unread: errors.New("disk I/O error")}
+	_, err = onset.Gather(t.Context(), GatherRequest{Sitting: s})
+	require.ErrorContains(t, err, "disk I/O error")
+	var app *temporal.ApplicationError
+	require.ErrorAs(t, err, &app)
+	require.Equal(t, FailStore, app.Type(), "it is read again")
+}
+
+func TestOfTwoGatheringsTheOneNotedFirstHolds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.live(3)
+	s := r.lie(r.order(1, tonight))
+	onset := &Onset{r.ports}
+	first := gathering{Result: GatherResult{Selected: 7, Shown: 5, Bare: 2}}
+	onset.Memory = &notes{Store: r.store, first: func() []byte {
+		body, err := json.Marshal(first)
+		require.NoError(t, err)
+		return body
+	}}
+	got, err := onset.Gather(t.Context(), GatherRequest{Sitting: s})
+	require.NoError(t, err)
+	require.Equal(t, first.Result, got)
 }

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -74,9 +75,12 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 			return GatherResult{}, tell(err)
 		}
 	}
-	if body, err := o.Memory.Note(ctx, r.Agent, r.Dream, gatherNote(r.Cycle)); err == nil {
-		var g gathering
-		return g.Result, json.Unmarshal(body, &g)
+	body, err := o.Memory.Note(ctx, r.Agent, r.Dream, gatherNote(r.Cycle))
+	if err == nil {
+		return readGathering(r, body)
+	}
+	if !errors.Is(err, memory.ErrNotFound) {
+		return GatherResult{}, tell(fmt.Errorf("read what cycle %d gathered: %w", r.Cycle, err))
 	}
 	affect, err := o.Memory.Affect(ctx, r.Agent)
 	if err != nil {
@@ -122,12 +126,22 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	for _, p := range shuffled {
 		g.Shown = append(g.Shown, shown{Ref: p.Ref, Item: p.Item})
 	}
-	body, err := json.Marshal(g)
-	if err != nil {
+	if body, err = json.Marshal(g); err != nil {
 		return GatherResult{}, fmt.Errorf("note what was gathered: %w", err)
 	}
-	_, err = o.Memory.PutNote(ctx, r.Agent, r.fence(), gatherNote(r.Cycle), body)
-	return g.Result, tell(err)
+	if body, err = o.Memory.PutNote(ctx, r.Agent, r.fence(), gatherNote(r.Cycle), body); err != nil {
+		return GatherResult{}, tell(err)
+	}
+	return readGathering(r, body) // what another attempt noted first holds
+}
+
+// readGathering reads the note of a cycle.
+func readGathering(r GatherRequest, body []byte) (GatherResult, error) {
+	var g gathering
+	if err := json.Unmarshal(body, &g); err != nil {
+		return GatherResult{}, fmt.Errorf("read what cycle %d gathered: %w", r.Cycle, err)
+	}
+	return g.Result, nil
 }
 
 // sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be measured.
