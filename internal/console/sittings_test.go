@@ -168,3 +168,29 @@ func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) 
 	require.Equal(t, console.OK, d.run(200, "dreams", "list", "-a", "echo"), d.err.String())
 	require.Regexp(t, `0002 .*dreaming .* 3\+ +5\+ +\$0\.012\+ `, d.out.String())
 }
+
+func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
+	t.Parallel()
+	s := &sleeper{}
+	d := newDesk(t).furnish().asleep(s, 0)
+	require.Equal(t, console.NotFound, d.run(0, "dreams", "cancel", "last", "-a", "echo"))
+	require.Contains(t, d.err.String(), "no dream of echo goes on or waits to; oneiros dreams list -a echo names them")
+	record := func(id string, at time.Time, change func(*dream.Night)) {
+		n := &dream.Night{
+			Head:   dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+			Run:    "run",
+			Tier:   dream.Core,
+			Budget: 500_000,
+		}
+		change(n)
+		_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}})
+		require.NoError(t, err)
+	}
+	record("dream/echo/0003", now.Add(-3*time.Minute), func(*dream.Night) {})
+	record("dream/echo/0004", now.Add(-2*time.Minute), func(n *dream.Night) {
+		n.Run, n.Outcome, n.Reason, n.Ended = "", dream.Canceled, "it was never begun: echo is already dreaming", now
+	})
+	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Night) { n.Run = "" }) // its order was frozen for a start by hand
+	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "last", "-a", "echo"), d.err.String())
+	require.Equal(t, []string{"dream/echo/0003"}, s.ended)
+}

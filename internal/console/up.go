@@ -71,7 +71,7 @@ func (app *App) dreamsCancel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cancel DREAM", Short: "End a dream with what it has", Args: cobra.ExactArgs(1),
 		Long: `Cancel ends a dream that is going on, at a token boundary; what it has made so far is kept. One that was woken and waits to be resumed ends for good.
-DREAM is an id, a number of the agent's, or last.
+DREAM is an id, a number of the agent's, or last: the newest that goes on or waits.
 
 A dream holds its agent until the Temporal cluster it was begun on says that it is over. When that cluster
 is gone for good, --abandon closes the dream without asking that cluster.`,
@@ -81,7 +81,7 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking it")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, _, night, err := app.nightOf(cmd, args[0])
+		h, night, err := app.nightToCancel(cmd, args[0])
 		if err != nil {
 			return err
 		}
@@ -109,6 +109,37 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 		return nil
 	}
 	return cmd
+}
+
+// nightToCancel finds the record of a dream by its name; last is the newest that can still be ended, not one that never began.
+func (app *App) nightToCancel(cmd *cobra.Command, name string) (*House, *dream.Night, error) {
+	if name != "last" {
+		h, _, night, err := app.nightOf(cmd, name)
+		return h, night, err
+	}
+	h, a, err := app.agentOf(cmd)
+	if err != nil {
+		return h, nil, err
+	}
+	items, err := h.Store.Find(cmd.Context(), memory.Query{
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+	})
+	if err != nil {
+		return h, nil, err
+	}
+	var pending *dream.Night
+	for _, night := range memory.As[*dream.Night](items) {
+		if night.Run != "" {
+			return h, night, nil
+		}
+		if pending == nil {
+			pending = night
+		}
+	}
+	if pending == nil {
+		return h, nil, exit(NotFound, "no dream of %s goes on or waits to; oneiros dreams list -a %s names them", a.Handle, a.Handle)
+	}
+	return h, pending, nil
 }
 
 // abandon closes a dream by the word of the person who asks.
