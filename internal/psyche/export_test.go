@@ -24,3 +24,6 @@ var dawnOfTests = time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
 
 // TalkID names a caller's talk in the store.
 func TalkID(c Caller, conversation string) string { return talkID(c.Owner(), conversation) }
+
+// MostSearches bounds how many searches go on at once.
+const MostSearches = mostSearches

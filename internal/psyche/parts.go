@@ -54,7 +54,7 @@ type Counts struct {
 // RecallCounts says what became of recall since this process began.
 type RecallCounts struct {
 	Recalled  int64            `json:"recalled"`   // turns that were given memories
-	Skipped   map[string]int64 `json:"skipped"`    // turns that were given none, by why: "budget", "failed", "nothing" or "off"
+	Skipped   map[string]int64 `json:"skipped"`    // turns that were given none, by why: "budget", "busy", "failed", "nothing" or "off"
 	WordsOnly map[string]int64 `json:"words_only"` // recalls that compared words alone, by why: "budget", "failed" or "space"
 }
 
@@ -68,7 +68,7 @@ type counts struct {
 // recallCounter counts what became of recall.
 type recallCounter struct {
 	recalled                             atomic.Int64
-	off, budget, failure, nothing        atomic.Int64
+	off, budget, busy, failure, nothing  atomic.Int64
 	wordsBudget, wordsFailed, wordsSpace atomic.Int64
 }
 
@@ -105,6 +105,8 @@ func (c *recallCounter) turn(t *Told) {
 		c.off.Add(1)
 	case SkippedBudget:
 		c.budget.Add(1)
+	case SkippedBusy:
+		c.busy.Add(1)
 	case SkippedFailed:
 		c.failure.Add(1)
 	case SkippedNothing:
@@ -130,6 +132,7 @@ func (c *recallCounter) counts() RecallCounts {
 		Skipped: map[string]int64{
 			SkippedOff:     c.off.Load(),
 			SkippedBudget:  c.budget.Load(),
+			SkippedBusy:    c.busy.Load(),
 			SkippedFailed:  c.failure.Load(),
 			SkippedNothing: c.nothing.Load(),
 		},

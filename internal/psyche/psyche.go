@@ -63,7 +63,7 @@ type Told struct {
 	Woke         bool   // this turn woke the agent
 	Degraded     string // what of the wake could not be done yet
 	Recalled     int    // memories in the background message
-	Skipped      string // why nothing was recalled: "off", "budget", "failed", "nothing"; empty when something was
+	Skipped      string // why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was
 	ByWords      string // why recall compared words alone: "budget", "failed", "space"; empty when meaning counted too
 	Model        string // the catalogue's name
 }

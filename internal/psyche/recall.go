@@ -17,6 +17,7 @@ import (
 const (
 	SkippedOff     = "off"     // by the request, the agent's settings or the deployment's
 	SkippedBudget  = "budget"  // the search took too long
+	SkippedBusy    = "busy"    // too many searches were under way
 	SkippedFailed  = "failed"  // embedder or store did; the log says why
 	SkippedNothing = "nothing" // nothing is near enough
 )
@@ -46,8 +47,8 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 	answers := make(chan answer, 1)
 	if b.searches.Add(1) > mostSearches {
 		b.searches.Add(-1)
-		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn goes on without", "agent", t.agent.Handle)
-		return nil, SkippedBudget
+		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn goes on without", "agent", t.agent.Handle, "searches", mostSearches)
+		return nil, SkippedBusy
 	}
 	begun := b.aside(func() {
 		defer b.searches.Add(-1)

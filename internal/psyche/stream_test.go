@@ -467,6 +467,24 @@ func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 	require.Equal(t, psyche.SkippedOff, told.Skipped)
 }
 
+func TestATurnThatFindsTooManySearchesUnderWaySaysSo(t *testing.T) {
+	t.Parallel()
+	h := &held{gate: make(chan struct{})}
+	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		h.Store, o.Within = p.Memory, time.Millisecond
+		p.Memory = h
+	})
+	defer close(h.gate)
+	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
+	for range psyche.MostSearches {
+		_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
+		require.Equal(t, psyche.SkippedBudget, told.Skipped)
+	}
+	_, told := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
+	require.Equal(t, psyche.SkippedBusy, told.Skipped)
+	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBusy])
+}
+
 func TestCloseRemembersWhatWaitsAndDropsWhatComesAfter(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

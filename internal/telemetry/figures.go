@@ -120,7 +120,7 @@ var known = map[string]map[string]bool{
 	"review":  set("asked", "accepted", "refused"),
 	"border":  set("entry", "capture", "exit"),
 	"end":     set("answered", "refused", "broken", "dropped", "failed"),
-	"recall":  set("recalled", "words", "off", "budget", "failed", "nothing"),
+	"recall":  set("recalled", "words", "off", "budget", "busy", "failed", "nothing"),
 	"why":     set("budget", "failed", "space"),
 	"kind":    set(dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below, dream.StateIs, dream.Stale),
 }

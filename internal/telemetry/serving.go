@@ -55,7 +55,7 @@ func newServing(r prometheus.Registerer) serving {
 		lasted:   histogram("http_request_seconds", "How long requests took until their last byte, by route.", "route"),
 		turns:    counters("turns", "Requests that were passed on to a model, by path and end: answered, refused (by the provider), broken (its answer broke off), dropped (the client hung up) or failed (nothing came of it).", "path", "end"),
 		first:    histogram("turn_first_byte_seconds", "How long turns took until the answer's first byte, the model's own time included, by path.", "path"),
-		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, failed, nothing).", "recall"),
+		recalls:  counters("recalls", "Turns of talk, by what became of recall: recalled, recalled by words alone because the question could not be placed, or why it was skipped (off, budget, busy, failed, nothing).", "recall"),
 		wordsOnly: counters("recalls_words_only",
 			"Turns of talk whose memory was searched by words alone, whatever it found, by why: budget (the embedder took too long), failed (it did not answer) or space (memories lie in another embedder's space).", "why"),
 		upstream: counters("upstream_errors", "What providers refused or broke off, by kind: a status such as 429, or broken.", "kind"),
