@@ -20,6 +20,7 @@ type Lives interface {
 
 // Planner freezes an order for a dream that nobody asked for by hand.
 type Planner interface {
+	Embedders
 	// Plan answers with an empty order and a reason when the agent should not dream now. It writes no record.
 	Plan(ctx context.Context, agent string, now time.Time) (Order, string, error)
 	// FleetDay is the deployment's cap of all agents together in one day.

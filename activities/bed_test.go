@@ -67,6 +67,10 @@ func (h *house) Plan(_ context.Context, agent string, _ time.Time) (activities.O
 	return activities.Order{Dream: "dream/echo/0001", Agent: agent}, "", nil
 }
 
+func (h *house) Embedder(context.Context, dream.Agent) (string, string) {
+	return "", "nothing is placed here"
+}
+
 func (h *house) FleetDay() budget.Micros { return h.fleet }
 
 // order is one that the agent may dream, its night on record.

@@ -22,8 +22,10 @@ type Fetcher interface {
 	Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, error)
 }
 
-// Alarms wakes an agent because of a trigger, "feed/rule". Waking one that is awake changes little, so it may be done again.
+// Alarms wakes an agent because of a trigger, "feed/rule", or calls it where one of its own triggers waits for the rule. Waking one
+// that is awake changes little, so it may be done again.
 type Alarms interface {
+	Callers
 	Alarm(ctx context.Context, agentID, trigger string) error
 }
 

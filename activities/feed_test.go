@@ -24,9 +24,10 @@ type market struct {
 	fails error
 	asked []dream.Feed
 
-	mu    sync.Mutex
-	woken []string
-	deaf  string // this agent cannot be woken
+	mu     sync.Mutex
+	woken  []string
+	called []string
+	deaf   string // this agent cannot be woken
 }
 
 func (m *market) Fetch(_ context.Context, f dream.Feed) ([]dream.Reading, error) {
@@ -41,6 +42,13 @@ func (m *market) Alarm(_ context.Context, agentID, trigger string) error {
 		return errors.New("no worker answered")
 	}
 	m.woken = append(m.woken, agentID+" "+trigger)
+	return nil
+}
+
+func (m *market) Call(_ context.Context, agent dream.Agent, f activities.Fire) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.called = append(m.called, agent.Handle+" "+f.Trigger)
 	return nil
 }
 

@@ -183,6 +183,10 @@ type unplanned struct{}
 func (unplanned) Plan(context.Context, string, time.Time) (Order, string, error) {
 	return Order{}, "not now", nil
 }
+
+func (unplanned) Embedder(context.Context, dream.Agent) (string, string) {
+	return "", "this worker places nothing outside a dream"
+}
 func (unplanned) FleetDay() budget.Micros { return budget.Unlimited }
 
 func (r *rig) bed() *Bed { return &Bed{Ports: r.ports, Lives: alive{}, Planner: unplanned{}} }

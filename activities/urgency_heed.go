@@ -112,15 +112,14 @@ func (w goesWithout) Error() string { return string(w) }
 
 // placing buys places outside a dream, under the caps of the agent's day.
 func (b *Bed) placing(ctx context.Context, r HeedRequest) (Placing, string) {
-	which, ok := b.Planner.(Embedders)
-	if !ok || b.Purse == nil {
+	if b.Purse == nil {
 		return nil, "this worker places nothing outside a dream"
 	}
 	agent, err := b.Memory.Agent(ctx, r.Agent)
 	if err != nil {
 		return nil, "its record could not be read"
 	}
-	model, why := which.Embedder(ctx, agent)
+	model, why := b.Planner.Embedder(ctx, agent)
 	if model == "" {
 		return nil, why
 	}

@@ -240,8 +240,7 @@ func whyEvent(e event.Event) string {
 
 // call tells an agent that one of its triggers waits for a rule over its feed, which has fired.
 func (f *Feed) call(ctx context.Context, agent dream.Agent, r SoundRequest) error {
-	calls, ok := f.Alarms.(Callers)
-	if !ok || !agent.Auto {
+	if !agent.Auto {
 		return nil
 	}
 	for _, t := range agent.Triggered() {
@@ -250,7 +249,7 @@ func (f *Feed) call(ctx context.Context, agent dream.Agent, r SoundRequest) erro
 		}
 		at := cmp.Or(r.At, f.Now()).UTC()
 		fire := Fire{Trigger: t.Name, Kind: t.Kind, At: at, Key: r.Feed + "/" + r.Rule + "/" + strconv.FormatInt(at.UnixNano(), 10), Why: "rule " + r.Feed + "/" + r.Rule + " fired"}
-		if err := calls.Call(ctx, agent, fire); err != nil {
+		if err := f.Alarms.Call(ctx, agent, fire); err != nil {
 			return fmt.Errorf("tell %s that %s/%s fired: %w", agent.Handle, r.Feed, r.Rule, err)
 		}
 	}

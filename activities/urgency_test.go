@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -309,6 +310,14 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, "alarm", heard.calls[0].Key)
+}
+
+// What a worker is fitted with can do all that its activities ask for: the compiler refuses one that could not, where a type
+// assertion would end feed triggers, or the placing of an idle agent's memories, without a word.
+func TestThePortsOfAWorkerNameEverythingTheyCarry(t *testing.T) {
+	t.Parallel()
+	require.True(t, reflect.TypeFor[Alarms]().Implements(reflect.TypeFor[Callers]()))
+	require.True(t, reflect.TypeFor[Planner]().Implements(reflect.TypeFor[Embedders]()))
 }
 
 func TestARuleOverTheFeedCallsWhoeverHasATriggerForIt(t *testing.T) {
