@@ -92,7 +92,12 @@ func (s *Starter) tell(ctx context.Context, f dream.Feed, signal string, arg any
 	ctx, cancel := context.WithTimeout(ctx, tellWithin)
 	defer cancel()
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.FeedID(f.Name), signal, arg,
-		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the probe of feed " + f.Name},
+		client.StartWorkflowOptions{
+			TaskQueue:           s.queue(),
+			WorkflowTaskTimeout: workflows.TaskTimeout,
+			StaticSummary:       "the probe of feed " + f.Name,
+			Memo:                workflows.FeedMemo(f.Name),
+		},
 		workflows.FeedType, workflows.FeedRequest{Feed: f.Name, Settings: feedSettings(f)})
 	if err != nil {
 		return fmt.Errorf("tell the probe of feed %s: %w", f.Name, err)

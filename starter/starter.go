@@ -178,6 +178,7 @@ func (s *Starter) life(agent dream.Agent) client.WithStartWorkflowOperation {
 		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowTaskTimeout: workflows.TaskTimeout,
 		StaticSummary:       "the life of " + agent.Handle,
+		Memo:                workflows.AgentMemo(agent),
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
 }
 
@@ -229,7 +230,12 @@ func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
 		return err
 	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalSettings, settings,
-		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the life of " + agent.Handle},
+		client.StartWorkflowOptions{
+			TaskQueue:           s.queue(),
+			WorkflowTaskTimeout: workflows.TaskTimeout,
+			StaticSummary:       "the life of " + agent.Handle,
+			Memo:                workflows.AgentMemo(agent),
+		},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})
 	if err != nil {
 		return fmt.Errorf("start the life of %s: %w", agent.Handle, err)

@@ -22,7 +22,12 @@ func (s *Starter) Call(ctx context.Context, agent dream.Agent, f activities.Fire
 		return err
 	}
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalTrigger, f,
-		client.StartWorkflowOptions{TaskQueue: s.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: "the life of " + agent.Handle},
+		client.StartWorkflowOptions{
+			TaskQueue:           s.queue(),
+			WorkflowTaskTimeout: workflows.TaskTimeout,
+			StaticSummary:       "the life of " + agent.Handle,
+			Memo:                workflows.AgentMemo(agent),
+		},
 		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
 	if err != nil {
 		return fmt.Errorf("tell the life of %s that %s calls: %w", agent.Handle, f.Trigger, err)

@@ -36,6 +36,7 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:         string(order.Tier) + " night of " + order.Handle,
+		Memo:                  DreamMemo(order),
 	}), DreamType, order)
 	var execution workflow.Execution
 	if err := child.GetChildWorkflowExecution().Get(ctx, &execution); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/starter"
@@ -54,4 +55,18 @@ func TestALifeBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testi
 		}
 	}
 	require.LessOrEqual(t, writes, 3, "one a change of state")
+
+	memo := func(id string) map[string]any {
+		described, err := company.Client.DescribeWorkflowExecution(ctx, id, "")
+		require.NoError(t, err)
+		read := map[string]any{}
+		for key, payload := range described.GetWorkflowExecutionInfo().GetMemo().GetFields() {
+			var value any
+			require.NoError(t, converter.GetDefaultDataConverter().FromPayload(payload, &value))
+			read[key] = value
+		}
+		return read
+	}
+	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID}, memo(life))
+	require.Subset(t, memo(begun.Dream), map[string]any{"agent": "lively", "number": "0001", "cap": "free", "seed": "7", "begun": "asked for"})
 }
