@@ -9,7 +9,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/probe"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
 type gists struct {
@@ -174,9 +176,20 @@ func gistsBySource(answer gists, lines []prompt.Line, texts []string, asked bool
 func (n *Replay) distil(ctx context.Context, o Order, s Sitting, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
 	var items []dream.Item
 	w := memory.Write{}
+	names, err := n.namesOfPeople(ctx, o.Agent)
+	if err != nil {
+		return nil, w, err
+	}
 	for i, e := range entries {
 		text, ok := forgetting.Gist(texts[i])
-		if !ok || !forgetting.Replaces(text, e.Content) {
+		if !ok || !forgetting.Replaces(text, e.Content) || forgetting.Foreign(text, e.Content, names) != "" {
+			continue
+		}
+		foreign, err := n.speaksOfOthers(ctx, o, e, text)
+		if err != nil {
+			return nil, w, err
+		}
+		if foreign {
 			continue
 		}
 		id, err := n.freeGist(ctx, o, e.ID)
@@ -194,6 +207,52 @@ func (n *Replay) distil(ctx context.Context, o Order, s Sitting, entries []*drea
 	}
 	return items, w, nil
 }
+
+// namesOfPeople are the names in what people and agents said, as far as a probe reads.
+func (n *Replay) namesOfPeople(ctx context.Context, agent string) (map[string]bool, error) {
+	docs, own, err := n.recallable(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	theirs := map[string]bool{}
+	for _, id := range own {
+		theirs[id] = true
+	}
+	names := map[string]bool{}
+	for _, doc := range docs {
+		if !theirs[doc.ID] {
+			continue
+		}
+		for _, name := range forgetting.Names(doc.Text) {
+			names[name] = true
+		}
+	}
+	return names, nil
+}
+
+// speaksOfOthers says whether what was given as the gist of an entry is rather about something that a person or an agent said: asked
+// by the words of the gist, recall finds that before the entry. A model that floods, contradicts or quotes wrongly gets no gist in;
+// where a person has said the same as the entry, the entry stays beside it.
+func (n *Replay) speaksOfOthers(ctx context.Context, o Order, e *dream.Semantic, gist string) (bool, error) {
+	a, err := recall.Find(ctx, n.Memory, recall.Question{
+		Agent: o.Agent, Text: gist, Limit: nearestOfGist, Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt},
+	})
+	if err != nil {
+		return false, fmt.Errorf("look what the gist of %s speaks of: %w", e.ID, err)
+	}
+	for _, m := range a.Memories {
+		switch h := m.Item.Header(); {
+		case h.ID == e.ID:
+			return false, nil
+		case forgetting.Protected(h.Taint):
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// nearestOfGist is how many answers to the words of a gist are looked at: as many as a probe looks at.
+const nearestOfGist = probe.First
 
 // freeGist is the id for the gist of an entry. That of a dream that was undone stays taken.
 func (n *Replay) freeGist(ctx context.Context, o Order, source string) (string, error) {

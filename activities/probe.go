@@ -31,6 +31,8 @@ const mostProbed = 20_000
 type probed struct {
 	Questions []probe.Question `json:"questions"`
 	Found     []bool           `json:"found"`
+	Places    []int            `json:"places,omitempty"` // among the answers, from 1; 0: it was not found; none in notes of older builds
+	Alone     []int            `json:"alone,omitempty"`  // likewise, asked by the text's own word; 0 where it has none
 }
 
 // before asks an agent's memory what it should know, when the night begins, and keeps what it found.
@@ -52,7 +54,12 @@ func (p Ports) before(ctx context.Context, o Order, s Sitting) error {
 		if err != nil {
 			return err
 		}
-		note.Found = append(note.Found, slices.Contains(found, q.ID))
+		place := slices.Index(found, q.ID) + 1
+		note.Found, note.Places = append(note.Found, place > 0), append(note.Places, place)
+		if found, err = p.alone(ctx, s.Agent, q); err != nil {
+			return err
+		}
+		note.Alone = append(note.Alone, slices.Index(found, q.ID)+1)
 	}
 	body, err := json.Marshal(note)
 	if err != nil {
@@ -78,6 +85,14 @@ func (p Ports) answer(ctx context.Context, agent string, q probe.Question) ([]st
 		ids[i] = m.Item.Header().ID
 	}
 	return ids, nil
+}
+
+// alone asks for a text by its own word; nothing is found where it has none.
+func (p Ports) alone(ctx context.Context, agent string, q probe.Question) ([]string, error) {
+	if q.Own == "" {
+		return nil, nil
+	}
+	return p.answer(ctx, agent, probe.Question{ID: q.ID, Words: []string{q.Own}})
 }
 
 // recallable are the texts that recall may find, and of these the ids of what people and agents said.
@@ -122,16 +137,24 @@ func (p Ports) after(ctx context.Context, s Sitting) (*probe.Verdict, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the probe of %s: %w", s.Dream, err)
 	}
+	fresh, err := p.freshlyMade(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	var results []probe.Result
 	for i, q := range note.Questions {
 		found, err := p.answer(ctx, s.Agent, q)
 		if err != nil {
 			return nil, err
 		}
-		r, known, err := p.compared(ctx, s, note.Questions[i].ID, found)
+		r, known, err := p.compared(ctx, s, q.ID, placeIn(note.Places, i), found, fresh)
 		if err != nil {
 			return nil, err
 		}
+		if found, err = p.alone(ctx, s.Agent, q); err != nil {
+			return nil, err
+		}
+		r.Behind = r.Behind || behind(placeIn(note.Alone, i), q.ID, found, fresh)
 		if r.Before = note.Found[i]; known {
 			results = append(results, r)
 		}
@@ -140,8 +163,41 @@ func (p Ports) after(ctx context.Context, s Sitting) (*probe.Verdict, error) {
 	return &v, nil
 }
 
-// compared says what became of the text that a question was made of. It is not known any more when it was forgotten.
-func (p Ports) compared(ctx context.Context, s Sitting, id string, found []string) (r probe.Result, known bool, err error) {
+// freshlyMade are the ids of what the night made and recall may find.
+func (p Ports) freshlyMade(ctx context.Context, s Sitting) (map[string]bool, error) {
+	items, err := p.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: recall.Kinds})
+	if err != nil {
+		return nil, fmt.Errorf("read what %s has made: %w", s.Dream, err)
+	}
+	fresh := map[string]bool{}
+	for _, item := range items {
+		fresh[item.Header().ID] = true
+	}
+	return fresh, nil
+}
+
+// placeIn is the place that a note keeps of a question; 0 in notes of older builds.
+func placeIn(places []int, i int) int {
+	if i < len(places) {
+		return places[i]
+	}
+	return 0
+}
+
+// behind says whether a text that stood at the place before stands lower, or nowhere, and something fresh stands above it.
+func behind(before int, id string, found []string, fresh map[string]bool) bool {
+	at := slices.Index(found, id)
+	if at < 0 {
+		at = len(found)
+	}
+	return before > 0 && at >= before && slices.ContainsFunc(found[:at], func(other string) bool { return fresh[other] })
+}
+
+// compared says what became of the text that a question was made of, which stood at the place before. It is not known any more when
+// it was forgotten.
+func (p Ports) compared(
+	ctx context.Context, s Sitting, id string, before int, found []string, fresh map[string]bool,
+) (r probe.Result, known bool, err error) {
 	at := id
 	for range 5 { // what took its place, and what took the place of that
 		items, err := p.Memory.Get(ctx, s.Agent, at)
@@ -155,6 +211,7 @@ func (p Ports) compared(ctx context.Context, s Sitting, id string, found []strin
 		h := items[0].Header()
 		if h.State == dream.Live && slices.Contains(found, at) {
 			r.After = true
+			r.Behind = behind(before, at, found, fresh)
 		}
 		if at = h.NewerID; at == "" || h.State == dream.Live {
 			break
@@ -168,11 +225,8 @@ func (p Ports) compared(ctx context.Context, s Sitting, id string, found []strin
 		return r, known, err
 	}
 	r.Caused = revisions[len(revisions)-1].Cause == s.Dream
-	before, err := p.Memory.Get(ctx, s.Agent, found...)
-	for _, item := range before {
-		r.Caused = r.Caused || item.Header().Dream == s.Dream
-	}
-	return r, known, err
+	r.Caused = r.Caused || slices.ContainsFunc(found, func(other string) bool { return fresh[other] })
+	return r, known, nil
 }
 
 // undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night ends then,
@@ -182,7 +236,7 @@ func (b *Bed) undoIfWorse(ctx context.Context, s Sitting, night *dream.Night, e 
 	if err != nil || v == nil {
 		return night, e, nil, err
 	}
-	recall := &dream.Recall{Asked: v.Asked, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin}
+	recall := &dream.Recall{Asked: v.Asked, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin, Behind: v.Behind}
 	night.Recall = recall
 	if !v.Worse() {
 		return night, e, nil, nil
@@ -203,10 +257,10 @@ func (b *Bed) undoIfWorse(ctx context.Context, s Sitting, night *dream.Night, e 
 	}
 	night.Recall, night.After, night.AfterAt = recall, night.Before, night.BeforeAt
 	e.Outcome, e.Kept = dream.Undone, 0
-	e.Reason = fmt.Sprintf("it made recall worse: of %d of the agent's own memories, %d were found before and %d after it; %d were lost by it, %d gained, and %d may be lost",
-		v.Asked, v.Before, v.After, v.Lost, v.Gained, v.Margin)
+	e.Reason = fmt.Sprintf("it made recall worse: of %d of the agent's own memories, %d were found before and %d after it; %d were lost by it, %d came behind what it made, "+
+		"%d gained, and %d may be lost", v.Asked, v.Before, v.After, v.Lost, v.Behind, v.Gained, v.Margin)
 	told := event.NightUndone{
-		Asked: v.Asked, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin,
+		Asked: v.Asked, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin, Behind: v.Behind,
 		Archived: undone.Archived, Restored: undone.Restored, Kept: len(undone.Kept),
 	}
 	return night, e, []event.Event{b.event(s, "end/"+s.Run, told)}, nil

@@ -22,7 +22,7 @@ func (r *rig) says(n int) []string {
 	for i := range n {
 		e := &dream.Episode{
 			Head:    dream.Head{ID: fmt.Sprintf("fact%03d", i), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Duration(i+1) * time.Hour), State: dream.Live, Taint: dream.FromHuman},
-			Content: fmt.Sprintf("My cousin Person%[1]s is allergic to Stuff%[1]s and lives in Town%[1]s", letters(i)), Salience: .5,
+			Content: fmt.Sprintf("My cousin person%[1]s is allergic to stuff%[1]s and lives in town%[1]s", letters(i)), Salience: .5,
 		}
 		ids = append(ids, e.ID)
 		w.Add = append(w.Add, e)
@@ -154,22 +154,46 @@ func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
 	require.Equal(t, &dream.Recall{Asked: 30, Before: 30, After: 20, Margin: 2}, r.recordOf(s).Recall)
 }
 
-// A model that writes gists which contradict what people said, again and again, crowds the memories themselves out
-// of the first answers.
+// knowsHarbours adds entries of knowledge from the web that faded long ago, each with words of its own.
+func (r *rig) knowsHarbours(n int) {
+	r.t.Helper()
+	w := memory.Write{Agent: "a", Cause: "import"}
+	for i := range n {
+		h := dream.Head{ID: "h" + letters(i), Agent: "a", Kind: dream.KindSemantic, At: tonight.Add(-4000 * time.Hour), State: dream.Live, Taint: dream.FromWeb}
+		content := fmt.Sprintf("The pilot of Harbour%[1]s trusts Buoy%[1]s and Beacon%[1]s more than Chart%[1]s or Lamp%[1]s", letters(i))
+		w.Add = append(w.Add, &dream.Semantic{Head: h, Content: content, Strength: .5, Due: tonight.Add(time.Duration(i-100) * time.Hour)})
+	}
+	_, err := r.store.Commit(context.Background(), w)
+	require.NoError(r.t, err)
+}
+
+// floods has the model contradict what a few people said, again and again; behind the words of an entry, which pass for its gist.
+func (r *rig) floods(n int, behind bool) {
+	var flood []string
+	for i := range n {
+		text := fmt.Sprintf("My cousin person%[1]s is not allergic to stuff%[1]s and lives in town%[1]s: person%[1]s, stuff%[1]s, town%[1]s", letters(i%5))
+		if behind {
+			text = fmt.Sprintf("Harbour%[1]s, Buoy%[1]s, Beacon%[1]s, Chart%[1]s, Lamp%[1]s: %[2]s", letters(i), text)
+		}
+		flood = append(flood, text)
+	}
+	r.gistsOf(flood...)
+}
+
 func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 	t.Parallel()
-	for _, breaker := range []bool{true, false} {
+	for _, c := range []struct {
+		entries int
+		breaker bool
+		lost    bool // pushed out of the first answers; else the memories come behind what the night made
+	}{{60, true, true}, {5, true, false}, {60, false, true}} {
 		r := newRig(t)
 		r.says(30)
-		r.knows(60, dream.FromWeb)
-		var flood []string
-		for i := range 60 {
-			flood = append(flood, fmt.Sprintf("My cousin Person%[1]s is not allergic to Stuff%[1]s and lives in Town%[1]s: Person%[1]s, Stuff%[1]s, Town%[1]s", letters(i%5)))
-		}
-		r.gistsOf(flood...)
+		r.knowsHarbours(c.entries)
+		r.floods(c.entries, true)
 		o := r.order(1, tonight)
-		o.Knobs.LastLookEntries = 60
-		if !breaker {
+		o.Knobs.LastLookEntries = c.entries
+		if !c.breaker {
 			o.Knobs.Probe = 0
 		}
 		s := r.lie(o)
@@ -177,8 +201,12 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 		require.NoError(t, err)
 		result := r.ends(s)
 		gists := memory.As[*dream.Gist](r.find(s, dream.KindGist))
-		if breaker {
-			require.Equal(t, dream.Undone, result.Outcome, "%+v", r.recordOf(s).Recall)
+		if c.breaker {
+			found := r.recordOf(s).Recall
+			require.Equal(t, dream.Undone, result.Outcome, "%+v", found)
+			require.Equal(t, c.lost, found.Lost > 0, "%+v", found)
+			require.Equal(t, c.lost, found.Behind == 0, "%+v", found)
+			require.Contains(t, result.Reason, fmt.Sprintf("%d came behind what it made", found.Behind))
 			require.Empty(t, gists)
 			require.Zero(t, r.archived())
 		} else {
@@ -190,6 +218,30 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 		require.NotEmpty(t, spent, "its money stays counted")
 		require.Positive(t, r.recordOf(s).Spent)
 	}
+}
+
+func TestAGistThatSpeaksOfWhatAPersonSaidIsNotWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.says(30)
+	r.knowsHarbours(20)
+	r.floods(20, false)
+	require.Empty(t, r.looks(1).Made)
+	require.Zero(t, r.archived())
+	require.Empty(t, r.find(Sitting{}, dream.KindGist))
+	r = newRig(t)
+	r.says(30)
+	r.knowsHarbours(1)
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Episode{
+		Head:    dream.Head{ID: "bruna", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman},
+		Content: "My neighbour Bruna trusts nobody", Salience: .5,
+	}}})
+	require.NoError(t, err)
+	r.gistsOf("The pilot Bruna trusts Buoyaa, Beaconaa and Lampaa more than Chartaa")
+	require.Empty(t, r.looks(1).Made, "it brings in the name of somebody else's memory")
+	r.gistsOf("A pilot trusts Buoyaa more than any chart")
+	require.NotEmpty(t, r.looks(2).Made, "the control: a gist of the entry itself is written")
+	require.Equal(t, 1, r.archived())
 }
 
 func TestAQuietNightStandsAndKeepsBothCounts(t *testing.T) {

@@ -121,6 +121,6 @@ func limitRows() []Knob {
 		{Key: "attempts", Sort: Whole, Low: 1, High: 10, Unit: "per paid step", Reason: "The first included. Each needs a reservation of its own."},
 		{Key: "dream_wall", Sort: Span, Low: 60, High: 1 * day, Reason: "Wall of one dream, so that one that hangs gives the agent back by morning."},
 		{Key: "empty_alarm", Sort: Whole, High: 50, Unit: "nights", Reason: "So many nights in a row that kept nothing raise the alarm: the event NothingAgain, and exit code 7 of oneiros health (Z7). One or two can be chance; three are a model that does not follow, a floor too high, or nothing new to dream about. 0 means 3."},
-		{Key: "probe", Sort: Whole, High: 2000, Unit: "memories", Reason: "So many of the agent's own memories are asked for before and after each night, without a model. A night by which more than 2 of them, or 1 in 100, are no longer among the first 10 answers is undone by itself. Costs no call; with 10,000 memories about 0.7 s of one core before a night and 0.15 s after it. 0 asks nothing."},
+		{Key: "probe", Sort: Whole, High: 2000, Unit: "memories", Reason: "So many of the agent's own memories are asked for before and after each night, without a model. A night by which more than 2 of them, or 1 in 100, are no longer among the first 10 answers, or come behind what it made, is undone by itself. Costs no call; with 10,000 memories about 0.7 s of one core before a night and 0.15 s after it. 0 asks nothing."},
 	}
 }

@@ -30,11 +30,12 @@ type Tally struct {
 // Recall is what a night did to recall, by questions made of the agent's own memories before it began.
 type Recall struct {
 	Asked  int `json:"asked"`
-	Before int `json:"before"` // found when the night began
-	After  int `json:"after"`  // found when it ended; of one that was undone, before that
-	Lost   int `json:"lost"`   // found before and not after, because of the night
-	Gained int `json:"gained"` // found after and not before
-	Margin int `json:"margin"` // so many more may be lost than gained
+	Before int `json:"before"`           // found when the night began
+	After  int `json:"after"`            // found when it ended; of one that was undone, before that
+	Lost   int `json:"lost"`             // found before and not after, because of the night
+	Gained int `json:"gained"`           // found after and not before
+	Margin int `json:"margin"`           // so many more may be lost, or come behind, than gained
+	Behind int `json:"behind,omitempty"` // still found, but behind something that the night made
 }
 
 // LongestTheme is how many characters keep a theme a theme.

@@ -258,10 +258,12 @@ type NightUndone struct {
 	After    int `json:"after"`    // and when it ended
 	Lost     int `json:"lost"`     // by the night itself
 	Gained   int `json:"gained"`   // found only after it
-	Margin   int `json:"margin"`   // so many more may be lost than gained
+	Margin   int `json:"margin"`   // so many more may be lost, or come behind, than gained
 	Archived int `json:"archived"` // items that the night had made
 	Restored int `json:"restored"` // items that are as they were before it
 	Kept     int `json:"kept"`     // items that something changed since: they stay as they are
+
+	Behind int `json:"behind,omitempty"` // memories that were still found, but behind something that the night made
 }
 
 // NothingAgain is the alarm of repeated emptiness: so many nights in a row, this one included, kept nothing (Z7).

@@ -48,7 +48,7 @@ var payloads = []event.Payload{
 	event.HypnopompicCompleted{Insights: 2, Transitioned: true, Delta: .16},
 	event.DreamAborted{Phase: dream.Onset, Reason: "all partials failed"},
 	event.Spent{Tally: dream.Tally{Phase: dream.REM, State: "running", Reason: "r", Calls: 8, Reused: 1, Failed: 2, Spent: 3, Cap: 4, In: 5, Cached: 6, Out: 7, Made: 8, Kept: 9, Cycles: 10, Started: at.UTC(), Ended: at.UTC()}},
-	event.NightUndone{Asked: 200, Before: 180, After: 150, Lost: 31, Gained: 1, Margin: 2, Archived: 60, Restored: 31, Kept: 1},
+	event.NightUndone{Asked: 200, Before: 180, After: 150, Lost: 31, Gained: 1, Margin: 2, Behind: 3, Archived: 60, Restored: 31, Kept: 1},
 	event.NothingAgain{Nights: 3},
 	event.AlarmAbort{Trigger: "harbour/quay-price", Fragments: 4, Spent: 12_000},
 	event.DreamInterrupted{Cause: "knock", Epoch: 7, Sitting: 2, Phase: dream.REM, Cycle: 3, Light: true, Forced: true, Receipt: .5, Stop: .25, Preserve: 1.5, Switch: 6.5, Partials: 2, Significance: .4, Journal: "j-1", Delta: .1, Until: at.UTC()},

@@ -8,6 +8,7 @@ type Result struct {
 	Before bool // it was found when the night began
 	After  bool // it, or what took its place, was found when the night ended
 	Caused bool // the night itself can be the reason of a difference: it changed the text, or what it made stands before it
+	Behind bool // it is found both times, and something that the night made has come before it
 }
 
 // Verdict counts the results of a night.
@@ -17,7 +18,8 @@ type Verdict struct {
 	After  int `json:"after"`  // found when it ended
 	Lost   int `json:"lost"`   // found before and not after, because of the night
 	Gained int `json:"gained"` // found after and not before
-	Margin int `json:"margin"` // so many more may be lost than gained
+	Margin int `json:"margin"` // so many more may be lost, or come behind, than gained
+	Behind int `json:"behind"` // found when it ended, but behind something that the night made
 }
 
 // Margin is how many questions a night may lose net: two, or one in a hundred where that is more. Below that a loss can be
@@ -39,10 +41,13 @@ func Judge(results []Result) Verdict {
 			v.Lost++
 		case !r.Before && r.After:
 			v.Gained++
+		case r.Before && r.After && r.Behind:
+			v.Behind++
 		}
 	}
 	return v
 }
 
-// Worse says whether the night is to be undone.
-func (v Verdict) Worse() bool { return v.Lost-v.Gained > v.Margin }
+// Worse says whether the night is to be undone. A memory that comes second to what a night made of other words is as good as lost to
+// who asks for it: a night that contradicts what people said need not push it out of the first answers.
+func (v Verdict) Worse() bool { return v.Lost+v.Behind-v.Gained > v.Margin }

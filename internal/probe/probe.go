@@ -19,11 +19,13 @@ type Doc struct {
 type Question struct {
 	ID    string   `json:"id"`
 	Words []string `json:"words"`
+	Own   string   `json:"own,omitempty"` // the first of them where no other text has it: asked alone, it must find this text
 }
 
-// What a question is made of. Ours: a person who looks for something names a few of its rarer words, and not all of them.
+// What a question is made of. Ours: a person who looks for something names a few of its rarer words, and not all of them. With
+// eight words the common ones among them kept a memory first that a person would no longer have found.
 const (
-	rareWords = 8 // of a text, from which a question is made
+	rareWords = 4 // of a text, from which a question is made
 	dropOneIn = 3 // of these
 	leastAsk  = 3 // words stay, where there are so many; the rarest always does
 )
@@ -57,9 +59,15 @@ func Ask(docs []Doc, ids []string, seed uint64) []Question {
 	}
 	var questions []Question
 	for _, id := range ids {
-		if words := questionOf(id, texts[id], often, seed); len(words) > 0 {
-			questions = append(questions, Question{ID: id, Words: words})
+		words := questionOf(id, texts[id], often, seed)
+		if len(words) == 0 {
+			continue
 		}
+		q := Question{ID: id, Words: words}
+		if often[words[0]] == 1 {
+			q.Own = words[0]
+		}
+		questions = append(questions, q)
 	}
 	return questions
 }

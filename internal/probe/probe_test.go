@@ -54,14 +54,18 @@ func TestAQuestionIsMadeOfTheRareWordsOfItsText(t *testing.T) {
 	for i, q := range questions {
 		require.Equal(t, docs[i].ID, q.ID)
 		require.GreaterOrEqual(t, len(q.Words), 3)
-		require.LessOrEqual(t, len(q.Words), 8)
-		dropped += 8 - len(q.Words)
+		require.LessOrEqual(t, len(q.Words), 4)
+		dropped += 4 - len(q.Words)
 		for _, word := range q.Words {
 			if strings.HasPrefix(word, "wind") || strings.HasPrefix(word, "gull") {
 				own++
 			}
 		}
 	}
+	for _, q := range questions {
+		require.Equal(t, q.Words[0], q.Own, "a word that no other text has")
+	}
+	require.Empty(t, probe.Ask([]probe.Doc{{ID: "a", Text: "wind"}, {ID: "b", Text: "wind"}}, []string{"a"}, 7)[0].Own)
 	require.Positive(t, dropped, "words are left out, as people leave them out")
 	require.Greater(t, own, 50)
 	require.Equal(t, questions, probe.Ask(docs, idsOf(docs), 7))
@@ -83,19 +87,23 @@ func TestWordsOfAnyScript(t *testing.T) {
 func TestANightIsWorseBeyondTheMargin(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		asked, lost, gained, others int
-		margin                      int
-		worse                       bool
+		asked, lost, gained, others, behind int
+		margin                              int
+		worse                               bool
 	}{
-		{0, 0, 0, 0, 2, false},
-		{10, 2, 0, 0, 2, false},
-		{10, 3, 0, 0, 2, true},
-		{10, 3, 1, 0, 2, false},
-		{200, 2, 0, 0, 2, false},
-		{200, 3, 0, 0, 2, true},
-		{1000, 10, 0, 0, 10, false},
-		{1000, 11, 0, 0, 10, true},
-		{200, 0, 0, 50, 2, false}, // lost by what others wrote meanwhile
+		{0, 0, 0, 0, 0, 2, false},
+		{10, 2, 0, 0, 0, 2, false},
+		{10, 3, 0, 0, 0, 2, true},
+		{10, 3, 1, 0, 0, 2, false},
+		{200, 2, 0, 0, 0, 2, false},
+		{200, 3, 0, 0, 0, 2, true},
+		{1000, 10, 0, 0, 0, 10, false},
+		{1000, 11, 0, 0, 0, 10, true},
+		{200, 0, 0, 50, 0, 2, false}, // lost by what others wrote meanwhile
+		{200, 0, 0, 0, 2, 2, false},
+		{200, 0, 0, 0, 3, 2, true},
+		{200, 1, 0, 0, 2, 2, true},
+		{200, 1, 1, 0, 2, 2, false},
 	} {
 		var results []probe.Result
 		add := func(n int, r probe.Result) {
@@ -106,12 +114,14 @@ func TestANightIsWorseBeyondTheMargin(t *testing.T) {
 		add(c.lost, probe.Result{Before: true, Caused: true})
 		add(c.others, probe.Result{Before: true})
 		add(c.gained, probe.Result{After: true})
-		add(c.asked-c.lost-c.gained-c.others, probe.Result{Before: true, After: true})
+		add(c.behind, probe.Result{Before: true, After: true, Behind: true})
+		add(c.asked-c.lost-c.gained-c.others-c.behind, probe.Result{Before: true, After: true})
 		v := probe.Judge(results)
 		require.Equal(t, c.margin, v.Margin)
 		require.Equal(t, c.worse, v.Worse(), "%+v", c)
 		require.Equal(t, c.asked-c.gained, v.Before)
 		require.Equal(t, c.asked-c.lost-c.others, v.After)
+		require.Equal(t, c.behind, v.Behind)
 	}
 }
 

@@ -213,7 +213,11 @@ func recallOf(p *page, n dream.Night) {
 	}
 	p.heading("Recall")
 	p.item("before  ", faint, fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers", r.Before, r.Asked))
-	p.item("after   ", faint, fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost, r.Gained, r.Margin))
+	after := fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost, r.Gained, r.Margin)
+	if r.Behind > 0 {
+		after += fmt.Sprintf("; %d came behind what it made, which counts as lost", r.Behind)
+	}
+	p.item("after   ", faint, after)
 }
 
 // moodOf shows the mood before and after, and how far it moved (H15).
