@@ -18,6 +18,9 @@ import (
 // told is a fact that a person or an agent said, and that nobody has forgotten or corrected.
 type told struct{ id, text string }
 
+// A life is told to, corrected and asked to forget by one person.
+const owner = dream.TalkOrigin + "laptop/anna"
+
 // life is one agent's life: what happens to it, one thing after the other, on a real store and with real activities.
 type life struct {
 	*rig
@@ -30,18 +33,62 @@ type life struct {
 
 func (l *life) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
 	l.number++
-	f := told{fmt.Sprintf("f%03d", l.number), fmt.Sprintf("Cousin %[1]s is allergic to %[1]sine and lives in %[1]sburg", letters(l.number))}
+	f := told{fmt.Sprintf("f%03d", l.number), factText(l.number)}
 	h := dream.Head{ID: f.id, Agent: "a", Kind: kind, At: l.at.Add(-age), State: dream.Live, Taint: taint}
 	var item dream.Item = &dream.Episode{Head: h, Content: f.text, Salience: .5}
 	if kind == dream.KindSemantic {
 		item = &dream.Semantic{Head: h, Content: f.text, Strength: .5, Due: h.At.Add(time.Hour)}
 	}
-	vector := memory.Vector{Item: f.id, Space: space, V: vectorOf(f.text)}
-	_, err := l.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{item}, Vectors: []memory.Vector{vector}})
-	require.NoError(l.t, err)
+	l.commit("import", item)
 	if taint == dream.FromHuman || taint == dream.FromAgent {
 		l.facts = append(l.facts, f)
 	}
+}
+
+// talk is a few facts that a person says in one talk, seconds apart.
+func (l *life) talk(n int) {
+	session := fmt.Sprintf("talk-%d", l.number)
+	for i := range n {
+		l.number++
+		f := told{fmt.Sprintf("f%03d", l.number), factText(l.number)}
+		at := l.at.Add(time.Duration(i) * time.Second)
+		l.commit("talk", &dream.Episode{
+			Head:    dream.Head{ID: f.id, Agent: "a", Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman},
+			Content: f.text, Salience: .5, Session: session, Origin: owner, Speaker: "anna",
+		})
+		l.facts = append(l.facts, f)
+	}
+}
+
+// correct puts a newer fact in the place of one that was said, which is not owed any more.
+func (l *life) correct(i int) {
+	old := l.facts[i]
+	l.facts = slices.Delete(l.facts, i, i+1)
+	l.talk(1)
+	items, err := l.store.Get(context.Background(), "a", old.id)
+	require.NoError(l.t, err)
+	h := items[0].Header()
+	h.State, h.NewerID = dream.Superseded, l.facts[len(l.facts)-1].id
+	_, err = l.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "talk", Change: items})
+	require.NoError(l.t, err)
+}
+
+// forget erases a fact, which is not owed any more.
+func (l *life) forget(i int) {
+	_, err := l.store.Forget(context.Background(), "a", l.facts[i].id)
+	require.NoError(l.t, err)
+	l.facts = slices.Delete(l.facts, i, i+1)
+}
+
+func (l *life) commit(cause string, item dream.Item) {
+	vector := memory.Vector{Item: item.Header().ID, Space: space, V: vectorOf(item.Text())}
+	w := memory.Write{Agent: "a", Cause: cause, Add: []dream.Item{item}, Vectors: []memory.Vector{vector}}
+	_, err := l.store.Commit(context.Background(), w)
+	require.NoError(l.t, err)
+}
+
+func factText(n int) string {
+	return fmt.Sprintf("Cousin %[1]s is allergic to %[1]sine and lives in %[1]sburg", letters(n))
 }
 
 func (l *life) night() {
@@ -75,13 +122,15 @@ func (l *life) oldArchive(s Sitting, o Order) {
 	require.NoError(l.t, l.ports.write(context.Background(), s, w))
 }
 
-// lost is the first fact that recall does not find any more.
+// lost is the first fact that recall does not answer first when it is asked for by its own words, as a talk of its owner asks.
 func (l *life) lost() string {
 	for _, f := range l.facts {
-		near := memory.Near{Agent: "a", Space: space, V: vectorOf(f.text), Limit: 1000, Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt}}
-		hits, err := l.store.Near(context.Background(), near)
+		answer, err := recall.Find(context.Background(), l.store, recall.Question{
+			Agent: "a", Text: f.text, Limit: 6,
+			Filter: memory.Filter{Kinds: recall.Kinds, Owners: []string{"", owner}, Dreamt: memory.PromotedDreamt},
+		})
 		require.NoError(l.t, err)
-		if !slices.ContainsFunc(hits, func(hit memory.Hit) bool { return hit.Item == f.id }) {
+		if len(answer.Memories) == 0 || answer.Memories[0].Item.Header().ID != f.id {
 			return f.id
 		}
 	}
@@ -96,7 +145,7 @@ func livesThrough(t *testing.T, draw *rapid.T, old bool) string {
 	taints := []dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromWeb}
 	steps := rapid.IntRange(8, 14).Draw(draw, "steps")
 	for range steps {
-		switch rapid.IntRange(0, 5).Draw(draw, "what") {
+		switch rapid.IntRange(0, 7).Draw(draw, "what") {
 		case 0, 1:
 			age := time.Duration(rapid.IntRange(0, 400).Draw(draw, "days")) * 24 * time.Hour
 			l.fact(rapid.SampledFrom(kinds).Draw(draw, "kind"), rapid.SampledFrom(taints).Draw(draw, "taint"), age)
@@ -108,6 +157,18 @@ func livesThrough(t *testing.T, draw *rapid.T, old bool) string {
 			if len(l.nights) > 0 {
 				_, err := l.store.Undo(context.Background(), "a", rapid.SampledFrom(l.nights).Draw(draw, "undone"))
 				require.NoError(t, err)
+			}
+		case 6:
+			l.talk(rapid.IntRange(1, 3).Draw(draw, "facts"))
+		case 7:
+			if len(l.facts) == 0 {
+				continue
+			}
+			i := rapid.IntRange(0, len(l.facts)-1).Draw(draw, "which")
+			if rapid.Bool().Draw(draw, "corrected") {
+				l.correct(i)
+			} else {
+				l.forget(i)
 			}
 		}
 		if lost := l.lost(); lost != "" {
