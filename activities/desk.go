@@ -46,13 +46,13 @@ const orderNote = "order"
 // order reads the frozen order of a dream.
 func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
 	var o Order
-	forgets, err := p.Memory.Forgettings(ctx, s.Agent)
+	forgets, err := p.forgettings(ctx, s.Agent)
 	if err != nil {
 		return o, err
 	}
 	p.shelf.fresh(s.Dream, forgets)
 	var known *Order
-	if p.shelf.read(s.Dream, func(v *volume) { known = v.order }); known != nil {
+	if p.shelf.read(ctx, s.Dream, func(v *volume) { known = v.order }); known != nil {
 		return *known, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, orderNote)
@@ -62,15 +62,23 @@ func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
 	}
-	p.shelf.put(s.Dream, func(v *volume) { v.order = &o })
+	p.shelf.put(ctx, s.Dream, func(v *volume) { v.order = &o })
 	return o, nil
+}
+
+// forgettings is how often something of the agent was forgotten when the activity began to read.
+func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
+	if r := readingOf(ctx); r.Known {
+		return r.Forgettings, nil
+	}
+	return p.Memory.Forgettings(ctx, agent)
 }
 
 // self reads who dreams, and the theme of the night.
 func (p Ports) self(ctx context.Context, s Sitting) (prompt.Self, string, error) {
 	var known *prompt.Self
 	var theme string
-	if p.shelf.read(s.Dream, func(v *volume) { known, theme = v.self, v.theme }); known != nil {
+	if p.shelf.read(ctx, s.Dream, func(v *volume) { known, theme = v.self, v.theme }); known != nil {
 		return *known, theme, nil
 	}
 	agent, err := p.Memory.Agent(ctx, s.Agent)
@@ -82,7 +90,7 @@ func (p Ports) self(ctx context.Context, s Sitting) (prompt.Self, string, error)
 		return prompt.Self{}, "", err
 	}
 	self := prompt.Self{Handle: agent.Handle, Persona: agent.Persona, Interests: agent.Interests}
-	p.shelf.put(s.Dream, func(v *volume) { v.self, v.theme = &self, night.Theme })
+	p.shelf.put(ctx, s.Dream, func(v *volume) { v.self, v.theme = &self, night.Theme })
 	return self, night.Theme, nil
 }
 
@@ -146,6 +154,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	defer done()
 	began := p.now(c.sitting)
 	charge := c.charge(key)
+	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.order.Agent) }
 	var cut *Cut
 	charge.Broken = func(broken purse.Paid) {
 		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
@@ -197,7 +206,9 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	defer done()
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00"))) // vectors bought for other texts are no use
 	key := c.order.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
-	vectors, err := p.Purse.Embed(ctx, c.charge(key), c.order.Models[dream.Embedder], texts)
+	charge := c.charge(key)
+	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.order.Agent) }
+	vectors, err := p.Purse.Embed(ctx, charge, c.order.Models[dream.Embedder], texts)
 	if err == nil && len(vectors.V) != len(texts) {
 		err = &inference.Failure{Kind: inference.Malformed, Billed: true, Message: fmt.Sprintf("%d vectors for %d texts", len(vectors.V), len(texts))}
 	}
@@ -218,6 +229,9 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 	}
 	if canceled(ctx) {
 		return Done{End: EndCut, Reason: "cancelled"}, nil
+	}
+	if forgottenMeanwhile(err) {
+		return Done{}, err
 	}
 	if activity.IsActivity(ctx) {
 		said := err.Error()

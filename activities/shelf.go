@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -55,30 +56,44 @@ func (v *volume) those(ids []string) []dream.Item {
 
 func newShelf() *shelf { return &shelf{dreams: map[string]*volume{}} }
 
-// read looks at a dream's volume. The function must not keep it.
-func (s *shelf) read(dreamID string, look func(v *volume)) {
+// read looks at a dream's volume. The function must not keep it. An activity that reads as of another forgetting than the volume
+// finds nothing at hand.
+func (s *shelf) read(ctx context.Context, dreamID string, look func(v *volume)) {
 	if s == nil {
 		look(&volume{})
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	v := s.volume(dreamID)
+	if r := readingOf(ctx); r.Known && r.Forgettings != v.forgets {
+		v = emptyVolume()
+	}
+	look(v)
+}
+
+func emptyVolume() *volume {
+	return &volume{shown: map[int]*remembered{}, tongues: map[int]hypnagogia.Tongue{}}
+}
+
+// volume is what is known of a dream. The caller holds the lock.
+func (s *shelf) volume(dreamID string) *volume {
 	v, ok := s.dreams[dreamID]
 	if !ok {
-		v = &volume{shown: map[int]*remembered{}, tongues: map[int]hypnagogia.Tongue{}}
+		v = emptyVolume()
 		s.dreams[dreamID] = v
 		if s.order = append(s.order, dreamID); len(s.order) > shelved {
 			delete(s.dreams, s.order[0])
 			s.order = s.order[1:]
 		}
 	}
-	look(v)
+	return v
 }
 
-// put writes into a dream's volume.
-func (s *shelf) put(dreamID string, write func(v *volume)) {
+// put writes into a dream's volume, unless that is of another forgetting than what the activity read.
+func (s *shelf) put(ctx context.Context, dreamID string, write func(v *volume)) {
 	if s != nil {
-		s.read(dreamID, write)
+		s.read(ctx, dreamID, write)
 	}
 }
 
@@ -87,16 +102,15 @@ func (s *shelf) fresh(dreamID string, forgets int64) {
 	if s == nil {
 		return
 	}
-	stale := false
-	s.read(dreamID, func(v *volume) {
-		if v.order == nil {
-			v.forgets = forgets
-		}
-		stale = v.forgets != forgets
-	})
-	if stale {
-		s.drop(dreamID)
-		s.read(dreamID, func(v *volume) { v.forgets = forgets })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.volume(dreamID)
+	if v.order == nil {
+		v.forgets = max(v.forgets, forgets)
+	}
+	if v.forgets < forgets { // an activity that began to read before is not heeded
+		*v = *emptyVolume()
+		v.forgets = forgets
 	}
 }
 
@@ -114,5 +128,6 @@ func (s *shelf) drop(dreamID string) {
 // Shelve makes ports whose deeds keep at hand what never changes while a dream lasts.
 func Shelve(p Ports) Ports {
 	p.shelf = newShelf()
+	p.Memory = readingStore{p.Memory}
 	return p
 }

@@ -1,20 +1,23 @@
 package activities
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
 	t.Parallel()
 	s := newShelf()
 	theme := func(id string) (theme string) {
-		s.read(id, func(v *volume) { theme = v.theme })
+		s.read(t.Context(), id, func(v *volume) { theme = v.theme })
 		return theme
 	}
-	s.put("first", func(v *volume) { v.theme = "rope" })
+	s.put(t.Context(), "first", func(v *volume) { v.theme = "rope" })
 	require.Equal(t, "rope", theme("first"))
 	s.drop("first")
 	s.drop("never put")
@@ -22,10 +25,38 @@ func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
 	require.Empty(t, s.order)
 	require.Empty(t, theme("first"))
 	for i := range shelved + 5 {
-		s.put(fmt.Sprint(i), func(v *volume) { v.theme = "later" })
+		s.put(t.Context(), fmt.Sprint(i), func(v *volume) { v.theme = "later" })
 	}
 	require.Len(t, s.dreams, shelved)
 	require.Len(t, s.order, shelved)
 	require.Empty(t, theme("first"))
 	(*shelf)(nil).drop("nothing is kept")
+}
+
+// An activity that began to read before a forgetting neither finds nor leaves anything at hand for those that began after it.
+func TestWhatWasReadBeforeAForgettingIsNotAtHandAfterIt(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	asOf := func(forgettings int64) context.Context {
+		return context.WithValue(t.Context(), readingKey{}, memory.Reading{Known: true, Forgettings: forgettings})
+	}
+	theme := func(ctx context.Context) (theme string) {
+		s.read(ctx, "d", func(v *volume) { theme = v.theme })
+		return theme
+	}
+	put := func(ctx context.Context, theme string) {
+		s.put(ctx, "d", func(v *volume) { v.theme, v.order = theme, &Order{} })
+	}
+	before, after := asOf(1), asOf(2)
+	s.fresh("d", 1)
+	put(before, "gone")
+	require.Equal(t, "gone", theme(before))
+	require.Empty(t, theme(after), "before it asked how often something was forgotten")
+	s.fresh("d", 2)
+	put(before, "gone, too")
+	require.Empty(t, theme(after))
+	put(after, "there")
+	s.fresh("d", 1)
+	require.Equal(t, "there", theme(after), "an older activity drops nothing")
+	require.Empty(t, theme(before))
 }

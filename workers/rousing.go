@@ -6,17 +6,19 @@ import (
 	"go.temporal.io/sdk/interceptor"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // rousing registers every running deed with the rouser, so that a ring of the bell stops it (decision 6).
 type rousing struct {
 	interceptor.WorkerInterceptorBase
 	rouser *activities.Rouser
+	memory memory.Store
 }
 
 // InterceptActivity puts the rouser around each deed.
 func (r *rousing) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	i := &seating{rouser: r.rouser}
+	i := &seating{rouser: r.rouser, memory: r.memory}
 	i.Next = next
 	return i
 }
@@ -24,13 +26,15 @@ func (r *rousing) InterceptActivity(_ context.Context, next interceptor.Activity
 type seating struct {
 	interceptor.ActivityInboundInterceptorBase
 	rouser *activities.Rouser
+	memory memory.Store
 }
 
-// ExecuteActivity runs a deed under the rouser.
+// ExecuteActivity runs an activity under the rouser, and notes before as of which forgetting it reads memories.
 func (s *seating) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	var request any
 	if len(in.Args) > 0 {
 		request = in.Args[0]
 	}
+	ctx = activities.Reading(ctx, s.memory, request)
 	return s.rouser.Rouse(ctx, request, func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }

@@ -75,7 +75,7 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 		MaxHeartbeatThrottleInterval:       beatAtMost,
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
-		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{rouser: w.rouser}},
+		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{rouser: w.rouser, memory: p.Memory}},
 	})
 	workflows.Register(w)
 	workflows.RegisterDeeds(w, p, lives, planner)

@@ -271,14 +271,6 @@ func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFla
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
-	slots, err := h.Store.Slots(ctx)
-	if err != nil {
-		return err
-	}
-	if _, dreaming := slots[a.ID]; dreaming {
-		app.note("%s is dreaming, and what the dream has read already it may still write: "+
-			"look again with --text and the words, when it is over.", a.Handle)
-	}
 	if app.json {
 		public.Forgotten, public.Scrubbed = done.Items, done.Scrubbed
 		return app.answer(public)

@@ -29,16 +29,34 @@ var (
 	ErrRemoved = fmt.Errorf("removed: %w", ErrNotFound)
 	// ErrRemoving is of an agent whose removal was cut off; DropAgent completes it.
 	ErrRemoving = fmt.Errorf("being removed: %w", ErrNotFound)
+
+	// ErrForgotten is of a write that follows from what was read before something of the agent was forgotten: read it again.
+	ErrForgotten = errors.New("forgotten")
 )
 
 // Fence names the dream sitting that writes. The store refuses a fenced write unless Dream and Run hold the
 // agent's dreaming slot (ErrFenced) and the agent's epoch is not above Epoch (ErrWoken). The zero Fence is a write made
-// awake: it is never refused. Two fences of one Dream and Run are the same holder, whatever their epochs.
+// awake: it is refused for its Reading alone. Two fences of one Dream and Run are the same holder, whatever their epochs.
 type Fence struct {
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
 	Epoch int64  `json:"epoch,omitempty"` // of the agent when the sitting took the slot
+
+	Read Reading `json:"-"` // as of when the writer read what it writes of
 }
+
+// Reading is as of which forgetting a writer read the agent's memories. The store refuses a write that follows from an older
+// reading than the agent's last forgetting (ErrForgotten): it may repeat what is gone. The zero Reading is not looked at.
+type Reading struct {
+	Known       bool
+	Forgettings int64 // of the agent before the first memory was read; Store.Forgettings
+}
+
+// Stale says whether something was forgotten since.
+func (r Reading) Stale(forgettings int64) bool { return r.Known && forgettings > r.Forgettings }
+
+// Awake says whether no dream writes.
+func (f Fence) Awake() bool { return f.Same(Fence{}) && f.Epoch == 0 }
 
 // Same says whether two fences name the same holder.
 func (f Fence) Same(o Fence) bool { return f.Dream == o.Dream && f.Run == o.Run }
@@ -215,7 +233,8 @@ type Undone struct {
 
 // Erasure is what is forgotten for good. The items go with their revisions and their vectors of every space, and their ids go
 // out of the references of every other item. A store that keeps the ledger as well drops the answers that are kept for the dreams
-// that made or changed the items, for those whose notes name one as a JSON text, because their prompts showed it, and for Dreams;
+// that made or changed the items, for those whose notes name one as a JSON text, because their prompts showed it, for the dream that
+// holds the agent's slot, and for Dreams; attempts of these that are under way leave none;
 // of those that showed one, late notes go too. Every answer that is kept for a request of the server becomes access.Erased.
 // Nothing of it is left in the store's files: what a store cannot reach its own documentation names.
 type Erasure struct {
@@ -280,7 +299,7 @@ type Store interface {
 	// completes the removal.
 	DropAgent(ctx context.Context, agent string, now time.Time) (Dropped, error)
 
-	// Commit does a Write. ErrFenced, ErrNotFound, ErrSpace, ErrStale. The items keep the Revision they were read at: to change
+	// Commit does a Write. ErrFenced, ErrForgotten, ErrNotFound, ErrSpace, ErrStale. The items keep the Revision they were read at: to change
 	// one again, read it again.
 	Commit(ctx context.Context, w Write) (Receipt, error)
 	// Get returns the newest revisions in the order of ids, leaving out what does not exist.
@@ -334,7 +353,7 @@ type Store interface {
 	Slots(ctx context.Context) (map[string]Slot, error)
 
 	// PutNote keeps working data of a dream under a key, once: a key that exists keeps its first value, which is returned. Keys
-	// that begin with LateNote are kept although the epoch has risen.
+	// that begin with LateNote are kept although the epoch has risen. ErrFenced, ErrForgotten.
 	PutNote(ctx context.Context, agent string, f Fence, key string, value []byte) ([]byte, error)
 	// Note reads it back. ErrNotFound.
 	Note(ctx context.Context, agent, dreamID, key string) ([]byte, error)

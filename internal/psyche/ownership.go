@@ -206,11 +206,16 @@ const triesToGive = 5
 
 func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids []string) error {
 	for try := 1; ; try++ {
+		forgettings, err := s.Forgettings(ctx, agent)
+		if err != nil {
+			return fmt.Errorf("read what was said: %w", err)
+		}
 		items, err := s.Get(ctx, agent, ids...)
 		if err != nil {
 			return fmt.Errorf("read what was said: %w", err)
 		}
 		w := memory.Write{Agent: agent, Cause: causeOfGift}
+		w.Fence.Read = memory.Reading{Known: true, Forgettings: forgettings}
 		noted := map[Owner]bool{}
 		for _, e := range memory.As[*dream.Episode](items) {
 			o, ok := OwnerOf(e.Origin)
@@ -233,7 +238,7 @@ func give(ctx context.Context, s memory.Store, agent string, from, to Owner, ids
 		if _, err = s.Commit(ctx, w); err == nil {
 			return nil
 		}
-		if !errors.Is(err, memory.ErrStale) || try == triesToGive {
+		if !errors.Is(err, memory.ErrStale) && !errors.Is(err, memory.ErrForgotten) || try == triesToGive {
 			return fmt.Errorf("give what was said: %w", err)
 		}
 	}

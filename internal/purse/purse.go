@@ -29,6 +29,11 @@ type Charge struct {
 	Accounts []budget.Account
 	Asked    time.Time // when the step was asked for; its rows are never older, where a server skips idle time
 
+	// Still, when set, is asked between the reservation and the call. When it fails, nothing is asked of the model and nothing is
+	// spent. An answer that must not be kept is known so: what makes it so before the reservation fails here, and what does later
+	// finds the attempt in the ledger.
+	Still func(ctx context.Context) error
+
 	// Broken, when set, is told what a call had said whose context ended, before the ledger books its end: somebody waits for
 	// that to be safe, and a reservation without an end counts in full.
 	Broken func(Paid)
@@ -59,6 +64,9 @@ func (p *Purse) Generate(ctx context.Context, c Charge, r inference.Request, tok
 	spec, hold, err := p.reserve(ctx, c, r, int64(r.MaxTokens)+Overrun)
 	if err != nil {
 		return p.bought(ctx, c.Step, err)
+	}
+	if err := p.still(ctx, c, hold); err != nil {
+		return Paid{}, err
 	}
 	r.Key = hold.Key()
 	answer, callErr := p.Model.Generate(ctx, r, token)
@@ -107,6 +115,9 @@ func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []strin
 	if err != nil {
 		return kept[inference.Vectors](ctx, p, c.Step, err)
 	}
+	if err := p.still(ctx, c, hold); err != nil {
+		return inference.Vectors{}, err
+	}
 	vectors, callErr := p.Model.Embed(ctx, model, clipped, hold.Key())
 	answer := inference.Answer{Finish: inference.Stopped, Tokens: vectors.Tokens, UsageFrom: vectors.UsageFrom}
 	bill := bill(spec, r, hold, answer, callErr)
@@ -116,6 +127,21 @@ func (p *Purse) Embed(ctx context.Context, c Charge, model string, texts []strin
 		}
 	}
 	return vectors, errors.Join(callErr, p.settle(ctx, c, hold, bill))
+}
+
+// outdated is how the ledger tells an attempt that was not made because Charge.Still failed.
+const outdated = "outdated"
+
+// still ends an attempt that need not be made any more.
+func (p *Purse) still(ctx context.Context, c Charge, hold Hold) error {
+	if c.Still == nil {
+		return nil
+	}
+	err := c.Still(ctx)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, p.settle(ctx, c, hold, Bill{State: Refused, Finish: outdated}))
 }
 
 // bought is the answer kept for a step that could not be reserved, or why it could not.

@@ -443,3 +443,28 @@ func TestARowIsNeverOlderThanItsStepWasAskedFor(t *testing.T) {
 		require.True(t, row.Ended.Equal(at), row.Ended)
 	}
 }
+
+func TestACallThatNeedNotBeMadeAnyMoreIsNotMadeAndCostsNothing(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("it was forgotten")
+	reserved := budget.Micros(-1)
+	b := open(t, turn{answer: said(15, 10, 10, inference.ByProvider)})
+	c := charge()
+	c.Still = func(context.Context) error {
+		reserved = b.balance("day:echo").Reserved
+		return gone
+	}
+	_, err := b.Generate(t.Context(), c, request("p/model"), func(string) bool { return true })
+	require.ErrorIs(t, err, gone)
+	require.Positive(t, reserved, "it is asked after the reservation: what happens from then on finds the attempt")
+	_, err = b.Embed(t.Context(), c, "p/model", []string{"x"})
+	require.ErrorIs(t, err, gone)
+	require.Empty(t, b.model.asked)
+	for _, row := range b.rows() {
+		require.Equal(t, purse.Refused, row.State)
+		require.Zero(t, row.Counted)
+	}
+	c.Still = func(context.Context) error { return nil }
+	_, err = b.Generate(t.Context(), c, request("p/model"), func(string) bool { return true })
+	require.NoError(t, err, "the step may be bought again")
+}

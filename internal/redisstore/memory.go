@@ -149,6 +149,8 @@ func refusal(said []any) error {
 		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(said, 1), text(said, 2), memory.ErrFenced)
 	case "woken":
 		return fmt.Errorf("the agent's epoch is %s by now: %w", text(said, 1), memory.ErrWoken)
+	case "forgotten":
+		return fmt.Errorf("it follows from what was read before forgetting %s of the agent: %w", text(said, 1), memory.ErrForgotten)
 	case "missing":
 		return fmt.Errorf("change %s: %w", text(said, 1), memory.ErrNotFound)
 	case "kind":

@@ -61,10 +61,18 @@ type holder struct {
 }
 
 func held(f memory.Fence) *holder {
-	if f == (memory.Fence{}) {
+	if f.Awake() {
 		return nil
 	}
 	return &holder{f.Dream, f.Run, f.Epoch}
+}
+
+// reading is a reading as scripts read it: the agent's forgettings then, or nothing.
+func reading(r memory.Reading) *int64 {
+	if !r.Known {
+		return nil
+	}
+	return &r.Forgettings
 }
 
 type change struct {
@@ -84,6 +92,7 @@ type writePlan struct {
 	Token   string   `json:"token"`
 	Agent   string   `json:"agent"`
 	Fence   *holder  `json:"fence,omitempty"`
+	Read    *int64   `json:"read,omitempty"`
 	Late    bool     `json:"late,omitempty"`
 	Add     []string `json:"add,omitempty"`
 	Change  []change `json:"change,omitempty"`
@@ -105,7 +114,7 @@ type prepared struct {
 }
 
 func planWrite(w memory.Write, now time.Time) (prepared, error) {
-	p := prepared{plan: writePlan{Token: rand.Text(), Agent: w.Agent, Fence: held(w.Fence), Late: w.Late, Keep: presence.Digested}}
+	p := prepared{plan: writePlan{Token: rand.Text(), Agent: w.Agent, Fence: held(w.Fence), Read: reading(w.Fence.Read), Late: w.Late, Keep: presence.Digested}}
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
 		return p, errors.New("a late write sets no affect and foresees no waking: what a client sees was fixed by the wake")
 	}

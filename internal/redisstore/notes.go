@@ -31,10 +31,11 @@ func (s *Store) putNote(ctx context.Context, agent string, f memory.Fence, key s
 	}
 	plan := struct {
 		Fence *holder `json:"fence,omitempty"`
+		Read  *int64  `json:"read,omitempty"`
 		Late  bool    `json:"late,omitempty"`
 		Dream string  `json:"dream"`
 		Key   string  `json:"key"`
-	}{held(f), strings.HasPrefix(key, memory.LateNote), f.Dream, key}
+	}{held(f), reading(f.Read), strings.HasPrefix(key, memory.LateNote), f.Dream, key}
 	said, err := s.of(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
 	if err == nil {
 		err = refusal(said)

@@ -94,6 +94,9 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	if err := d.fenced(p.Agent, p.Fence, p.Late); err != nil {
 		return r, err
 	}
+	if err := l.fresh(p.Fence.Read); err != nil {
+		return r, err
+	}
 	now := s.stamp()
 	before := l
 	next := l.tide + 1
@@ -130,7 +133,7 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	if r.Added > 0 || r.Changed > 0 || len(p.Vectors) > 0 {
 		l.tide = next
 	}
-	if len(p.Vectors) > 0 && p.Fence == (memory.Fence{}) {
+	if len(p.Vectors) > 0 && p.Fence.Awake() {
 		if err := d.dropPlacing(p.Agent); err != nil {
 			return r, err
 		}

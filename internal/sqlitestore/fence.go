@@ -12,7 +12,7 @@ import (
 
 // fenced refuses a write of a sitting that does not hold the slot, or that was woken. Last words may come after the wake.
 func (d deal) fenced(agent string, f memory.Fence, late bool) error {
-	if f == (memory.Fence{}) {
+	if f.Awake() {
 		return nil
 	}
 	var holder memory.Fence
@@ -32,6 +32,14 @@ func (d deal) fenced(agent string, f memory.Fence, late bool) error {
 	return nil
 }
 
+// fresh refuses what follows from a reading that is older than the agent's last forgetting.
+func (l life) fresh(r memory.Reading) error {
+	if r.Stale(l.scrubs) {
+		return fmt.Errorf("it follows from what was read before forgetting %d of the agent: %w", l.scrubs, memory.ErrForgotten)
+	}
+	return nil
+}
+
 // checkWaking refuses what no knock could find.
 func checkWaking(w memory.Write) error {
 	if w.Late && (w.Affect != nil || w.Waking != nil) {
@@ -40,7 +48,7 @@ func checkWaking(w memory.Write) error {
 	if w.Waking == nil || w.Waking.Mood == nil {
 		return nil
 	}
-	if w.Fence == (memory.Fence{}) {
+	if w.Fence.Awake() {
 		return errors.New("a mood that a knock would leave goes with the dreaming slot; this write names no dream")
 	}
 	return w.Waking.Mood.Validate()
@@ -48,7 +56,7 @@ func checkWaking(w memory.Write) error {
 
 // foresee keeps what a knock would find.
 func (d deal) foresee(agent string, f memory.Fence, w memory.Waking) error {
-	if f != (memory.Fence{}) {
+	if !f.Awake() {
 		var affect any
 		if mood := w.Foreseen(); mood != nil {
 			body, err := json.Marshal(mood)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +68,14 @@ func (d deal) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 		}
 		gone[id] = true
 	}
-	for _, dream := range e.Dreams {
+	var sleeper string // its calls under way showed what is in the memory now
+	if _, err := d.one("SELECT dream FROM slots WHERE agent = ?", []any{agent}, &sleeper); err != nil {
+		return done, err
+	}
+	for _, dream := range append(slices.Clone(e.Dreams), sleeper) {
+		if dream == "" { // what was bought awake
+			continue
+		}
 		if err := d.dropAnswers("dream = ?", dream); err != nil {
 			return done, err
 		}

@@ -79,17 +79,21 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 		if agent == "" || key == "" {
 			return errors.New("agent and key must not be empty")
 		}
-		if _, err := d.writable(agent); err != nil {
+		l, err := d.writable(agent)
+		if err != nil {
 			return err
 		}
 		if err := d.fenced(agent, f, late); err != nil {
+			return err
+		}
+		if err := l.fresh(f.Read); err != nil {
 			return err
 		}
 		if _, err := d.exec("INSERT INTO notes (agent, dream, name, value) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 			agent, f.Dream, key, append([]byte{}, value...)); err != nil {
 			return err
 		}
-		_, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, f.Dream, key}, &kept)
+		_, err = d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, f.Dream, key}, &kept)
 		return err
 	})
 	if err != nil {

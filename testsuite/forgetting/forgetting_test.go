@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,6 +113,8 @@ type house struct {
 	asked   *prompts
 	redis   *redis.Server
 
+	hold atomic.Pointer[func(prompt string)] // called before a model answers; nil: it answers at once
+
 	gone, stay []string // texts
 	ids        []string // of memories to forget by id
 }
@@ -169,7 +172,13 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *house 
 	h := &house{T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}}, asked: &prompts{}}
 	p, err := provider.Start(provider.Options{
 		Seed: seed, Nouns: regexp.MustCompile(`(?i)z[qk][a-z]{6}`),
-		Say: func(q provider.Asked) string { h.asked.add([]byte(q.Prompt)); return "" },
+		Say: func(q provider.Asked) string {
+			h.asked.add([]byte(q.Prompt))
+			if hold := h.hold.Load(); hold != nil {
+				(*hold)(q.Prompt)
+			}
+			return ""
+		},
 	})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)

@@ -320,3 +320,14 @@ func FuzzScrub(f *testing.F) {
 		}
 	})
 }
+
+// The probe of a night keeps rare words of memories as a list: each of them is a trace.
+func TestWordsThatANightAsksForAreTakenOutOfItsNotes(t *testing.T) {
+	t.Parallel()
+	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), episode("rain", "Saltmarsh rain"))
+	note, changed := plan.Scrubber.Note([]byte(`{"questions":[{"id":"x","words":["quorvelant","flowerpot"]},{"id":"y","words":["saltmarsh"]}]}`))
+	require.True(t, changed)
+	require.NotContains(t, string(note), "quorvelant")
+	require.NotContains(t, string(note), "flowerpot")
+	require.Contains(t, string(note), "saltmarsh")
+}

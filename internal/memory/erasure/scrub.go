@@ -13,7 +13,7 @@ import (
 // wordFields are the JSON fields of items, and of what dreams note, that hold words of people or models.
 var wordFields = map[string]bool{
 	"content": true, "claim": true, "premise": true, "reason": true, "said": true, "criterion": true, "trace": true, "evidence": true,
-	"first_step": true, "topics": true, "theme": true, "why": true, "partial": true, "drawn": true,
+	"first_step": true, "topics": true, "theme": true, "why": true, "partial": true, "drawn": true, "words": true,
 }
 
 // sceneFields are those that only an episode has: other kinds use these names for other things.

@@ -10,7 +10,7 @@ local before = done(plan.token)
 if before then
   return before
 end
-local refused = closed() or fenced(plan.fence, plan.late)
+local refused = closed() or fenced(plan.fence, plan.late) or forgotten(plan.read)
 if refused then
   return refused
 end

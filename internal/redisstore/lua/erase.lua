@@ -46,6 +46,10 @@ flush()
 for _, dream in ipairs(plan.dreams or {}) do
   drop_dream(dream)
 end
+local sleeper = call('HGET', slot, 'dream')
+if sleeper then -- its calls under way showed what is in the memory now
+  drop_dream(sleeper)
+end
 for _, dream in ipairs(plan.shown or {}) do
   local notes = base .. 'notes:' .. dream
   for _, key in ipairs(call('HKEYS', notes)) do

@@ -165,6 +165,15 @@ local function fenced(f, late)
   return nil
 end
 
+-- forgotten answers why what follows from a reading may not be written, or nil when it may.
+local function forgotten(read)
+  local now = number('scrubs')
+  if read and now > read then
+    return {'forgotten', now}
+  end
+  return nil
+end
+
 -- digested adds ids to a digest, which names each once and keeps the newest.
 local function digested(before, ids, keep)
   local list, again = {}, {}

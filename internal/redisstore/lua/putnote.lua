@@ -1,6 +1,6 @@
 -- Keeps the first value of a key of a dream's notes, and answers it.
 local plan = cjson.decode(ARGV[3])
-local refused = closed() or fenced(plan.fence, plan.late)
+local refused = closed() or fenced(plan.fence, plan.late) or forgotten(plan.read)
 if refused then
   return refused
 end

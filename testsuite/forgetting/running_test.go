@@ -1,0 +1,97 @@
+package forgetting_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+	"github.com/seed-56a03226/oneiros/testsuite/temporal"
+)
+
+// TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile holds a dream while models answer prompts that show the texts to forget,
+// forgets them, lets the dream go on, and reads every file and every export when it is over.
+func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"SQLite", "Redis"} {
+		for name, answered := range map[string]int{"AtTheFirstPrompt": 0, "WhenMuchIsKept": muchKept} {
+			t.Run(kind+name, func(t *testing.T) {
+				t.Parallel()
+				if testing.Short() {
+					t.Skip("plays on a real Temporal server; make test runs it")
+				}
+				server := temporal.Start(t)
+				var store *redis.Server
+				if kind == "Redis" {
+					store = redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
+				}
+				h := open(t, server, func(play *stage.Play) {
+					if store != nil {
+						play.Redis, play.Prefix = store.URL, "oneiros:"
+					}
+				})
+				h.redis = store
+				w, err := h.company.Work()
+				require.NoError(t, err)
+				t.Cleanup(w.Stop)
+				h.life(12)
+				before := h.kept(h.exports()...)
+				h.forgetsInTheMidst(answered)
+				require.Empty(t, h.leaks(h.disk()...), "in the files of the store")
+				require.Empty(t, h.leaks(h.exports()...), "in exports")
+				require.Equal(t, before, h.kept(h.exports()...), "what was not to be forgotten stays")
+			})
+		}
+	}
+}
+
+// muchKept is how many prompts that show texts to forget are answered before one is held, so that the dream has noted and kept
+// something of them already.
+const muchKept = 12
+
+// forgetsInTheMidst begins a dream, lets models answer so many prompts that show a text to forget, forgets while they are asked the
+// next one, and waits for the dream's end.
+func (h *house) forgetsInTheMidst(answered int) {
+	h.Helper()
+	held, release := make(chan struct{}), make(chan struct{})
+	let := sync.OnceFunc(func() { close(release) })
+	defer let()
+	once := sync.OnceFunc(func() { close(held) })
+	var shown atomic.Int64
+	hold := func(prompt string) {
+		if len(h.leaks([]byte(prompt))) > 0 && shown.Add(1) > int64(answered) {
+			once()
+			<-release
+		}
+	}
+	h.hold.Store(&hold)
+	defer h.hold.Store(nil)
+
+	ctx, cancel := context.WithTimeout(h.Context(), patience)
+	defer cancel()
+	h.cast("scripted/script")
+	seed := uint64(11)
+	begun, err := h.company.Starter.Begin(ctx, starter.Wish{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	require.NoError(h, err)
+	select {
+	case <-held:
+	case <-ctx.Done():
+		h.Fatalf("%d prompts showed a text to forget, and one more was wanted", shown.Load())
+	}
+	h.forget(nil)
+	require.Empty(h, h.leaks(h.disk()...), "in the files of the store, while the dream goes on")
+	h.asked.since()
+	let()
+	result, err := h.company.Result(ctx, begun.Dream)
+	require.NoError(h, err)
+	require.Contains(h, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
+	asked := h.asked.since()
+	require.NotEmpty(h, asked, "what was read before is read again")
+	require.Empty(h, h.leaks(asked...), "no prompt shows it once it is forgotten")
+}
