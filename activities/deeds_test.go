@@ -206,6 +206,69 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	}
 }
 
+// embedding is a job that another process holds until it was looked at so often; then it has embedded everything.
+type embedding struct {
+	memory.EmbedQueue
+	looks int
+	until int
+	done  func()
+}
+
+func (e *embedding) EmbedJob(context.Context, string) (memory.EmbedJob, error) {
+	if e.looks++; e.looks == e.until {
+		e.done()
+	}
+	if e.looks >= e.until {
+		return memory.EmbedJob{}, memory.ErrNotFound
+	}
+	return memory.EmbedJob{Agent: "a", Holder: "server", Until: time.Now().Add(time.Hour)}, nil
+}
+
+// Without the wait, the dream would measure against a memory of which the background has embedded nothing yet.
+func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	e := &dream.Episode{Head: dream.Head{
+		ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman,
+	}, Content: "alpha"}
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{e}})
+	require.NoError(t, err)
+	s := r.lie(r.order(1, tonight))
+	request := step(s, 0)
+	request.Turn = 1
+	jobs := &embedding{until: 3, done: func() {
+		v := memory.Vector{Item: "e", Space: space, V: vectorOf("alpha")}
+		_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "embed", Vectors: []memory.Vector{v}})
+		require.NoError(t, err)
+	}}
+	r.ports.Jobs = jobs
+	result, err := (&Onset{r.ports}).Place(ctx, request)
+	require.NoError(t, err)
+	require.Equal(t, StepResult{Done: Done{Unasked: true}}, result)
+	require.Equal(t, 3, jobs.looks)
+}
+
+func TestADreamThatWaitsForTheBackgroundEndsWhenItIsWokenAndComesBackWhenItTakesLong(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := r.order(1, tonight)
+	r.ports.Jobs = &embedding{until: 1 << 30}
+	o.Knobs.CallTimeout = time.Second
+	result, waits, err := r.ports.awaitEmbedding(context.Background(), o)
+	require.NoError(t, err)
+	require.True(t, waits)
+	require.True(t, result.Waiting)
+
+	woken, wake := context.WithCancelCause(context.Background())
+	wake(&Woken{})
+	o.Knobs.CallTimeout = time.Hour
+	result, waits, err = r.ports.awaitEmbedding(woken, o)
+	require.NoError(t, err)
+	require.True(t, waits)
+	require.Equal(t, EndWoken, result.End)
+}
+
 func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -32,8 +32,9 @@ type Ports struct {
 	Presence presence.Store // kept by the same store as Memory
 	Bell     presence.Bell
 	Feeds    memory.Feeds
-	World    World // nil: nothing is let in from outside
-	Hooks    Hooks // those that this process can ask
+	Jobs     memory.EmbedQueue // nil: nobody embeds in the background
+	World    World             // nil: nothing is let in from outside
+	Hooks    Hooks             // those that this process can ask
 
 	shelf *shelf // nil: everything is read anew
 }

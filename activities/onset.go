@@ -3,8 +3,10 @@ package activities
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -29,6 +31,8 @@ type StepRequest struct {
 	Drift  float64       `json:"drift,omitempty"`  // for a judge: the heat of the partial it judges
 	Tone   mood.PAD      `json:"tone"`
 
+	Phase dream.Phase `json:"phase,omitempty"` // that memories are embedded in; empty: the onset
+
 	Stage dream.Stage `json:"stage,omitempty"` // the depth it is asked at; empty: by its heat, and of a partial the peak
 }
 
@@ -36,6 +40,8 @@ type StepRequest struct {
 type StepResult struct {
 	Done
 	Made []Made `json:"made,omitempty"`
+
+	Waiting bool `json:"waiting,omitempty"` // nothing was asked for: another process embeds what is needed first, and goes on with it
 
 	Ideas int `json:"ideas,omitempty"` // of a call that gave several partials: how many, as turns 1, 2, … of its cycle
 }
@@ -45,12 +51,16 @@ func fragmentStep(cycle, turn int) string { return fmt.Sprintf("%d.%d", cycle, t
 // batch is how many texts one embedding call carries.
 const batch = 64
 
-// Place gives vectors to memories that have none, so that distances can be measured. One call, at most a batch; it
-// answers how many are left.
+// Place gives vectors to memories that have none, so that distances can be measured: against a memory of which half is not
+// embedded everything would seem new. One call, at most a batch. Where another process embeds them in the background, it
+// waits for that, a while at a time.
 func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	order, err := o.order(ctx, r.Sitting)
 	if err != nil {
 		return StepResult{}, tell(err)
+	}
+	if result, waits, err := o.awaitEmbedding(ctx, order); waits || err != nil {
+		return result, tell(err)
 	}
 	space, err := o.Memory.Space(ctx, r.Agent)
 	if err != nil {
@@ -60,12 +70,49 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || len(items) == 0 {
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
-	c := call{order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting}
+	c := call{order: order, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, sitting: r.Sitting}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
 	}
 	return StepResult{Made: make([]Made, len(vectors))}, tell(o.write(ctx, r.Sitting, memory.Write{Vectors: vectors}))
+}
+
+// How long one activity waits for the background at most, and how often it looks.
+const (
+	awaitEmbeddingFor = 20 * time.Second
+	embeddingLook     = 200 * time.Millisecond
+)
+
+// awaitEmbedding waits until no other process embeds the agent's memories; waits says that one still does, or that the dream
+// was woken or canceled meanwhile.
+func (p Ports) awaitEmbedding(ctx context.Context, o Order) (result StepResult, waits bool, err error) {
+	if p.Jobs == nil {
+		return StepResult{}, false, nil
+	}
+	ctx, done := attended(ctx)
+	defer done()
+	look := time.NewTicker(embeddingLook)
+	defer look.Stop()
+	enough := time.NewTimer(min(awaitEmbeddingFor, o.Knobs.CallTimeout/2))
+	defer enough.Stop()
+	for {
+		j, err := p.Jobs.EmbedJob(ctx, o.Agent)
+		switch {
+		case errors.Is(err, memory.ErrNotFound) || err == nil && !j.Live(p.Now()):
+			return StepResult{}, false, nil
+		case err != nil && ctx.Err() == nil:
+			return StepResult{}, false, err
+		}
+		select {
+		case <-look.C:
+		case <-enough.C:
+			return StepResult{Waiting: true, Done: Done{Unasked: true}}, true, nil
+		case <-ctx.Done():
+			d, err := p.ended(ctx, o.Models[dream.Embedder], ctx.Err())
+			return StepResult{Done: d}, true, err
+		}
+	}
 }
 
 // place buys the vectors of items that are about to be written or lack them.

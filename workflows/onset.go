@@ -96,16 +96,30 @@ func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
 	return errSpent
 }
 
-// place gives vectors to memories that have none, a batch a call.
+// place gives vectors to memories that have none, a batch a call. What another process embeds meanwhile is waited for as long
+// as the dream may last.
 func (p *phase) place(ctx workflow.Context) error {
-	for turn := 1; p.n.gathered.Bare > 0 && turn <= p.n.gathered.Bare; turn++ {
-		r, err := p.one(ctx, ask{"placing memories", "Onset.Place", func() any { return p.step(ctx, 0, turn, 0) }})
+	for turn := 1; p.n.gathered.Bare > 0 && turn <= p.n.gathered.Bare; {
+		r, err := p.one(ctx, ask{"placing memories", "Onset.Place", func() any {
+			s := p.step(ctx, 0, turn, 0)
+			if p.name != dream.Onset {
+				s.Phase = p.name
+			}
+			return s
+		}})
 		if err != nil {
 			return err
+		}
+		if r.Waiting {
+			if err := p.n.watchClock(ctx); err != nil {
+				return err
+			}
+			continue
 		}
 		if len(r.Made) == 0 {
 			return nil
 		}
+		turn++
 	}
 	return nil
 }

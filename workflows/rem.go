@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -22,10 +23,26 @@ func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error 
 	if n.order.Knobs.RemRounds > 0 {
 		way = p.search
 	}
-	if err := way(ctx); gravest(err) {
+	err = p.placeUnlessTheOnsetDid(ctx)
+	if err == nil {
+		err = way(ctx)
+	}
+	if gravest(err) {
 		return err
 	}
 	return p.leave()
+}
+
+// placeUnlessTheOnsetDid embeds memories before scenarios are measured against them, in a dream whose onset was skipped.
+func (p *phase) placeUnlessTheOnsetDid(ctx workflow.Context) error {
+	skipped := slices.ContainsFunc(p.n.state.Tallies, func(t dream.Tally) bool { return t.Phase == dream.Onset && t.State == "skipped" })
+	if !skipped || p.n.gathered.Bare == 0 {
+		return nil
+	}
+	if workflow.GetVersion(ctx, EmbedBeforeREM, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return nil
+	}
+	return p.place(ctx)
 }
 
 func (p *phase) imagine(ctx workflow.Context) error {

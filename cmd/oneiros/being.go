@@ -40,7 +40,16 @@ func (h *house) being(s *starter.Starter) *psyche.Being {
 		Digest: c.Agent.Digest, Private: c.Agent.Private, Shared: c.Agent.Shared,
 		Allowed: config.Listed(c.Serve.AllowFields),
 	}
-	return psyche.New(psyche.Ports{Memory: h.store, Talks: h.store, Purse: h.purse, Relay: h.relay, Nights: s.ForPsyche(), Log: h.log, Render: importer.PlaybookMarkdown}, o)
+	return psyche.New(psyche.Ports{
+		Memory: h.store,
+		Talks:  h.store,
+		Jobs:   h.store,
+		Purse:  h.purse,
+		Relay:  h.relay,
+		Nights: s.ForPsyche(),
+		Log:    h.log,
+		Render: importer.PlaybookMarkdown,
+	}, o)
 }
 
 // apart are the switches of the agents that are not as the rest.

@@ -45,6 +45,10 @@ func (d *door) checkEmbedder(ctx context.Context) console.Finding {
 		return warn("Change over with oneiros memory embed --agent "+behind[0]+"; until then the embedder of its space goes on serving it.",
 			"%s; the memory of %s lies in another space", said, strings.Join(behind, ", "))
 	}
+	if pending := d.unembedded(ctx); len(pending) > 0 {
+		return warn("They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
+			"%s; %s", said, strings.Join(pending, "; "))
+	}
 	if late {
 		return warn("Raise serve.recall_budget above it, or choose a faster embedder: until then most turns recall by words alone.", "%s", said)
 	}
@@ -84,6 +88,20 @@ func rounded(d time.Duration) time.Duration {
 		return d.Round(time.Microsecond)
 	}
 	return d.Round(time.Millisecond / 10)
+}
+
+// unembedded says how far the embedding of each agent's memories is, where some have no vector yet.
+func (d *door) unembedded(ctx context.Context) []string {
+	h, err := build(ctx, d.told, d.told.StorePath())
+	if err != nil {
+		return nil // the store has a check of its own
+	}
+	defer func() { _ = h.store.Close() }()
+	pending, err := console.Unembedded(ctx, h.shown, time.Now())
+	if err != nil {
+		return nil
+	}
+	return pending
 }
 
 // behindEmbedder names the agents without an embedder of their own whose memory lies in another space than the usual one's.

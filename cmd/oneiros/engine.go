@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type engine struct {
 	places    []console.Place
 	asOf      time.Time
 	log       tlog.Logger
+	plainLog  *slog.Logger // the same for parts that are not Temporal's
 	files     []io.Closer
 	gone      chan error
 	stopping  chan struct{}
@@ -47,7 +49,14 @@ type engine struct {
 }
 
 func newEngine(h *house) *engine {
-	return &engine{house: h, gone: make(chan error, 2), stopping: make(chan struct{}), log: logger(h.told.Log, os.Stderr)}
+	e := &engine{house: h, gone: make(chan error, 2), stopping: make(chan struct{})}
+	e.writeLog(os.Stderr)
+	return e
+}
+
+func (e *engine) writeLog(to io.Writer) {
+	e.plainLog = plainLogger(e.house.told.Log, to)
+	e.log = tlog.NewStructuredLogger(e.plainLog)
 }
 
 // Nights through this engine.
@@ -195,7 +204,7 @@ func (d *door) here(ctx context.Context, h *console.House, tell func(string, ...
 	if err != nil {
 		return nil, err
 	}
-	e.log = logger(own.told.Log, log)
+	e.writeLog(log)
 	return d.raise(ctx, e, tell)
 }
 

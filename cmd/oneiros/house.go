@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -16,11 +17,13 @@ import (
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -63,6 +66,7 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 	h.shown = &console.House{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: h.keys, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
+		Jobs: store, Holder: holder(), Background: h.background,
 		Vitality: c.Agent.Vitality, Digest: c.Agent.Digest, Private: c.Agent.Private, Close: h.closing,
 	}
 	h.shown.Archive = h.lookable()
@@ -135,6 +139,48 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 	})
 }
 
+// holder names this process among those that share a store.
+func holder() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "host"
+	}
+	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), strings.ToLower(rand.Text()[:6]))
+}
+
+// background names the other process of this data folder that embeds in the background; false for the embedders that take
+// microseconds a text.
+func (h *house) background(spec inference.Spec) (int, bool) {
+	if spec.BuiltIn && spec.Name != localmodel.MiniLM {
+		return 0, false
+	}
+	record, alive, err := temporalchild.Look(h.told.DataDir)
+	if err != nil || !alive || record.Owner == os.Getpid() {
+		return 0, false
+	}
+	return record.Owner, true
+}
+
+// embedJobs embeds what imports have stored, until ctx ends.
+func (h *house) embedJobs(ctx context.Context, log *slog.Logger) {
+	w := importer.EmbedWorker{Store: h.store, Holder: h.shown.Holder, Now: time.Now, Log: log, Serving: h.serving}
+	w.Run(ctx)
+}
+
+// serving is the embedder that serves an agent.
+func (h *house) serving(ctx context.Context, a dream.Agent) (importer.Embedder, error) {
+	spec, err := h.embedder(ctx, a, "")
+	if err != nil {
+		return importer.Embedder{}, err
+	}
+	return importer.Embedder{
+		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
+			return h.embed(ctx, a, spec.Name, texts)
+		},
+		Makes: spec.Makes,
+	}, nil
+}
+
 // embedder is the one named, or the one that serves an agent.
 func (h *house) embedder(ctx context.Context, agent dream.Agent, named string) (inference.Spec, error) {
 	if named != "" {
@@ -175,7 +221,7 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, model string, text
 func (h *house) ports() activities.Ports {
 	return activities.Ports{
 		Hooks:  h.hooks,
-		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Feeds: h.store,
+		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Feeds: h.store, Jobs: h.store,
 	}
 }
 

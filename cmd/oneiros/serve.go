@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/config"
@@ -94,6 +95,9 @@ func (e *engine) retell(ctx context.Context) {
 		<-e.stopping
 		cancel()
 	}()
+	var embedding sync.WaitGroup
+	embedding.Go(func() { e.house.embedJobs(ctx, e.plainLog) })
+	defer embedding.Wait()
 	e.starter.Record(ctx)
 }
 

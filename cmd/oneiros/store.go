@@ -26,6 +26,7 @@ type store interface {
 	memory.Store
 	memory.Feeds
 	memory.Talks
+	memory.EmbedQueue
 	fabric.Log
 	presence.Store
 	presence.Bell

@@ -59,6 +59,7 @@ func (e *engine) tend(ctx context.Context) {
 	var recording sync.WaitGroup
 	recording.Go(func() { e.starter.Record(ctx) })
 	recording.Go(func() { e.archives(ctx) })
+	recording.Go(func() { e.house.embedJobs(ctx, e.plainLog) })
 	defer recording.Wait()
 	defer cancel()
 	tick := time.NewTicker(tendEvery)

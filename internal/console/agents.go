@@ -114,15 +114,21 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 			if err != nil {
 				return err
 			}
+			embedding, err := embeddingOf(cmd.Context(), h, a, app.Now())
+			if err != nil {
+				return err
+			}
 			if app.json {
 				return app.answer(struct {
 					agentLine
 					Affect dream.Affect       `json:"affect"`
 					Counts map[dream.Kind]int `json:"memory"`
 					Life   publicLife         `json:"life"`
-				}{l, affect, counts, life.public(h)})
+
+					Embedding *embeddingState `json:"embedding,omitempty"`
+				}{l, affect, counts, life.public(h), embedding})
 			}
-			app.showAgent(l, affect, counts, life)
+			app.showAgent(l, affect, counts, life, embedding.told(a.Handle))
 			return nil
 		},
 	}
@@ -140,7 +146,7 @@ func (app *App) counts(cmd *cobra.Command, h *House, a dream.Agent) (map[dream.K
 	return counts, nil
 }
 
-func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, life agentLife) {
+func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, life agentLife, embedding string) {
 	var remembers, models []string
 	for _, kind := range dream.Kinds {
 		if counts[kind] > 0 {
@@ -168,7 +174,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 		"interrupted", life.interrupted(app.Now(), l.Zone), "next dream", life.next(app.Now(), l.Zone), "urgency", urgencyTold(life.Next), "triggers", triggersTold(life.Next, l.Agent, app.Now()),
 		"alarms", life.alarms(),
 		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",
-		"memory", orDash(strings.Join(remembers, ", ")), "last dream", last, "since", when(l.Created, l.Zone),
+		"memory", orDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last, "since", when(l.Created, l.Zone),
 	}
 	app.fields(app.Out, pairs...)
 	app.lastWakes(life, l.Agent)

@@ -74,6 +74,13 @@ type House struct {
 	Auto    bool                  // of new agents
 	Knobs   dream.Knobs
 	Embed   Embed
+	Jobs    memory.EmbedQueue // who embeds which agent's memories
+	Holder  string            // names this process among those that embed
+
+	// Background names another process of this deployment that embeds memories by this embedder in the background; false where
+	// there is none, or the embedder is so quick that a command does it itself.
+	Background func(spec inference.Spec) (process int, runs bool)
+
 	Archive func() (*archive.Archive, error) // of events; nil where none is configured
 
 	Settings workflows.Settings   // of every agent's life

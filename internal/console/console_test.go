@@ -36,18 +36,19 @@ type desk struct {
 	out   bytes.Buffer
 	err   bytes.Buffer
 
-	in       string
-	terminal bool
-	night    console.NightDoor
-	stores   console.StoreDoor
-	embed    console.Embed // letters when nil
-	hall     hall
-	closed   error         // why the house cannot be opened
-	stuck    chan struct{} // until when it does not open
-	digest   string
-	private  bool
-	roles    map[dream.Role]string
-	rules    map[string]policy.Rules // by handle
+	in         string
+	terminal   bool
+	night      console.NightDoor
+	stores     console.StoreDoor
+	embed      console.Embed // letters when nil
+	background func(inference.Spec) (int, bool)
+	hall       hall
+	closed     error         // why the house cannot be opened
+	stuck      chan struct{} // until when it does not open
+	digest     string
+	private    bool
+	roles      map[dream.Role]string
+	rules      map[string]policy.Rules // by handle
 
 	windows []string // hours that are open to dreams; none: all
 	hooks   console.HooksDoor
@@ -93,6 +94,7 @@ func (d *desk) run(width int, args ...string) int {
 				Wakes: &d.hall, Feeds: d.store, Keys: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
 				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Jitter: time.Minute, Windows: d.windows},
 				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: embed,
+				Jobs: d.store, Holder: "console", Background: d.background,
 			}, nil
 		},
 		Configuration: func() console.Configuration {

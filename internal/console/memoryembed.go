@@ -147,10 +147,13 @@ func (app *App) sayPlaced(agent, model string) {
 // embedMemory places and moves, and says how far it came.
 func (app *App) embedMemory(ctx context.Context, h *House, a dream.Agent, p placing) error {
 	bar := app.meter("placing")
-	moved, err := importer.Reembed(ctx, h.Store, a, p.embedder, bar.move)
+	moved, err := app.embedWorker(h).Embed(ctx, a, p.embedder, bar.move)
 	bar.done()
 	again := "oneiros memory embed --agent " + a.Handle
+	var held *importer.EmbedHeld
 	switch {
+	case errors.As(err, &held):
+		return exit(Failure, "%w; look again with oneiros agents show %s", held, a.Handle)
 	case errors.Is(err, memory.ErrTaken):
 		return exit(Failure, "%s is dreaming and measures in the old space; everything is placed, so run %s again when it has woken", a.Handle, again)
 	case err != nil && moved.Placed > 0:

@@ -34,6 +34,10 @@ func (app *App) memoryImport() *cobra.Command {
   diary    Markdown or plain text under dated headings
   locomo   dialogues of the LoCoMo benchmark
 
+Memories are found by their words as soon as they are stored. Then they are embedded, which finds them by their meaning: by the
+server where oneiros up runs on this data folder and the embedder takes its time, else by this command. Whatever interrupts it,
+nothing is lost or paid for twice: a server, another import or oneiros memory embed goes on with what has no vector.
+
 Importing twice adds nothing. A bad line is reported with its number and the rest goes in; with --strict nothing does. An
 import that finds nothing at all, neither new nor known, says what it expected and exits with 1.`,
 	}
@@ -41,7 +45,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 	cmd.Flags().StringVar(&format, "format", "", "jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
 	cmd.Flags().StringVar(&dialogue, "dialogue", "", "of a LoCoMo file, only this dialogue: sample `id` or number from 1")
 	cmd.Flags().BoolVar(&strict, "strict", false, "write nothing when a single line is bad")
-	cmd.Flags().BoolVar(&bare, "no-vectors", false, "do not place memories in the embedder's space now; the next dream will")
+	cmd.Flags().BoolVar(&bare, "no-vectors", false, "do not embed the memories now; the next dream will")
 	app.completes(cmd, "format", fixed(importer.Formats))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if format != "" && !oneOf(format, importer.Formats) {
@@ -66,13 +70,27 @@ import that finds nothing at all, neither new nor known, says what it expected a
 			},
 		}
 		if !bare {
-			opts.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) {
-				return h.Embed(ctx, a, "", texts)
-			}
+			opts.Storing = func(ctx context.Context) error { return importer.RequestEmbedding(ctx, h.Jobs, a, app.Now()) }
 		}
 		report, err := importer.Import(cmd.Context(), h.Store, a, files, opts)
 		bar.done()
-		return app.imported(a, report, err)
+		if bare || err != nil || report.Nothing() {
+			return app.imported(a, report, nil, err)
+		}
+		if err := importer.RequestEmbedding(cmd.Context(), h.Jobs, a, app.Now()); err != nil {
+			return err
+		}
+		if !app.json { // what is stored counts at once; embedding may take long
+			if err := app.imported(a, report, nil, nil); err != nil {
+				return err
+			}
+		}
+		outcome, failed := app.embedImported(cmd.Context(), h, a)
+		if app.json {
+			return errors.Join(app.imported(a, report, &outcome, nil), failed)
+		}
+		app.tellEmbedded(a, outcome)
+		return failed
 	}
 	return cmd
 }
@@ -119,7 +137,7 @@ func (app *App) sources(names []string) ([]importer.File, func(), error) {
 }
 
 // imported tells what an import did.
-func (app *App) imported(a dream.Agent, r importer.Report, failed error) error {
+func (app *App) imported(a dream.Agent, r importer.Report, embedded *embedOutcome, failed error) error {
 	if failed != nil && !errors.Is(failed, importer.ErrStrict) {
 		return fmt.Errorf("import into the memory of %s: %w", a.Handle, failed)
 	}
@@ -128,7 +146,11 @@ func (app *App) imported(a dream.Agent, r importer.Report, failed error) error {
 	}
 	if app.json {
 		r.Bad, r.Formats = orEmpty(r.Bad), orEmpty(r.Formats)
-		if err := app.answer(r); err != nil {
+		told := struct {
+			importer.Report
+			Embedding *embedOutcome `json:"embedding,omitempty"`
+		}{r, embedded}
+		if err := app.answer(told); err != nil {
 			return err
 		}
 		return failed

@@ -1,14 +1,21 @@
 package console_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
 func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
@@ -55,6 +62,77 @@ func TestAnImportOfNothingIsToldInJSONToo(t *testing.T) {
 	require.NoError(t, json.Unmarshal(d.err.Bytes(), &complaint), d.err.String())
 	require.Equal(t, console.Failure, complaint.Code)
 	require.Contains(t, complaint.Error, "with messages or with role and content")
+}
+
+// many is a memory of so many lines.
+func many(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "{\"at\":\"2026-01-01T10:00:00Z\",\"content\":\"Note %d: the quince trees by the harbour.\"}\n", i)
+	}
+	return b.String()
+}
+
+func TestAnImportLeavesASlowEmbedderToTheServer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	d.background = func(inference.Spec) (int, bool) { return 4711, true }
+	d.roles = map[dream.Role]string{dream.Embedder: "letters/one"}
+	d.embed = func(context.Context, dream.Agent, string, []string) ([][]float32, string, error) {
+		return nil, "", errors.New("nobody may ask it here")
+	}
+	d.in = many(100)
+	require.Equal(t, console.OK, d.run(80, "memory", "import", "-", "--format", "jsonl"), d.err.String())
+	require.Contains(t, d.out.String(), "echo remembers 102 new")
+	require.Contains(t, d.out.String(), "process 4711 embeds them in the background")
+	require.Equal(t, console.OK, d.run(120, "agents", "show", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "embedded 0 of 102; the rest waits for a server")
+	require.Equal(t, console.OK, d.run(80, "memory", "list", "-n", "1"), d.err.String())
+
+	j, err := d.store.EmbedJob(t.Context(), "echo")
+	require.NoError(t, err)
+	j.Holder, j.Until, j.Began, j.Done, j.Total = "server", now.Add(time.Minute), now.Add(-10*time.Second), 20, 100
+	_, err = d.store.PutEmbedJob(t.Context(), j, now)
+	require.NoError(t, err)
+	require.Equal(t, console.OK, d.run(120, "agents", "show", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), ", about 40s left")
+	require.Equal(t, console.Failure, d.run(120, "memory", "embed", "-a", "echo"))
+	require.Contains(t, d.err.String(), "process server embeds these memories: 20 of 100 are done")
+}
+
+func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	calls := 0
+	d.embed = func(ctx context.Context, a dream.Agent, model string, texts []string) ([][]float32, string, error) {
+		if calls++; calls == 2 {
+			return nil, "", errors.New("it hung up")
+		}
+		return letters(ctx, a, model, texts)
+	}
+	d.in = many(100)
+	require.Equal(t, console.Failure, d.run(80, "memory", "import", "-", "--format", "jsonl"))
+	require.Contains(t, d.out.String(), "echo remembers 102 new", "what is stored is told")
+	require.Contains(t, d.err.String(), "64 are embedded, and not all")
+	require.Contains(t, d.err.String(), "it hung up")
+	require.Equal(t, console.OK, d.run(160, "agents", "show", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "embedded 64 of 102; ")
+	d.in = many(100)
+	require.Equal(t, console.OK, d.run(80, "memory", "import", "-", "--format", "jsonl", "--json"), d.err.String())
+	var report struct {
+		Known     int
+		Embedding struct {
+			State    string
+			Embedded int
+		}
+	}
+	require.NoError(t, json.Unmarshal(d.out.Bytes(), &report), d.out.String())
+	require.Equal(t, 102, report.Known)
+	require.Equal(t, "done", report.Embedding.State)
+	require.Equal(t, 38, report.Embedding.Embedded)
+	require.Equal(t, 3, calls)
 }
 
 func TestADatedDiaryOnStandardInputIsRecognised(t *testing.T) {

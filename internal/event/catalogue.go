@@ -15,7 +15,7 @@ func (e Entry) Type() string { return e.Payload.EventType() }
 
 // Catalogue is every type of event there is, in the order of a night.
 func Catalogue() []Entry {
-	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofReview(), ofWaking())
+	return slices.Concat(ofTheNight(), ofTheOnset(), ofThePhases(), ofTheReturn(), ofOutcomes(), ofReview(), ofWaking(), ofMemory())
 }
 
 // Types are the names of the catalogue, in its order.
@@ -97,5 +97,11 @@ func ofWaking() []Entry {
 		{AlarmRaised{}, "a rule over the agent's feed fired", "once a firing", "H19"},
 		{DreamInterrupted{}, "a sitting was woken, how fast, and until when the dream may go on", "last of a sitting that was woken", "W2, W4"},
 		{DreamResumed{}, "a later sitting of an interrupted dream begins", "first of that sitting", "Z7"},
+	}
+}
+
+func ofMemory() []Entry {
+	return []Entry{
+		{MemoriesEmbedded{}, "every memory of the agent has its vector", "after an import or a change of embedder, when the last one is embedded", "docs/memory.md"},
 	}
 }

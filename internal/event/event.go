@@ -333,6 +333,13 @@ type FragmentFlagged struct {
 	Bars     bool   `json:"bars"` // it is never developed
 }
 
+// MemoriesEmbedded announces that every memory of the agent has its vector again, after an import or a change of embedder.
+type MemoriesEmbedded struct {
+	Space    string `json:"space"`
+	Embedded int    `json:"embedded"` // memories that were embedded for it
+	Took     int64  `json:"took_ms"`  // since the process that finished it had begun
+}
+
 // OutputBarred announces that the policy bars what a phase after the onset wrote: it is archived, and neither kept nor staged nor
 // surfaced (H18).
 type OutputBarred struct {
@@ -365,6 +372,7 @@ func (PatternFound) EventType() string         { return "PatternFound" }
 func (GistExtracted) EventType() string        { return "GistExtracted" }
 func (ItemArchived) EventType() string         { return "ItemArchived" }
 func (ItemRestored) EventType() string         { return "ItemRestored" }
+func (MemoriesEmbedded) EventType() string     { return "MemoriesEmbedded" }
 func (ScenarioImagined) EventType() string     { return "ScenarioImagined" }
 func (HypothesisStaged) EventType() string     { return "HypothesisStaged" }
 func (HypothesisMoved) EventType() string      { return "HypothesisMoved" }

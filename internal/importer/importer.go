@@ -18,7 +18,8 @@
 //
 // Talk becomes one episode per exchange: what somebody said and what was answered.
 //
-// Memories that are here already are placed anew when their agent gets another embedder.
+// An import stores items first, so that their words are found at once, and embeds them afterwards. Memories that are here
+// already are embedded anew when their agent gets another embedder.
 package importer
 
 import (
@@ -77,7 +78,8 @@ type Options struct {
 	Dialogue  string                                         // LoCoMo: sample id or number from 1; empty reads all
 	Strict    bool                                           // one bad record: write nothing
 	Now       time.Time                                      // times more than a day after it are refused; zero is the clock's
-	Embed     Embed                                          // called with at most MaxEmbed texts; nil makes no vectors
+	Embed     Embed                                          // embeds at once what was stored, at most MaxEmbed texts a call; nil: whoever imports sees to it
+	Storing   func(ctx context.Context) error                // called before each write; nil: nothing is
 	Progress  func(done, total int64)                        // bytes of the sources; the last call has done == total
 	BatchSize int                                            // items of one transaction
 	HalfLife  time.Duration                                  // ages the strength of derived knowledge; 30 days when zero
@@ -127,6 +129,9 @@ func Import(ctx context.Context, store memory.Store, agent dream.Agent, files []
 		return job.report, fmt.Errorf("%w: %d bad records, the first is %s; nothing was written",
 			ErrStrict, job.report.BadCount, job.report.Bad[0])
 	}
-	err = job.write()
+	if err := job.write(); err != nil || opts.Embed == nil {
+		return job.report, err
+	}
+	_, err = Reembed(ctx, store, agent, Embedder{Embed: opts.Embed, Stay: true}, nil)
 	return job.report, err
 }

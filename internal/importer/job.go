@@ -131,7 +131,7 @@ func (j *job) write() error {
 			return err
 		}
 	}
-	if err := w.close(); err != nil {
+	if err := w.flush(); err != nil {
 		return err
 	}
 	j.meter.finish()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
@@ -13,8 +14,11 @@ import (
 // Embedder places memories, and knows which spaces are its own.
 type Embedder struct {
 	Embed Embed
-	Makes func(space string) bool
+	Makes func(space string) bool // nil: nobody knows before it answers
+	Stay  bool                    // the agent stays in its space: an embedder that answers in another one is refused
 }
+
+func (e Embedder) makes(space string) bool { return e.Makes != nil && e.Makes(space) }
 
 // Unplaced is what an embedder has still to place of a memory.
 type Unplaced struct {
@@ -46,6 +50,22 @@ func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedd
 	return u, err
 }
 
+// Pending counts the live memories of an agent that have no vector in its space, and those that have or are to have one.
+func Pending(ctx context.Context, store memory.Store, agent string) (pending, of int, err error) {
+	space, err := store.Space(ctx, agent)
+	if err != nil {
+		return 0, 0, err
+	}
+	if of, err = store.Count(ctx, memory.Query{Agent: agent, Kinds: embedded}); err != nil || of == 0 {
+		return 0, 0, err
+	}
+	bare, err := store.Bare(ctx, agent, space, embedded, 1)
+	if err == nil && len(bare) > 0 {
+		bare, err = store.Bare(ctx, agent, space, embedded, 0)
+	}
+	return len(bare), of, err
+}
+
 // Moved says what Reembed did.
 type Moved struct {
 	From   string `json:"from"`   // the space before; empty for none
@@ -62,7 +82,7 @@ func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embed
 	if err != nil {
 		err = fmt.Errorf("place the memory of %s: %w", agent.Handle, err)
 	}
-	return Moved{From: m.from, To: m.to, Placed: m.placed}, err
+	return Moved{From: m.before, To: m.to, Placed: m.placed}, err
 }
 
 // mover carries one agent's memory to a space.
@@ -72,7 +92,8 @@ type mover struct {
 	embedder Embedder
 	progress func(done, total int64)
 	from, to string
-	others   bool // vectors of some other space are kept as well
+	before   string // the space when it began
+	others   bool   // vectors of some other space are kept as well
 	placed   int
 	total    int
 }
@@ -115,18 +136,28 @@ func (m *mover) orient(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.before = m.from
 	for space, n := range spaces {
 		m.others = m.others || space != m.from
-		if m.embedder.Makes(space) && (n > spaces[m.to] || n == spaces[m.to] && space < m.to) {
+		if m.embedder.makes(space) && (n > spaces[m.to] || n == spaces[m.to] && space < m.to) {
 			m.to = space
 		}
 	}
-	if m.from != "" && m.embedder.Makes(m.from) {
+	if m.from != "" && m.embedder.Stay && m.embedder.Makes != nil && !m.embedder.Makes(m.from) {
+		return m.elsewhere("makes another")
+	}
+	if m.from != "" && (m.embedder.Stay || m.embedder.makes(m.from)) {
 		m.to = m.from
 	}
 	all, err := m.store.Count(ctx, memory.Query{Agent: m.agent.ID, Kinds: embedded})
 	m.total = all - spaces[m.to]
 	return err
+}
+
+// elsewhere refuses a mixture of two embedders.
+func (m *mover) elsewhere(does string) error {
+	return fmt.Errorf("the memory of %s lies in space %s and the embedder %s; move the memory with oneiros memory embed --agent %s: %w",
+		m.agent.Handle, m.from, does, m.agent.Handle, memory.ErrSpace)
 }
 
 func (m *mover) bare(ctx context.Context, limit int) ([]dream.Item, error) {
@@ -144,6 +175,9 @@ func (m *mover) carry(ctx context.Context, items []dream.Item) error {
 		if space != m.to && m.placed > 0 {
 			return fmt.Errorf("the embedder answered in %s and now in %s: %w", m.to, space, memory.ErrSpace)
 		}
+		if m.embedder.Stay && m.from != "" && space != m.from {
+			return m.elsewhere("answers in " + space)
+		}
 		turned := space != m.to
 		m.to = space
 		if err := m.keep(ctx, vectors); err != nil {
@@ -160,17 +194,25 @@ func (m *mover) carry(ctx context.Context, items []dream.Item) error {
 	return nil
 }
 
+// keepWithin bounds how long what was paid for may take to be kept when whoever asked for it is gone.
+const keepWithin = 10 * time.Second
+
 func (m *mover) keep(ctx context.Context, vectors []memory.Vector) error {
-	if m.to != m.from {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
+	defer cancel()
+	if m.from != "" && m.to != m.from {
 		return m.store.Collect(ctx, m.agent.ID, vectors)
 	}
 	_, err := m.store.Commit(ctx, memory.Write{Agent: m.agent.ID, Cause: "embed", Vectors: vectors})
+	if err == nil {
+		m.from = m.to // the first vectors found the agent's space
+	}
 	return err
 }
 
 // move makes the new space the agent's. In its own it only drops what was collected of others, which can wait.
 func (m *mover) move(ctx context.Context) (int, error) {
-	if m.to == "" || m.to == m.from && !m.others {
+	if m.to == "" || m.to == m.from && (m.embedder.Stay || !m.others) {
 		return 0, nil
 	}
 	missing, err := m.store.Move(ctx, m.agent.ID, m.to)

@@ -19,8 +19,9 @@ import (
 // Ports are what a being stands on.
 type Ports struct {
 	Memory memory.Store
-	Talks  memory.Talks // what was put before the model in each talk; nil: only this process knows
-	Purse  *purse.Purse // with its catalogue, its models and its clock
+	Talks  memory.Talks      // what was put before the model in each talk; nil: only this process knows
+	Jobs   memory.EmbedQueue // who embeds memories in the background; nil: nobody
+	Purse  *purse.Purse      // with its catalogue, its models and its clock
 	Relay  inference.Relay
 	Nights Nights
 	Log    *slog.Logger // nil: silent. No text of a talk reaches it

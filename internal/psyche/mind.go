@@ -160,6 +160,9 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 	if all {
 		recalls := b.counts.of(a.ID).counts()
 		s.Recall = &recalls
+		if s.Embedding, err = b.embedding(ctx, a.ID); err != nil {
+			return stored("ask what is being embedded", err)
+		}
 	}
 	for _, kind := range dream.Kinds {
 		if !all && !slices.Contains(recall.Kinds, kind) {
@@ -190,6 +193,22 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 		s.Dream, s.Outcome = n.ID, string(n.Outcome)
 	}
 	return nil
+}
+
+// embedding is how far the background is with an agent's memories; nil where nothing waits for it.
+func (b *Being) embedding(ctx context.Context, agent string) (*Embedding, error) {
+	if b.Jobs == nil {
+		return nil, nil
+	}
+	j, err := b.Jobs.EmbedJob(ctx, agent)
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	left, _ := j.Left(b.now())
+	return &Embedding{Done: j.Done, Total: j.Total, Left: left.Milliseconds(), Failure: j.Failure}, nil
 }
 
 // Journal answers the newest entries.

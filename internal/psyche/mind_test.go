@@ -131,6 +131,31 @@ func TestAnAgentFeelsWhatItIsToldAndCalmsDown(t *testing.T) {
 	faulty(t, err, 400, "out_of_range")
 }
 
+func TestStatusTellsOperatorsHowFarTheEmbeddingIs(t *testing.T) {
+	t.Parallel()
+	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) { p.Jobs = p.Memory.(memory.EmbedQueue) })
+	s, err := r.Status(t.Context(), role(access.Operator), "echo")
+	require.NoError(t, err)
+	require.Nil(t, s.Embedding)
+	j := memory.EmbedJob{
+		Agent:  r.agent.ID,
+		Asked:  dawn,
+		Holder: "server",
+		Until:  dawn.Add(time.Hour),
+		Began:  dawn.Add(-20 * time.Second),
+		Done:   1000,
+		Total:  4000,
+	}
+	_, err = r.store.PutEmbedJob(t.Context(), j, dawn)
+	require.NoError(t, err)
+	s, err = r.Status(t.Context(), role(access.Operator), "echo")
+	require.NoError(t, err)
+	require.Equal(t, &psyche.Embedding{Done: 1000, Total: 4000, Left: 60_000}, s.Embedding)
+	s, err = r.Status(t.Context(), ann, "echo")
+	require.NoError(t, err)
+	require.Nil(t, s.Embedding)
+}
+
 func TestStatusShowsEachRoleWhatItMaySee(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

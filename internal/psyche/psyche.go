@@ -93,18 +93,27 @@ type Emotion struct {
 
 // Status is what every role may see of an agent.
 type Status struct {
-	Agent    string         `json:"agent"`
-	State    string         `json:"state"` // sleeping, dreaming, waking or awake
-	Leases   int            `json:"leases"`
-	Until    time.Time      `json:"until,omitzero"` // awake until then if nobody comes again
-	Emotion  Emotion        `json:"emotion"`
-	Memories map[string]int `json:"memories"` // live items that the caller may read, by kind
-	Own      Kept           `json:"own"`      // what it keeps of what the caller said
-	Dreams   int64          `json:"dreams"`
-	Dream    string         `json:"dream,omitempty"` // the newest
-	Outcome  string         `json:"outcome,omitempty"`
-	Recall   *RecallCounts  `json:"recall,omitempty"` // of all callers, since the server process that answers began; operators and owners alone see it
-	Digest   []Memory       `json:"digest"`           // significant insights of the newest wake, labelled as dreamt and unverified
+	Agent     string         `json:"agent"`
+	State     string         `json:"state"` // sleeping, dreaming, waking or awake
+	Leases    int            `json:"leases"`
+	Until     time.Time      `json:"until,omitzero"` // awake until then if nobody comes again
+	Emotion   Emotion        `json:"emotion"`
+	Memories  map[string]int `json:"memories"` // live items that the caller may read, by kind
+	Own       Kept           `json:"own"`      // what it keeps of what the caller said
+	Dreams    int64          `json:"dreams"`
+	Dream     string         `json:"dream,omitempty"` // the newest
+	Outcome   string         `json:"outcome,omitempty"`
+	Recall    *RecallCounts  `json:"recall,omitempty"`    // of all callers, since the server process that answers began; operators and owners alone see it
+	Embedding *Embedding     `json:"embedding,omitempty"` // while memories are embedded in the background; operators and owners alone see it
+	Digest    []Memory       `json:"digest"`              // significant insights of the newest wake, labelled as dreamt and unverified
+}
+
+// Embedding is how far memories are embedded in the background. Until then they are found by their words.
+type Embedding struct {
+	Done    int    `json:"done"`              // memories
+	Total   int    `json:"total"`             // and how many there are to embed; 0 while nobody has begun
+	Left    int64  `json:"left_ms,omitempty"` // about how long it still takes; absent while nobody knows
+	Failure string `json:"failure,omitempty"` // of the newest attempt; it is tried again
 }
 
 // Session is a lease that a client holds by name until it ends it or lets it run out (Z10).

@@ -20,6 +20,11 @@ func TestTheStoreKeepsTheContractOfFeeds(t *testing.T) {
 	memorytest.RunFeeds(t, func(t *testing.T) memorytest.FeedStore { return fresh(t) })
 }
 
+func TestTheStoreKeepsTheContractOfEmbedJobs(t *testing.T) {
+	t.Parallel()
+	memorytest.RunEmbedJobs(t, func(t *testing.T) memory.EmbedQueue { return fresh(t) })
+}
+
 func TestTheStoreKeepsTheContractOfTalks(t *testing.T) {
 	t.Parallel()
 	memorytest.RunTalks(t, func(t *testing.T) memorytest.TalkStore { return fresh(t) })

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -105,6 +106,11 @@ func tellLater(e event.Event, st Style) (about string, colour ink, text string) 
 	case "ItemRestored":
 		return read(e, func(p event.ItemRestored) (string, ink, string) {
 			return "restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)
+		})
+	case "MemoriesEmbedded":
+		return read(e, func(p event.MemoriesEmbedded) (string, ink, string) {
+			took := (time.Duration(p.Took) * time.Millisecond).Round(time.Second)
+			return "embedded", green, fmt.Sprintf("%d memories, in %s, space %s", p.Embedded, took, p.Space)
 		})
 	case "ScenarioImagined":
 		return read(e, func(p event.ScenarioImagined) (string, ink, string) {

@@ -113,7 +113,7 @@ func TestWhoListensBesideAFileIsCounted(t *testing.T) {
 }
 
 // Each new table or column is named here once an archive holds it, it can be worked out again, or, as claims and the
-// backgrounds of talks, it is not meant to last.
+// backgrounds of talks and embed_jobs, it is not meant to last.
 func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
@@ -134,7 +134,7 @@ func TestEveryColumnIsHandedOverOrWorkedOutAgain(t *testing.T) {
 		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
 		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.packed attempts.phase attempts.reserved attempts.state attempts.step
 		attempts.tokens backgrounds.agent backgrounds.at backgrounds.body backgrounds.key backgrounds.talk claims.at claims.body claims.digest claims.dropped claims.ends claims.header claims.key claims.name claims.scope claims.status claims.type
-		events.agent events.at events.data events.dream events.id events.packed events.schema events.seq events.subsystem events.type
+		embed_jobs.agent embed_jobs.body events.agent events.at events.data events.dream events.id events.packed events.schema events.seq events.subsystem events.type
 		feeds.body feeds.name items.agent items.at items.bare items.body items.cause items.changed items.dream items.dreamt items.due items.id items.key
 		items.kind items.owner items.packed items.revision items.salience items.score items.session items.state items.status items.surprise items.text
 		items.tide

@@ -75,6 +75,16 @@ func TestTheStoreKeepsThePromisesOfTalks(t *testing.T) {
 	}
 }
 
+func TestTheStoreKeepsThePromisesOfEmbedJobs(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(t *testing.T) *sqlitestore.Store{"InMemory": inMemory, "OnAFile": onFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			memorytest.RunEmbedJobs(t, func(t *testing.T) memory.EmbedQueue { return open(t) })
+		})
+	}
+}
+
 func TestTwoHandlesOnOneFileAreOneMemory(t *testing.T) {
 	t.Parallel()
 	memorytest.RunShared(t, func(t *testing.T) (memory.Store, memory.Store) { return onOneFile(t) })

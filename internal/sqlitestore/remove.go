@@ -14,6 +14,7 @@ import (
 // and of money (attempts, allowances).
 var agentTables = []string{
 	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "leases", "slots",
+	"embed_jobs",
 }
 
 // DropAgent removes an agent in one transaction. Then it writes the file anew and empties the log, as an erasure does.

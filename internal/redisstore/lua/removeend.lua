@@ -29,6 +29,7 @@ if plan.other then
 end
 call('HDEL', prefix .. 'slots', plan.agent)
 call('HDEL', prefix .. 'agents', plan.agent)
+call('HDEL', prefix .. 'embed_jobs', plan.agent)
 if call('HGET', prefix .. 'handles', plan.handle) == plan.agent then
   call('HDEL', prefix .. 'handles', plan.handle)
 end
