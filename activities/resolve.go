@@ -49,7 +49,18 @@ func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.V
 		resolved, err = k.resolve(ctx, agent, id, v)
 		return err
 	})
+	if err == nil {
+		err = k.claimed(ctx, resolved.Prediction)
+	}
 	return resolved, err
+}
+
+// claimed gives a prediction that is answered, and no more written, the claim of the fragment that it names.
+func (k Reckoning) claimed(ctx context.Context, p *dream.Prediction) error {
+	if err := memory.ReadClaims(ctx, k.Memory, p.Agent, []dream.Item{p}); err != nil {
+		return fmt.Errorf("%s is %s, but its claim could not be read: %w", p.ID, p.Status, err)
+	}
+	return nil
 }
 
 // again does what reads and then writes, until nobody writes in between.

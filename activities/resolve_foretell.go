@@ -84,6 +84,9 @@ func (k Reckoning) Watch(ctx context.Context, agent dream.Agent, id string, w *d
 		p, err = k.watch(ctx, agent.ID, id, w)
 		return err
 	})
+	if err == nil {
+		err = k.claimed(ctx, p)
+	}
 	return p, err
 }
 

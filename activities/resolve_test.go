@@ -423,3 +423,31 @@ func TestNobodyButTheReckoningResolves(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsAnsweredOfAFragmentsPredictionHoldsItsClaim(t *testing.T) {
+	onBoth(t, func(l *ledger) {
+		fragment := &dream.Fragment{Head: dream.Head{
+			ID: nightly + "/f7", Agent: "a1", Kind: dream.KindFragment, At: night, State: dream.Live,
+			Taint: dream.FromDream, Dream: nightly,
+		}, Content: "The vane sticks because the bearing dries."}
+		p := &dream.Prediction{
+			Head: dream.Head{
+				ID: nightly + "/p7", Agent: "a1", Kind: dream.KindPrediction, At: night, State: dream.Live,
+				Taint: dream.FromDream, Dream: nightly,
+			},
+			Source: dream.Creative, Fragment: fragment.ID, Criterion: "it is seen", Horizon: night.AddDate(0, 0, 14),
+			Confidence: .3, Status: dream.PredictionOpen,
+		}
+		_, err := l.store.Commit(l.Context(), memory.Write{Agent: "a1", Cause: nightly, Add: []dream.Item{fragment, p}})
+		require.NoError(l, err)
+		watched, err := l.Watch(l.Context(), l.agent, p.ID, &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
+		require.NoError(l, err)
+		require.Equal(l, fragment.Content, watched.Claim)
+		for range 2 { // the second time nothing changes
+			resolved, err := l.Resolve(l.Context(), "a1", p.ID, says(dream.PredictionRight))
+			require.NoError(l, err)
+			require.Equal(l, fragment.Content, resolved.Prediction.Claim)
+		}
+		require.Empty(l, l.prediction(p.ID).Claim, "it is not written into the prediction")
+	})
+}
