@@ -363,7 +363,8 @@ type Store interface {
 	DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error
 
 	// Undo archives what a dream made and restores what it changed, affect included, as revisions with the cause
-	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too.
+	// "undo:<dream>", which nobody else may write. An item that a later cause changed stays until that is undone too; in
+	// whatever order dreams are undone, an item is as the newest cause that still counts left it.
 	Undo(ctx context.Context, agent, dreamID string) (Undone, error)
 	// Erase does an Erasure in one step. An id whose item is gone already is no error: what is left of it goes. An erasure of
 	// nothing still completes what an earlier one left unfinished outside of its transaction.

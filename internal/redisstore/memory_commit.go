@@ -78,6 +78,7 @@ func reading(r memory.Reading) *int64 {
 type change struct {
 	ID   string `json:"id"`
 	Read int    `json:"read"`
+	Same bool   `json:"same,omitempty"` // a revision is added although it says the same as the newest
 }
 
 type placed struct {
@@ -154,7 +155,7 @@ func (p *prepared) items(w memory.Write, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("change item %d: %w", i, err)
 		}
-		p.plan.Change = append(p.plan.Change, change{r.id, r.read})
+		p.plan.Change = append(p.plan.Change, change{ID: r.id, Read: r.read})
 	}
 	return nil
 }

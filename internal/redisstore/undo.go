@@ -71,6 +71,9 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 		return false, err
 	}
 	p.plan.Pulse, p.plan.Affects = &u.pulse, int64(len(u.affects))
+	for i := range p.plan.Change { // that something was undone is written, although the item stays as it is
+		p.plan.Change[i].Same = true
+	}
 	said, err := u.of(ctx, commitScript, u.agent, p.plan, p.blobs...)
 	if err != nil || text(said, 0) == "torn" {
 		return err == nil, err
@@ -114,38 +117,43 @@ func (u *undoing) item(id string, history []row) error {
 	if made := history[0].marks.Dream; made != "" {
 		causes[0] = made
 	}
-	standing := past.Unwind(causes)
-	below := past.Peel(standing, causes, u.dream)
 	newest := history[len(history)-1]
-	switch {
-	case len(below) == len(standing):
-		if slices.ContainsFunc(standing, func(i int) bool { return causes[i] == u.dream }) {
-			u.done.Kept = append(u.done.Kept, id)
-		}
+	effect, at := past.Undoing(causes, u.dream)
+	switch effect {
+	case past.None:
 		return nil
-	case len(below) == 0:
+	case past.Archives:
 		item, err := newest.item()
 		if err != nil {
 			return err
 		}
 		item.Header().State = dream.Archived
 		return u.put(item, newest, &u.done.Archived)
-	default:
-		item, err := history[below[len(below)-1]].item()
-		if err != nil {
-			return err
-		}
-		return u.put(item, newest, &u.done.Restored)
+	case past.Keeps:
+		u.done.Kept = append(u.done.Kept, id)
+		return u.restate(history[at], newest, new(int))
+	case past.Restores:
 	}
+	return u.restate(history[at], newest, &u.done.Restored)
+}
+
+func (u *undoing) restate(r, newest row, count *int) error {
+	item, err := r.item()
+	if err != nil {
+		return err
+	}
+	return u.put(item, newest, count)
 }
 
 // put makes item the newest revision, and counts it, unless the newest says the same.
 func (u *undoing) put(item dream.Item, newest row, count *int) error {
 	body, err := json.Marshal(item)
-	if err != nil || string(body) == newest.body {
+	if err != nil {
 		return err
 	}
-	*count++
+	if string(body) != newest.body {
+		*count++
+	}
 	item.Header().Revision = newest.number
 	u.write.Change = append(u.write.Change, item)
 	return nil

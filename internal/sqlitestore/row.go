@@ -21,6 +21,7 @@ type row struct {
 	body  string
 	kept  stored // body, near text and id
 	read  int    // the revision it was read at; 0 for none
+	same  bool   // it becomes a revision although it says the same as the newest
 }
 
 // rows encodes items of one agent.
@@ -132,7 +133,7 @@ func (d deal) revise(r row, w memory.Write, now, tide int64) (changed bool, err 
 		return false, fmt.Errorf("it was read at revision %d and the newest is %d: %w", r.read, newest, memory.ErrStale)
 	}
 	before, err := body.read(text, r.id)
-	if err != nil || string(before) == r.body {
+	if err != nil || string(before) == r.body && !r.same {
 		return false, err
 	}
 	if !w.Replaces(cause, dream.State(state), r.head.State) {

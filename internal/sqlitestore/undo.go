@@ -37,6 +37,7 @@ type undoing struct {
 	agent, dream string
 	now          int64
 	done         memory.Undone
+	wrote        bool
 }
 
 func (u *undoing) all() error {
@@ -53,7 +54,7 @@ func (u *undoing) all() error {
 			return fmt.Errorf("%s: %w", id, err)
 		}
 	}
-	if u.done.Archived > 0 || u.done.Restored > 0 {
+	if u.wrote {
 		l.tide++
 		if err := u.setLife(u.agent, l); err != nil {
 			return err
@@ -89,41 +90,40 @@ func (u *undoing) item(id string, tide int64) error {
 	if made := revisions[0].Item.Header().Dream; made != "" {
 		causes[0] = made
 	}
-	standing := past.Unwind(causes)
-	below := past.Peel(standing, causes, u.dream)
-	switch {
-	case len(below) == len(standing):
-		for _, i := range standing {
-			if causes[i] == u.dream {
-				u.done.Kept = append(u.done.Kept, id)
-				break
-			}
-		}
+	newest := revisions[len(revisions)-1].Item
+	effect, at := past.Undoing(causes, u.dream)
+	switch effect {
+	case past.None:
 		return nil
-	case len(below) == 0:
-		item := revisions[len(revisions)-1].Item
-		item.Header().State = dream.Archived
-		changed, err := u.put(item, tide)
-		if changed {
-			u.done.Archived++
-		}
-		return err
-	default:
-		changed, err := u.put(revisions[below[len(below)-1]].Item, tide)
-		if changed {
-			u.done.Restored++
-		}
-		return err
+	case past.Archives:
+		newest.Header().State = dream.Archived
+		return u.put(newest, tide, &u.done.Archived)
+	case past.Keeps:
+		u.done.Kept = append(u.done.Kept, id)
+		return u.put(revisions[at].Item, tide, new(int))
+	case past.Restores:
 	}
+	return u.put(revisions[at].Item, tide, &u.done.Restored)
 }
 
-func (u *undoing) put(item dream.Item, tide int64) (changed bool, err error) {
+// put makes item the newest revision, and counts it, unless the newest says the same. That something was undone is written
+// in any case.
+func (u *undoing) put(item dream.Item, tide int64, count *int) error {
 	r, err := encode(u.agent, item)
 	if err != nil {
-		return false, err
+		return err
 	}
 	r.read = 0 // the newest was read in this transaction
-	return u.revise(r, memory.Write{Cause: undoCause + u.dream}, u.now, tide)
+	w := memory.Write{Cause: undoCause + u.dream}
+	changed, err := u.revise(r, w, u.now, tide)
+	if err == nil && !changed {
+		r.same = true
+		_, err = u.revise(r, w, u.now, tide)
+	} else if changed {
+		*count++
+	}
+	u.wrote = true
+	return err
 }
 
 // affect takes the dream's affects out of the history and returns to the newest that still counts. It is written although

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ var undoings = []clause{
 	{"UndoReturnsToTheAffectBefore", undoAffect},
 	{"UndoKeepsALaterAffect", undoKeepsLaterAffect},
 	{"UndoInAnyOrderFeelsTheNewestThatCounts", undoAffectsAnyOrder},
+	{"UndoInAnyOrderLeavesItemsAsTheNewestThatCountsLeftThem", undoItemsAnyOrder},
 	{"WhatIsUndoneIsFarAndWhatIsRestoredIsNear", undoneIsFar},
 	{"UndoOfAnUnknownDreamDoesNothing", undoNothing},
 	{"ANightThatWasUndoneIsStillFoundWaiting", undoneNightIsFound},
@@ -165,6 +167,100 @@ func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 			history = slices.DeleteFunc(history, func(e entry) bool { return e.cause == night })
 			require.Equal(t, history[len(history)-1].felt, feltNow(t, s), "round %d, undone %s of %v", round, night, nights)
 		}
+	}
+}
+
+// undoItemsAnyOrder undoes nights that changed, faded and made the same items, with changes by a person between them, in
+// random orders: each item is always as the newest that still counts left it, and archived when nothing that counts made it.
+func undoItemsAnyOrder(t *testing.T, s memory.Store) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 11))
+	for round := range 12 {
+		h := &itemHistory{round: round, dice: dice, states: map[string][]itemState{}}
+		var nights []string
+		for i := range 6 {
+			cause := "operator"
+			if dice.IntN(4) > 0 {
+				cause = fmt.Sprintf("round-%d/night-%d", round, i)
+				nights = append(nights, cause)
+			}
+			h.write(t, s, cause, i)
+		}
+		h.check(t, s, "before any undo")
+		dice.Shuffle(len(nights), func(i, j int) { nights[i], nights[j] = nights[j], nights[i] })
+		for _, night := range nights {
+			undo(t, s, night)
+			h.takeBack(night)
+			h.check(t, s, fmt.Sprintf("seed %d, round %d, undone %s of %v", seed, round, night, nights))
+			require.Equal(t, memory.Undone{}, undo(t, s, night), "a second time")
+		}
+	}
+}
+
+// itemHistory is what became of a few items, by the causes that still count.
+type itemHistory struct {
+	round  int
+	dice   *rand.Rand
+	states map[string][]itemState // by id
+	ids    []string
+}
+
+type itemState struct {
+	cause string
+	item  *dream.Semantic
+}
+
+// write has a cause make one item and change some of those that there are.
+func (h *itemHistory) write(t *testing.T, s memory.Store, cause string, n int) {
+	t.Helper()
+	w := memory.Write{Cause: cause}
+	if strings.HasPrefix(cause, "round-") {
+		w = memory.Write{Fence: sleep(t, s, cause)}
+	}
+	for _, id := range h.ids {
+		if h.dice.IntN(3) == 0 {
+			continue
+		}
+		all := h.states[id]
+		changed := *all[len(all)-1].item
+		changed.Content = fmt.Sprintf("%s as %s has it", id, cause)
+		changed.Strength = h.dice.Float64()
+		changed.State = []dream.State{dream.Live, dream.Live, dream.Archived}[h.dice.IntN(3)]
+		w.Change = append(w.Change, &changed)
+		h.states[id] = append(all, itemState{cause, &changed})
+	}
+	made := semantic(fmt.Sprintf("round-%d/item-%d", h.round, n), "made by "+cause)
+	if w.Fence != (memory.Fence{}) {
+		made.Dream, made.Taint = cause, dream.FromDream
+	}
+	w.Add = []dream.Item{made}
+	h.ids = append(h.ids, made.ID)
+	h.states[made.ID] = []itemState{{cause, made}}
+	commit(t, s, w)
+	if w.Fence != (memory.Fence{}) {
+		wakeUp(t, s, w.Fence)
+	}
+}
+
+// takeBack drops what a cause did. Of an item that nothing else made, what it was last stays, archived.
+func (h *itemHistory) takeBack(cause string) {
+	for id, all := range h.states {
+		left := slices.DeleteFunc(slices.Clone(all), func(s itemState) bool { return s.cause == cause })
+		if len(left) == 0 {
+			gone := *all[len(all)-1].item
+			gone.State = dream.Archived
+			left = []itemState{{"nobody", &gone}}
+		}
+		h.states[id] = left
+	}
+}
+
+func (h *itemHistory) check(t *testing.T, s memory.Store, when string) {
+	t.Helper()
+	for _, id := range h.ids {
+		all := h.states[id]
+		require.Equal(t, []dream.Item{all[len(all)-1].item}, get(t, s, id), "%s: %s", id, when)
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package past reads histories for a store: what still stands after some causes were undone, and where an item names others.
+// Package past reads histories for a store: what still stands after some causes were undone, and where an item names
+// others.
 package past
 
 import (
@@ -9,30 +10,9 @@ import (
 // UndoCause begins the cause of what Undo writes; Undo reads it back, so nobody else may write it.
 const UndoCause = "undo:"
 
-// Unwind reads a history of causes, oldest first, and gives the places of those that still stand: what an undo took back
-// is gone, and so is the undo itself, which only says again what stood below.
-func Unwind(causes []string) []int {
-	var standing []int
-	for i, cause := range causes {
-		if of, ok := strings.CutPrefix(cause, UndoCause); ok {
-			standing = Peel(standing, causes, of)
-		} else {
-			standing = append(standing, i)
-		}
-	}
-	return standing
-}
-
-// Peel takes a dream's changes off the top of what stands.
-func Peel(standing []int, causes []string, dreamID string) []int {
-	for len(standing) > 0 && causes[standing[len(standing)-1]] == dreamID {
-		standing = standing[:len(standing)-1]
-	}
-	return standing
-}
-
-// Counting reads a history of causes, oldest first, and gives the places of those that still count when an undo takes back
-// everything its dream wrote, wherever it lies: that of affects, where the newest entry that counts is the one that is felt.
+// Counting reads a history of causes, oldest first, and gives the places of those that still count: an undo takes back
+// everything its dream wrote, wherever it lies, and says again what counts then. The newest entry that counts is what
+// an item is, and what is felt.
 func Counting(causes []string) []int {
 	var counting []int
 	for i, cause := range causes {
@@ -44,4 +24,35 @@ func Counting(causes []string) []int {
 		counting = slices.DeleteFunc(counting, func(at int) bool { return causes[at] == of })
 	}
 	return counting
+}
+
+// Effect is what undoing a dream does to an item.
+type Effect int
+
+// The effects.
+const (
+	None     Effect = iota // the dream wrote nothing of it that still counts
+	Archives               // nothing else made it
+	Restores               // what counted before the dream becomes the newest again
+	Keeps                  // something later stands, and stays
+)
+
+// Undoing says what undoing a dream does to an item, by the causes of its revisions, oldest first, and at is the
+// revision that the item is like afterwards; -1 for none. What is kept is written again all the same: when what stands
+// is undone later, the item must not come back to this dream.
+func Undoing(causes []string, dreamID string) (effect Effect, at int) {
+	counting := Counting(causes)
+	of := func(i int) bool { return causes[i] == dreamID }
+	if !slices.ContainsFunc(counting, of) {
+		return None, -1
+	}
+	onTop := of(counting[len(counting)-1])
+	left := slices.DeleteFunc(counting, of)
+	switch {
+	case len(left) == 0:
+		return Archives, -1
+	case onTop:
+		return Restores, left[len(left)-1]
+	}
+	return Keeps, left[len(left)-1]
 }

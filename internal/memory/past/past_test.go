@@ -11,25 +11,52 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-func TestWhatAnUndoTookBackStandsNoMore(t *testing.T) {
+func TestWhatAnUndoTookBackCountsNoMore(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		causes   []string
-		standing []int
+		counting []int
 	}{
 		{nil, nil},
 		{[]string{"import", "d1", "d2"}, []int{0, 1, 2}},
 		{[]string{"import", "d1", "d1", "undo:d1"}, []int{0}},
-		{[]string{"import", "d1", "d2", "undo:d1"}, []int{0, 1, 2}}, // d2 lies on top
+		{[]string{"import", "d1", "d2", "undo:d1"}, []int{0, 2}}, // d2 lies on top
+		{[]string{"import", "d1", "d2", "undo:d1", "undo:d2"}, []int{0}},
 		{[]string{"import", "d1", "d2", "undo:d2", "undo:d1"}, []int{0}},
 		{[]string{"import", "d1", "undo:d1", "d1"}, []int{0, 3}},
 		{[]string{"d1", "undo:d1"}, []int{}},
 	} {
-		got := past.Unwind(c.causes)
-		require.Equal(t, len(c.standing), len(got), c.causes)
+		got := past.Counting(c.causes)
+		require.Equal(t, len(c.counting), len(got), c.causes)
 		for i := range got {
-			require.Equal(t, c.standing[i], got[i], c.causes)
+			require.Equal(t, c.counting[i], got[i], c.causes)
 		}
+	}
+}
+
+func TestUndoingGoesBackToTheNewestThatCounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		causes []string
+		undone string
+		effect past.Effect
+		at     int
+	}{
+		{nil, "d1", past.None, -1},
+		{[]string{"import"}, "d1", past.None, -1},
+		{[]string{"import", "d1"}, "d1", past.Restores, 0},
+		{[]string{"d1"}, "d1", past.Archives, -1},
+		{[]string{"d1", "operator"}, "d1", past.Keeps, 1},
+		{[]string{"import", "d1", "d2"}, "d1", past.Keeps, 2},
+		{[]string{"import", "d1", "d2", "undo:d1"}, "d1", past.None, -1},
+		{[]string{"import", "d1", "d2", "undo:d1"}, "d2", past.Restores, 0},
+		{[]string{"import", "d1", "d2", "d3", "undo:d2"}, "d3", past.Restores, 1},
+		{[]string{"d1", "d2", "undo:d1"}, "d2", past.Archives, -1},
+		{[]string{"import", "d1", "operator", "d2", "undo:d1"}, "d2", past.Restores, 2},
+	} {
+		effect, at := past.Undoing(c.causes, c.undone)
+		require.Equal(t, c.effect, effect, "%v without %s", c.causes, c.undone)
+		require.Equal(t, c.at, at, "%v without %s", c.causes, c.undone)
 	}
 }
 

@@ -92,7 +92,7 @@ for _, c in ipairs(plan.change or {}) do
     return {'stale', c.id, c.read, newest}
   end
   written[c.id] = true
-  if new.body ~= s.new.body then
+  if new.body ~= s.new.body or c.same then
     if replaces(s.new, new) then
       s.dropped = s.dropped or {}
       s.dropped[#s.dropped + 1] = s.new
