@@ -10,6 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
 // Restoring makes items count again that dreams have archived. It holds no fence: a person does it.
@@ -65,13 +66,30 @@ func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
 	if len(history) == 1 || history[len(history)-2].Item.Header().State == dream.Proposed {
 		return "", fmt.Errorf("%s %w: it never counted", id, ErrNotArchived)
 	}
-	if of, undone := strings.CutPrefix(newest.Cause, "undo:"); undone {
-		return "", fmt.Errorf("%s %w: it went when %s was undone", id, ErrNotArchived, of)
+	cause := newest.Cause
+	if of, undone := strings.CutPrefix(cause, past.UndoCause); undone { // what it says, an earlier cause may have said
+		counting := past.Counting(causesOfRevisions(history))
+		if len(counting) == 0 {
+			return "", fmt.Errorf("%s %w: it went when %s was undone", id, ErrNotArchived, of)
+		}
+		cause = history[counting[len(counting)-1]].Cause
 	}
-	if _, err := memory.One[*dream.Night](ctx, k.Memory, agent, newest.Cause); err != nil {
-		return "", fmt.Errorf("%s %w: %s did it", id, ErrNotArchived, newest.Cause)
+	if _, err := memory.One[*dream.Night](ctx, k.Memory, agent, cause); err != nil {
+		return "", fmt.Errorf("%s %w: %s did it", id, ErrNotArchived, cause)
 	}
-	return newest.Cause, nil
+	return cause, nil
+}
+
+// causesOfRevisions are the causes of an item's revisions, oldest first, as an undo reads them.
+func causesOfRevisions(history []memory.Revision) []string {
+	causes := make([]string, len(history))
+	for i, r := range history {
+		causes[i] = r.Cause
+	}
+	if made := history[0].Item.Header().Dream; made != "" {
+		causes[0] = made
+	}
+	return causes
 }
 
 // Restore makes these items count again, all or none, each as a new revision. What took the place of one is archived, so that

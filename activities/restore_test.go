@@ -74,6 +74,31 @@ func TestWhatWasUndoneIsNotRestored(t *testing.T) {
 	require.ErrorContains(t, err, "it went when dream/a/0001 was undone")
 }
 
+// A dream archived what an earlier one had changed, and the earlier one was undone: the later one's work stands.
+func TestWhatADreamArchivedIsRestoredThoughAnEarlierOneWasUndone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := context.Background()
+	r.live(3)
+	r.knows(1, dream.FromWeb)
+	entry, err := memory.One[*dream.Semantic](ctx, r.store, "a", "k00")
+	require.NoError(t, err)
+	entry.Strength /= 2
+	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "dream/a/0000", Change: []dream.Item{entry}})
+	require.NoError(t, err)
+	r.gistsOf("somebody by the sea likes warm soup")
+	r.looks(1)
+	undone, err := r.store.Undo(ctx, "a", "dream/a/0000")
+	require.NoError(t, err)
+	require.Equal(t, []string{"k00"}, undone.Kept)
+	restoring := Restoring{r.store, time.Now}
+	faded, err := restoring.Faded(ctx, "a", "dream/a/0001")
+	require.NoError(t, err)
+	require.Equal(t, []string{"k00"}, faded)
+	_, err = restoring.Restore(ctx, "a", "k00")
+	require.NoError(t, err)
+}
+
 // stages has n hypotheses staged since a time, by another dream.
 func (r *rig) stages(n int, since time.Time, confidence float64) {
 	r.t.Helper()
