@@ -2,14 +2,38 @@ package starter
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 // ForPsyche is the starter as a being awake asks it for its nights. The starter must outlive it.
 func (s *Starter) ForPsyche() psyche.Nights { return beings{s} }
+
+// ForRestoring is the starter as a being brings back what dreams have archived.
+func (s *Starter) ForRestoring() psyche.Restoring {
+	return restoring{activities.Restoring{Memory: s.Memory, Now: s.Now}}
+}
+
+type restoring struct{ activities.Restoring }
+
+// Restore names what was not archived by a dream as the server's faces know it.
+func (r restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
+	items, err := r.Restoring.Restore(ctx, agent, ids...)
+	if errors.Is(err, activities.ErrNotArchived) {
+		err = notArchived{err}
+	}
+	return items, err
+}
+
+// notArchived is an error with its own words that is psyche.ErrNotArchived, too.
+type notArchived struct{ error }
+
+func (n notArchived) Unwrap() []error { return []error{n.error, psyche.ErrNotArchived} }
 
 type beings struct{ *Starter }
 

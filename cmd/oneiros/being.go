@@ -41,14 +41,15 @@ func (h *house) being(s *starter.Starter) *psyche.Being {
 		Allowed: config.Listed(c.Serve.AllowFields),
 	}
 	return psyche.New(psyche.Ports{
-		Memory: h.store,
-		Talks:  h.store,
-		Jobs:   h.store,
-		Purse:  h.purse,
-		Relay:  h.relay,
-		Nights: s.ForPsyche(),
-		Log:    h.log,
-		Render: importer.PlaybookMarkdown,
+		Memory:    h.store,
+		Talks:     h.store,
+		Jobs:      h.store,
+		Purse:     h.purse,
+		Relay:     h.relay,
+		Nights:    s.ForPsyche(),
+		Log:       h.log,
+		Restoring: s.ForRestoring(),
+		Render:    importer.PlaybookMarkdown,
 	}, o)
 }
 

@@ -183,7 +183,7 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 func (e *engine) doorway(s *salon) front.Options {
 	c := e.house.told.Serve
 	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.house.told.Agent.ClientTimeout, Note: e.noted}
-	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter)}
+	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter), Memories: s.being}
 	o := front.Options{
 		Routes: traced(append(append(append(e.standing(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.house.tracing),
 		Keys:   e.house.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),

@@ -291,6 +291,10 @@ func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
 	require.Equal(t, console.OK, other.run(80, "memory", "import", path), other.err.String())
 	require.Equal(t, console.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
+	require.NotContains(t, other.out.String(), "not experienced")
+	require.Equal(t, console.OK, other.run(120, "memory", "search", "rope", "-n", "9", "--dreamt"))
+	require.Contains(t, other.out.String(), "fragment, dreamt, not experienced")
+	require.Equal(t, console.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
 	require.Contains(t, other.out.String(), "Mara rowed out")
 }
 

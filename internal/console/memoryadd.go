@@ -11,16 +11,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// publicAdded is what memory add did, as it is told.
-type publicAdded struct {
-	Agent    string    `json:"agent"`
-	ID       string    `json:"id"`
-	Owner    string    `json:"owner"`
-	At       time.Time `json:"at"`
-	Known    bool      `json:"known"`
-	Replaced []string  `json:"replaced"`
-}
-
 func (app *App) memoryAdd() *cobra.Command {
 	var owner, at string
 	cmd := &cobra.Command{
@@ -64,14 +54,7 @@ to the server without a key.`,
 			return fmt.Errorf("add to the memory of %s: %w", a.Handle, err)
 		}
 		if app.json {
-			return app.answer(publicAdded{
-				Agent:    a.Handle,
-				ID:       added.Episode.ID,
-				Owner:    whose.String(),
-				At:       added.Episode.At,
-				Known:    added.Known,
-				Replaced: orEmpty(added.Replaced),
-			})
+			return app.answer(added.Tell(a.Handle, whose))
 		}
 		if added.Known {
 			app.say("%s knows this of %s already.", a.Handle, whose)

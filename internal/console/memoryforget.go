@@ -12,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 // forgetFlags say what is to be forgotten, and how.
@@ -106,6 +107,11 @@ func (app *App) selects(f *forgetFlags, a dream.Agent) error {
 			return exit(Usage, "--text is empty; it must hold the words to forget")
 		}
 		f.Texts = append(f.Texts, text)
+	}
+	if f.Owner != "" {
+		if f.Owner, err = psyche.SelectedOwner(f.Owner); err != nil {
+			return exit(Usage, "--owner: %w", err)
+		}
 	}
 	if f.Empty() {
 		return exit(Usage, "name what to forget: ids, as memory list shows them, or "+
@@ -208,49 +214,8 @@ func erasureTable(p erasure.Plan, a dream.Agent) *table {
 	return t
 }
 
-// publicErasure is an erasure in JSON.
-type publicErasure struct {
-	DryRun    bool            `json:"dry_run"`
-	Forgotten int             `json:"forgotten"` // items that were erased
-	Scrubbed  int             `json:"scrubbed"`  // items that stay, without what they repeated
-	Erase     []publicErased  `json:"erase"`
-	Scrub     []publicCleaned `json:"scrub"`
-	Left      []string        `json:"left"`   // ids of texts in other words that dreams made from it
-	Alike     []string        `json:"alike"`  // ids of what somebody said with a phrase that many use
-	Absent    []string        `json:"absent"` // ids asked for that name nothing
-}
-
-type publicErased struct {
-	ID   string      `json:"id"`
-	Kind dream.Kind  `json:"kind"`
-	Why  erasure.Why `json:"why"`
-}
-
-type publicCleaned struct {
-	ID     string     `json:"id"`
-	Kind   dream.Kind `json:"kind"`
-	Fields []string   `json:"fields"`
-}
-
-func publicPlan(p erasure.Plan) publicErasure {
-	out := publicErasure{Erase: []publicErased{}, Scrub: []publicCleaned{}, Left: []string{}, Alike: []string{}, Absent: orEmpty(p.Absent)}
-	for _, f := range p.Erase {
-		out.Erase = append(out.Erase, publicErased{f.Item.Header().ID, f.Item.Header().Kind, f.Why})
-	}
-	for _, f := range p.Scrub {
-		out.Scrub = append(out.Scrub, publicCleaned{f.Item.Header().ID, f.Item.Header().Kind, f.Fields})
-	}
-	for _, item := range p.Left {
-		out.Left = append(out.Left, item.Header().ID)
-	}
-	for _, item := range p.Alike {
-		out.Alike = append(out.Alike, item.Header().ID)
-	}
-	return out
-}
-
 func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFlags, plan erasure.Plan) error {
-	public := publicPlan(plan)
+	public := psyche.TellPlan(plan)
 	if f.dry {
 		if public.DryRun = true; app.json {
 			return app.answer(public)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/purse"
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
@@ -22,7 +24,7 @@ func (app *App) memorySearch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "search TEXT", Short: "Find memories by words and meaning", Args: cobra.MinimumNArgs(1),
 		Long: "Search finds what comes to the agent's mind, as in its talks: memories that share words with the text or are near in meaning.\n" +
-			"What was dreamt is found with --dreamt, or when --kind names a kind that only dreams make.",
+			"What was dreamt is found with --dreamt, and labelled, or when --kind names a kind that only dreams make.",
 	}
 	app.whose(cmd)
 	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
@@ -44,6 +46,9 @@ func (app *App) memorySearch() *cobra.Command {
 		filter := memory.Filter{Kinds: q.Kinds, Dreamt: memory.PromotedDreamt}
 		if len(kinds) == 0 {
 			filter.Kinds = recall.Kinds
+		}
+		if dreamt && len(kinds) == 0 {
+			filter.Kinds = slices.Concat(recall.Kinds, recall.DreamtKinds)
 		}
 		if dreamt || len(kinds) > 0 {
 			filter.Dreamt = memory.AllDreamt
@@ -123,7 +128,7 @@ func (app *App) showFound(a dream.Agent, memories []recall.Memory) error {
 		head := m.Item.Header()
 		kind := string(head.Kind)
 		if head.Dreamt() {
-			kind += ", dreamt"
+			kind += ", " + psyche.DreamtLabel
 		}
 		list = append(list, found{Score: m.Score, Cosine: m.Cosine, Item: m.Item})
 		t.add(score(m.Score), short(head.ID, a), when(m.At, a.Zone), kind, m.Item.Text())

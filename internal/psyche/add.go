@@ -43,8 +43,8 @@ type Added struct {
 // Where it cannot be placed it is kept without a place, which it gets when the memory moves.
 func Add(ctx context.Context, store memory.Store, place Placing, agent string, a Addition) (Added, error) {
 	text := strings.TrimSpace(a.Text)
-	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > longestKept {
-		return Added{}, fmt.Errorf("the text has %d characters; it must be UTF-8 of 1 to %d", utf8.RuneCountInString(text), longestKept)
+	if err := checkStatement(text); err != nil {
+		return Added{}, err
 	}
 	origin := Caller{Key: access.Key{ID: a.Owner.Principal, Principal: a.Owner.Principal}, User: a.Owner.User}.Owner()
 	id, err := freeID(ctx, store, agent, origin, idOf(agent, origin, "user", text), a.At)
@@ -99,6 +99,14 @@ func Add(ctx context.Context, store memory.Store, place Placing, agent string, a
 	}
 	added.Known = err == nil && receipt.Known > 0
 	return added, err
+}
+
+func checkStatement(text string) error {
+	text = strings.TrimSpace(text)
+	if text == "" || !utf8.ValidString(text) || utf8.RuneCountInString(text) > longestKept {
+		return fmt.Errorf("the text has %d characters; it must be UTF-8 of 1 to %d", utf8.RuneCountInString(text), longestKept)
+	}
+	return nil
 }
 
 // nearTo are the owner's own memories near to what is added; none where it cannot be placed.

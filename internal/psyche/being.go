@@ -26,6 +26,8 @@ type Ports struct {
 	Nights Nights
 	Log    *slog.Logger // nil: silent. No text of a talk reaches it
 
+	Restoring Restoring // nil: nothing is restored through this being
+
 	// Render writes PLAYBOOK.md of an agent's heuristics and the hypotheses that want to join them, surest first.
 	Render func([]*dream.Playbook, []*dream.Hypothesis) string
 }
@@ -125,6 +127,8 @@ type Being struct {
 var (
 	_ Talk = (*Being)(nil)
 	_ Mind = (*Being)(nil)
+
+	_ Memories = (*Being)(nil)
 )
 
 // New begins: leases are kept, exchanges remembered. Close ends it.

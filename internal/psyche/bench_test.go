@@ -79,7 +79,7 @@ func BenchmarkRecall(b *testing.B) {
 			r := setup(b)
 			r.fill(n)
 			for b.Loop() {
-				found, err := r.Recall(b.Context(), ann, "echo", "What did the keeper of the lighthouse do?", 6)
+				found, err := r.Recall(b.Context(), ann, "echo", psyche.Recalling{Query: "What did the keeper of the lighthouse do?", Limit: 6})
 				if err != nil || len(found) != 6 {
 					b.Fatal(err, found)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 func (r *rig) superseded() []*dream.Episode {
@@ -40,7 +41,7 @@ func TestACorrectionReplacesAndSaysWhatWasSoBefore(t *testing.T) {
 	require.Equal(t, live[0].ID, old[0].NewerID)
 	require.EqualValues(t, 1, r.Counts().Corrected)
 
-	found, err := r.Recall(t.Context(), ann, "echo", "Which port does the staging database listen on?", 5)
+	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which port does the staging database listen on?", Limit: 5})
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	require.Contains(t, found[0].Content, "5433")
@@ -110,7 +111,7 @@ func TestACorrectionWithoutItsSubjectMeansTheLastStatementOfItsTalk(t *testing.T
 	require.Empty(t, r.superseded(), "another talk")
 	in("one", "No, it's 5434 now.")
 	require.Len(t, r.superseded(), 1)
-	found, err := r.Recall(t.Context(), ann, "echo", "Which port does the database listen on?", 5)
+	found, err := r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "Which port does the database listen on?", Limit: 5})
 	require.NoError(t, err)
 	require.NotEmpty(t, found)
 	require.Contains(t, found[0].Content, "No, it's 5434 now.\n(until 2026-11-20: The database listens on port 5432.)")

@@ -26,20 +26,21 @@ const (
 )
 
 // Recall answers the memories nearest to a query.
-func (b *Being) Recall(ctx context.Context, c Caller, agent, query string, n int) ([]Memory, error) {
+func (b *Being) Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error) {
 	a, err := b.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return nil, err
 	}
-	if n < 1 || n > mostRecalled {
-		return nil, wrong("out_of_range", "n", "n is %d; it must be 1 to %d.", n, mostRecalled)
+	if r.Limit < 1 || r.Limit > mostRecalled {
+		return nil, wrong("out_of_range", "n", "n is %d; it must be 1 to %d.", r.Limit, mostRecalled)
 	}
-	if query = strings.TrimSpace(query); query == "" || !utf8.ValidString(query) {
+	query := strings.TrimSpace(r.Query)
+	if query == "" || !utf8.ValidString(query) {
 		return nil, wrong("out_of_range", "query", "The query must be a text that is not empty.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, recallFor)
 	defer cancel()
-	found, byWords, err := b.search(ctx, a, c, clipped(query, longestKept), n, nil, recallFor/2)
+	found, byWords, err := b.search(ctx, a, c, Recalling{clipped(query, longestKept), r.Limit, r.Dreamt}, nil, recallFor/2)
 	if errors.Is(byWords, memory.ErrSpace) {
 		err = byWords
 	}

@@ -31,6 +31,23 @@ func ParseOwner(text string) (Owner, error) {
 	return Owner{Principal: principal, User: user, Every: !named}, nil
 }
 
+// SelectedOwner reads whose talk is chosen, as principal/user, and answers the origin of its memories. What begins with "talk/" is
+// an origin already.
+func SelectedOwner(text string) (string, error) {
+	rest := strings.TrimPrefix(text, dream.TalkOrigin)
+	if strings.HasPrefix(rest, "/") { // of who came without a key
+		rest = access.Local + rest
+	}
+	o, err := ParseOwner(rest)
+	if err != nil {
+		return "", err
+	}
+	if o.Every {
+		return "", fmt.Errorf("owner %q names no user; write %s/USER, or %s/ for what was said without naming a user", text, rest, rest)
+	}
+	return o.origin(), nil
+}
+
 // OwnerOf reads the origin of an episode; false when it was said in no talk.
 func OwnerOf(origin string) (Owner, bool) {
 	rest, ok := strings.CutPrefix(origin, dream.TalkOrigin)

@@ -55,7 +55,7 @@ func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
 	r.settle()
 	finds := func(c psyche.Caller) int {
 		t.Helper()
-		found, err := r.Recall(t.Context(), c, "echo", fact(0), 10)
+		found, err := r.Recall(t.Context(), c, "echo", psyche.Recalling{Query: fact(0), Limit: 10})
 		require.NoError(t, err)
 		return len(found)
 	}
@@ -107,7 +107,7 @@ func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, again, same)
 	for _, c := range []psyche.Caller{old, next} {
-		found, err := r.Recall(t.Context(), c, "echo", fact(1), 10)
+		found, err := r.Recall(t.Context(), c, "echo", psyche.Recalling{Query: fact(1), Limit: 10})
 		require.NoError(t, err)
 		require.Len(t, found, 1, c.Owner())
 	}

@@ -78,8 +78,12 @@ type Memory struct {
 	Speaker string      `json:"speaker,omitempty"`
 	Score   float64     `json:"score"` // [0, 1]
 	Dreamt  bool        `json:"dreamt"`
-	Label   string      `json:"label,omitempty"` // "dream, unverified", of what was dreamt
+	Dream   string      `json:"dream,omitempty"` // of what was dreamt: the dream that made it
+	Label   string      `json:"label,omitempty"` // of what was dreamt: DreamtLabel, in a digest journal.Label
 }
+
+// DreamtLabel goes with every memory that a dream made.
+const DreamtLabel = "dreamt, not experienced"
 
 // Emotion is how an agent feels, as callers see it.
 type Emotion struct {
@@ -139,8 +143,10 @@ type Talk interface {
 type Mind interface {
 	// Say is a turn of one message, answered whole; token is told pieces as they come, and may be nil.
 	Say(ctx context.Context, c Caller, agent, conversation, message string, token func(string)) (string, Told, error)
-	// Recall answers up to n (1 to 50) memories nearest to a query, best first.
-	Recall(ctx context.Context, c Caller, agent, query string, n int) ([]Memory, error)
+	// Recall answers the memories nearest to a query, best first.
+	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
+	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.
+	Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error)
 	// Remember stores a memory of importance [0, 1] and answers its id; the same content again answers the same id.
 	Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error)
 	Emotion(ctx context.Context, c Caller, agent string) (Emotion, error)

@@ -105,6 +105,14 @@ func (q *quotas) read(ctx context.Context, agent string) (*ownerCounts, error) {
 	return read, nil
 }
 
+// drop has an agent's counts read anew.
+func (q *quotas) drop(agent string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.writes++
+	delete(q.held, agent)
+}
+
 // warnsEach is how often the log is told of one owner whose quota is reached.
 const warnsEach = time.Minute
 

@@ -3,8 +3,10 @@ package psyche
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/journal"
@@ -55,7 +57,7 @@ func (t *turn) recall(ctx context.Context, query string, known map[string]bool) 
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
 		defer context.AfterFunc(b.hear, cancel)()
-		found, byWords, err := b.search(ctx, t.agent, t.Caller, query, b.o.Items, known, within-within/4)
+		found, byWords, err := b.search(ctx, t.agent, t.Caller, Recalling{Query: query, Limit: b.o.Items}, known, within-within/4)
 		answers <- answer{found, whyWords(byWords), err}
 	})
 	if !begun {
@@ -117,7 +119,7 @@ func (b *Being) within(ctx context.Context, a dream.Agent) time.Duration {
 // search asks memory for what the caller may see, without the items that are known. byWords says why words alone were compared;
 // the embedder is given no longer than place.
 func (b *Being) search(
-	ctx context.Context, a dream.Agent, c Caller, query string, n int, known map[string]bool, place time.Duration,
+	ctx context.Context, a dream.Agent, c Caller, r Recalling, known map[string]bool, place time.Duration,
 ) (found []Memory, byWords, err error) {
 	affect, err := b.affect(ctx, a.ID)
 	if err != nil {
@@ -126,6 +128,11 @@ func (b *Being) search(
 	filter, err := b.visible(ctx, a, c)
 	if err != nil {
 		return nil, nil, err
+	}
+	limit, mayHear := r.Limit, func(dream.Item) bool { return true }
+	if r.Dreamt {
+		filter, mayHear = b.dreamt(&a, c, filter)
+		limit = mostRecalled // some may not be told
 	}
 	for id := range known {
 		filter.Except = append(filter.Except, id)
@@ -136,8 +143,8 @@ func (b *Being) search(
 	}
 	answer, err := recall.Find(ctx, b.Memory, recall.Question{
 		Agent:  a.ID,
-		Text:   query,
-		Limit:  n,
+		Text:   r.Query,
+		Limit:  limit,
 		Filter: filter,
 		Feels:  mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since)),
 		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
@@ -151,7 +158,9 @@ func (b *Being) search(
 			"agent", a.Handle, "why", whyWords(answer.ByWords), "error", answer.ByWords)
 	}
 	for _, m := range answer.Memories {
-		found = append(found, memoryOf(m))
+		if len(found) < r.Limit && mayHear(m.Item) {
+			found = append(found, memoryOf(m))
+		}
 	}
 	return found, answer.ByWords, err
 }
@@ -169,9 +178,27 @@ func memoryOf(m recall.Memory) Memory {
 		Dreamt:  h.Dreamt(),
 	}
 	if out.Dreamt {
-		out.Label = journal.Label
+		out.Dream, out.Label = h.Dream, DreamtLabel
 	}
 	return out
+}
+
+// dreamt widens what may come to mind before a caller by what dreams made. Operators, who may read all of it, find everything;
+// a client that may hear of dreams finds what it is told of them anyway: what was promoted, and significant insights. For a
+// client that may not, nothing is widened. The function says of an item that was found whether the caller may be told it.
+func (b *Being) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
+	operator := c.May(access.Operator, a.Handle)
+	if !operator && (f.Dreamt != memory.PromotedDreamt || b.switched(a, Switches{}).digest != journal.DigestMessage) {
+		return f, func(dream.Item) bool { return true }
+	}
+	f.Kinds, f.Dreamt = slices.Concat(recall.Kinds, recall.DreamtKinds), memory.AllDreamt
+	return f, func(item dream.Item) bool {
+		if operator || slices.Contains(recall.Kinds, item.Header().Kind) {
+			return true
+		}
+		_, told := insightFrom(item, "")
+		return told
+	}
 }
 
 // placeQuestion embeds a question, no longer than within. Nothing is embedded where no memory has a place.

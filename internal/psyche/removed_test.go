@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
@@ -22,7 +23,7 @@ func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
 	r.Reread(presence.Ring{Agent: r.agent.ID, Epoch: presence.EveryEpoch})
 	_, err = r.Chat(t.Context(), turn(ann, chat("Are you there?")))
 	faulty(t, err, 404, "agent_not_found")
-	_, err = r.Recall(t.Context(), ann, "echo", "harbour", 3)
+	_, err = r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "harbour", Limit: 3})
 	faulty(t, err, 404, "agent_not_found")
 }
 

@@ -15,8 +15,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/timeword"
 )
 
-// Kinds are what comes to mind. Journal, fragments and scenarios never do.
+// Kinds are what comes to mind by itself.
 var Kinds = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook}
+
+// DreamtKinds are what dreams make, in words. They are found only where they are asked for.
+var DreamtKinds = []dream.Kind{
+	dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal,
+}
 
 // How much meaning counts beside words, of 1: least in a space that tells a rewording from chance no better than a third of the way up
 // to a repetition, which is where inference.Calibrate puts a space that sees no rewordings; more in a clearer one.

@@ -449,7 +449,7 @@ func (h *house) recalls() [][]byte {
 	who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Owner}, User: "ann"}
 	var all [][]byte
 	for _, text := range h.gone {
-		found, err := b.Recall(h.Context(), who, "echo", text, 10)
+		found, err := b.Recall(h.Context(), who, "echo", psyche.Recalling{Query: text, Limit: 10})
 		require.NoError(h, err)
 		body, err := json.Marshal(found)
 		require.NoError(h, err)

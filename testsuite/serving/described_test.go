@@ -162,6 +162,7 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared:
 	i.server()
 	i.openai()
 	i.agents()
+	i.memories()
 	i.protocol()
 	dream := i.dreams()
 	i.woken()
@@ -245,6 +246,30 @@ func (i *inspector) agents() {
 		return strings.Contains(text, "event: session\n") && strings.HasSuffix(text, "\n\n")
 	})
 	i.refused(theClient, "GET", "/v1/agents/tally/session", "", 404, "agent_not_found")
+}
+
+// memories asks what an agent remembers, adds to it, and has it forget.
+func (i *inspector) memories() {
+	i.Helper()
+	at := func(path string) string { return "/v1/agents/iris" + path }
+	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=wind+vane&include_dreamt=true"), "", 200), `"kind":"episode"`)
+	i.refused(theClient, "GET", at("/memories"), "", 400, "invalid_value")
+	const statement = `{"content":"My cat is called Rumpelstilz."}`
+	require.Contains(i, i.asks(theClient, "POST", at("/memories"), statement, 201), `"known":false`)
+	require.Contains(i, i.asks(theClient, "POST", at("/memories"), statement, 200), `"known":true`)
+	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=Rumpelstilz"), "", 200), "Rumpelstilz")
+	require.Contains(i, i.asks(theOwner, "GET", at("/owners"), "", 200), `"memories":`)
+	const wish = `{"texts":["My cat is called Rumpelstilz."]`
+	i.refused(theClient, "POST", at("/memories/forget"), wish+"}", 403, "role_too_low")
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), wish+`,"dry_run":true}`, 200), `"forgotten":0`)
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), wish+"}", 200), `"forgotten":1`)
+	i.asks(theOwner, "GET", at("/memories/archived"), "", 200)
+	for _, path := range []string{"/memories/archived", "/owners"} {
+		i.refused(theClient, "GET", at(path), "", 403, "role_too_low")
+	}
+	i.refused(theClient, "POST", at("/memories"), "{}", 400, "invalid_value")
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/restore"), `{"dream":"dream_iris_0001"}`, 200), `"restored":[]`)
+	i.refused(theOwner, "POST", at("/memories/restore"), `{"ids":["none"]}`, 400, "invalid_value")
 }
 
 // protocol speaks the Model Context Protocol, in a session and without.

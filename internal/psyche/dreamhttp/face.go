@@ -1,4 +1,5 @@
-// Package dreamhttp is the public wire of dreams: begin, read, cancel, resume and archive them, and follow what is announced.
+// Package dreamhttp is the public wire of dreams and memories: begin, read, cancel, resume and archive dreams, follow what is
+// announced, and search, add, forget and restore what an agent remembers.
 package dreamhttp
 
 import (
@@ -11,9 +12,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// Face answers for the dreams of all agents.
+// Face answers for the dreams and memories of all agents.
 type Face struct {
 	Dreams    *psyche.Dreams
+	Memories  psyche.Memories
 	Heartbeat time.Duration // of a silent event stream; 0: 15 s
 }
 
@@ -48,6 +50,12 @@ func (f *Face) Routes() []front.Route {
 		read("/v1/dreams/{id}/hypotheses", access.Operator, f.hypotheses),
 		read("/v1/dreams/{id}/predictions", access.Operator, f.foretold),
 		read("/v1/dreams/{id}/journal", access.Operator, f.entries),
+		read("/v1/agents/{agent}/memories", access.Client, f.recall),
+		{Method: http.MethodPost, Path: "/v1/agents/{agent}/memories", Role: access.Client, Once: true, Body: largest, Serve: f.add},
+		{Method: http.MethodPost, Path: "/v1/agents/{agent}/memories/forget", Role: access.Owner, Once: true, Body: largestForget, Serve: f.forget},
+		read("/v1/agents/{agent}/memories/archived", access.Operator, f.archived),
+		deed("/v1/agents/{agent}/memories/restore", f.restore),
+		read("/v1/agents/{agent}/owners", access.Owner, f.owners),
 		read("/v1/agents/{agent}/journal", access.Operator, f.journal),
 		read("/v1/agents/{agent}/playbook", access.Operator, f.playbook),
 		read("/v1/agents/{agent}/predictions", access.Operator, f.predictions),

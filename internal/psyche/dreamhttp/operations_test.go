@@ -72,6 +72,33 @@ var operations = map[string]told{
 	"GET /v1/dreams/{id}/hypotheses":  {id: "listHypotheses", summary: "Claims that a dream staged for the playbook", query: pages, answers: one(psyche.Page[*dream.Hypothesis]{})},
 	"GET /v1/dreams/{id}/predictions": {id: "listDreamPredictions", summary: "What a dream foretold", query: pages, answers: one(psyche.Page[*dream.Prediction]{})},
 	"GET /v1/dreams/{id}/journal":     {id: "listDreamJournal", summary: "The journal entries of a dream", query: pages, answers: one(psyche.Page[journal.Public]{})},
+	"GET /v1/agents/{agent}/memories": {
+		id: "searchMemories", summary: "Find what comes to an agent's mind", answers: one(psyche.Found{}),
+		told: "As in its talks: by words and meaning, of the caller's own talk and what is the agent's own; nothing near, nothing found. It wakes nobody.",
+		query: []parameter{
+			{"query", "What to look for, in plain words.", word},
+			{"limit", "How many at most.", object{"type": "integer", "minimum": 1, "maximum": 50, "default": 8}},
+			{"include_dreamt", "What dreams made, too, each labelled as dreamt and with its dream: to operators everything, to a client that may be told of dreams what was promoted and significant insights.", yesOrNo},
+		},
+	},
+	"POST /v1/agents/{agent}/memories": {
+		id: "addMemory", summary: "Add a statement as a person's own words", body: dreamhttp.Add{},
+		answers: map[int]any{http.StatusCreated: psyche.AddedMemory{}, http.StatusOK: psyche.AddedMemory{}},
+		told:    "It is labelled human, recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value. 200 when it was known. The words of another owner need role owner.",
+	},
+	"POST /v1/agents/{agent}/memories/forget": {
+		id: "forgetMemories", summary: "Erase memories, and what repeats them, for good", body: dreamhttp.Forget{}, answers: one(psyche.Erasure{}),
+		told: "What was made from nothing else goes with them, and what repeats their words loses these. With dry_run nothing is changed, and the answer names what would go. It holds ids, never words. Asking again finishes what was cut off.",
+	},
+	"GET /v1/agents/{agent}/memories/archived": {
+		id: "listArchivedMemories", summary: "What dreams have archived and can be restored", answers: one(psyche.Page[psyche.ArchivedMemory]{}),
+		query: []parameter{{"dream", "Only of this dream.", word}},
+	},
+	"POST /v1/agents/{agent}/memories/restore": {
+		id: "restoreMemories", summary: "Bring back what dreams have archived", body: dreamhttp.Restore{}, answers: one(psyche.Restored{}),
+		told: "By ids, all or none, or all that one dream has archived. What had taken the place of a memory is archived instead.",
+	},
+	"GET /v1/agents/{agent}/owners":   {id: "listOwners", summary: "Whose talk an agent keeps", answers: one(psyche.Page[psyche.OwnedMemories]{})},
 	"GET /v1/agents/{agent}/journal":  {id: "listJournal", summary: "An agent's dream journal, the newest first", query: pages, answers: one(psyche.Page[journal.Public]{})},
 	"GET /v1/agents/{agent}/playbook": {id: "listPlaybook", summary: "The heuristics that an agent acts by, the surest first", query: pages, answers: one(psyche.Page[*dream.Playbook]{})},
 	"GET /v1/agents/{agent}/predictions": {

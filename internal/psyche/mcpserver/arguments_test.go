@@ -19,7 +19,7 @@ func offered(t testing.TB) map[string]*jsonschema.Schema {
 	t.Helper()
 	face := New(struct{ Being }{}, struct{ Dreams }{}, Options{})
 	takes := face.desk(mcp.NewServer(&mcp.Implementation{Name: "t", Version: "1"}, nil), access.Owner, &psyche.Caller{}).takes
-	require.Len(t, takes, 12)
+	require.Len(t, takes, 13)
 	return takes
 }
 
@@ -40,7 +40,7 @@ func TestArgumentsThatDoNotFitAreNamedWithTheirValueAndWhatIsRight(t *testing.T)
 		{"recall_memory", `{}`, `query is missing; it must be text that is not empty`},
 		{"recall_memory", `{"query":""}`, `query is empty; it must be text that is not empty`},
 		{"recall_memory", `{"query":["a", "b"]}`, `query is ["a","b"]; it must be text that is not empty`},
-		{"recall_memory", `{"text":"x"}`, `query is missing; it must be text that is not empty. "text" is no argument of recall_memory, which takes agent, n and query`},
+		{"recall_memory", `{"text":"x"}`, `query is missing; it must be text that is not empty. "text" is no argument of recall_memory, which takes agent, dreamt, n and query`},
 		{"recall_memory", `[1]`, `the arguments are [1]; they must be an object`},
 		{"recall_memory", `{"query":"x","agent":{"a":"` + long + `"}}`, `agent is {"a":"` + long[:2*54] + `…; it must be text, or be left out`},
 		{"chat", `{"message":"x","conversation":"` + long + `"}`, `conversation is text of 300 characters; it must be text of at most 256 characters, or be left out`},
@@ -73,7 +73,7 @@ func TestOfVeryManyArgumentsThatDoNotFitTheFirstAreTold(t *testing.T) {
 	}
 	said := misfit("recall_memory", offered(t)["recall_memory"], json.RawMessage("{"+strings.Join(all, ",")+"}"))
 	require.True(t, strings.HasPrefix(said, `query is missing; it must be text that is not empty. "a0000" is no argument of recall_memory`), said[:200])
-	require.True(t, strings.HasSuffix(said, `"a0006" is no argument of recall_memory, which takes agent, n and query. 4993 more do not fit`), said[max(0, len(said)-200):])
+	require.True(t, strings.HasSuffix(said, `"a0006" is no argument of recall_memory, which takes agent, dreamt, n and query. 4993 more do not fit`), said[max(0, len(said)-200):])
 }
 
 // What fits here is taken by the library: its own words are never told.

@@ -112,7 +112,7 @@ func (b *Being) Say(ctx context.Context, c psyche.Caller, agent, conversation, m
 }
 
 // Recall answers the memories that hold the query.
-func (b *Being) Recall(_ context.Context, c psyche.Caller, agent, query string, n int) ([]psyche.Memory, error) {
+func (b *Being) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.Recalling) ([]psyche.Memory, error) {
 	if err := b.ask("Recall", c, agent, access.Client); err != nil {
 		return nil, err
 	}
@@ -120,11 +120,41 @@ func (b *Being) Recall(_ context.Context, c psyche.Caller, agent, query string, 
 	defer b.mu.Unlock()
 	var found []psyche.Memory
 	for _, m := range b.memories[agent+c.Owner()] {
-		if len(found) < n && strings.Contains(m.Content, query) {
+		if len(found) < r.Limit && strings.Contains(m.Content, r.Query) {
 			found = append(found, m)
 		}
 	}
+	if r.Dreamt {
+		found = append(found, psyche.Memory{
+			ID: "dream/iris/0001/onset/1.1", Kind: dream.KindFragment, At: time.Unix(0, 0), Content: "A dream of " + r.Query, Taint: dream.FromDream,
+			Score: .5, Dreamt: true, Dream: "dream/iris/0001", Label: psyche.DreamtLabel,
+		})
+	}
 	return found, nil
+}
+
+// Forget erases memories of the caller's by id; every other selection finds none.
+func (b *Being) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.Forgetting) (psyche.Erasure, error) {
+	if err := b.ask("Forget", c, agent, access.Owner); err != nil {
+		return psyche.Erasure{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	whose := agent + c.Owner()
+	done := psyche.Erasure{DryRun: f.DryRun}
+	var kept []psyche.Memory
+	for _, m := range b.memories[whose] {
+		if !slices.Contains(f.IDs, m.ID) {
+			kept = append(kept, m)
+			continue
+		}
+		done.Erase = append(done.Erase, psyche.ErasedMemory{ID: m.ID, Kind: m.Kind, Why: "named"})
+	}
+	if !f.DryRun {
+		b.memories[whose] = kept
+		done.Forgotten = len(done.Erase)
+	}
+	return done, nil
 }
 
 // Remember keeps a memory under its content's id.

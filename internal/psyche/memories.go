@@ -1,0 +1,387 @@
+package psyche
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
+)
+
+// Memories is what the faces ask of what an agent keeps, beside talk. Agents are named by handle or id. Every method checks the
+// caller's role and reach, and answers *Fault.
+type Memories interface {
+	// Recall answers the memories nearest to a query, best first.
+	Recall(ctx context.Context, c Caller, agent string, r Recalling) ([]Memory, error)
+	// Add keeps a person's words. The caller's own need role client, those of another owner role owner.
+	Add(ctx context.Context, c Caller, agent string, a Adding) (AddedMemory, error)
+	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.
+	Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error)
+	// Owners lists whose talk an agent keeps; it needs role owner.
+	Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error)
+	// Archived lists what dreams have archived, or one of them; it needs role operator.
+	Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error)
+	// Restore makes archived memories count again, by id or all of one dream; it needs role operator.
+	Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error)
+}
+
+// Recalling is what is asked of an agent's memory.
+type Recalling struct {
+	Query  string
+	Limit  int  // 1 to 50
+	Dreamt bool // what dreams made is found, too, as far as the caller may be told of dreams
+}
+
+// Found is what a search answers over HTTP.
+type Found struct {
+	Object string   `json:"object"` // "list"
+	Data   []Memory `json:"data"`   // best first
+}
+
+// Adding is a person's statement to keep.
+type Adding struct {
+	Text  string
+	Owner string    // whose words they are: principal/user; empty: the caller's
+	At    time.Time // since when it is so; zero: now
+}
+
+// AddedMemory is what became of a statement that was added.
+type AddedMemory struct {
+	Agent    string    `json:"agent"`
+	ID       string    `json:"id"`
+	Owner    string    `json:"owner"`
+	At       time.Time `json:"at"`
+	Known    bool      `json:"known"`    // the same words of the same owner were remembered already
+	Replaced []string  `json:"replaced"` // ids of what it corrects
+}
+
+// Tell is an addition as callers see it.
+func (a Added) Tell(handle string, owner Owner) AddedMemory {
+	return AddedMemory{
+		Agent:    handle,
+		ID:       a.Episode.ID,
+		Owner:    owner.String(),
+		At:       a.Episode.At,
+		Known:    a.Known,
+		Replaced: append([]string{}, a.Replaced...),
+	}
+}
+
+// Forgetting says what an agent is to forget.
+type Forgetting struct {
+	memory.Selection
+	DryRun bool // only say what would go
+}
+
+// Erasure is what a forgetting did, or would do. It names items and quotes none.
+type Erasure struct {
+	DryRun    bool            `json:"dry_run"`
+	Forgotten int             `json:"forgotten"` // items that were erased
+	Scrubbed  int             `json:"scrubbed"`  // items that stay, without what they repeated
+	Erase     []ErasedMemory  `json:"erase"`
+	Scrub     []CleanedMemory `json:"scrub"`
+	Left      []string        `json:"left"`   // ids of texts in other words that dreams made from it
+	Alike     []string        `json:"alike"`  // ids of what somebody said with a phrase that many use
+	Absent    []string        `json:"absent"` // ids asked for that name nothing
+}
+
+// ErasedMemory is an item that goes.
+type ErasedMemory struct {
+	ID   string      `json:"id"`
+	Kind dream.Kind  `json:"kind"`
+	Why  erasure.Why `json:"why"`
+}
+
+// CleanedMemory is an item that stays and loses words.
+type CleanedMemory struct {
+	ID     string     `json:"id"`
+	Kind   dream.Kind `json:"kind"`
+	Fields []string   `json:"fields"`
+}
+
+// TellPlan is the plan of an erasure as callers see it.
+func TellPlan(p erasure.Plan) Erasure {
+	out := Erasure{
+		Erase:  []ErasedMemory{},
+		Scrub:  []CleanedMemory{},
+		Left:   []string{},
+		Alike:  []string{},
+		Absent: append([]string{}, p.Absent...),
+	}
+	for _, f := range p.Erase {
+		out.Erase = append(out.Erase, ErasedMemory{f.Item.Header().ID, f.Item.Header().Kind, f.Why})
+	}
+	for _, f := range p.Scrub {
+		out.Scrub = append(out.Scrub, CleanedMemory{f.Item.Header().ID, f.Item.Header().Kind, f.Fields})
+	}
+	for _, item := range p.Left {
+		out.Left = append(out.Left, item.Header().ID)
+	}
+	for _, item := range p.Alike {
+		out.Alike = append(out.Alike, item.Header().ID)
+	}
+	return out
+}
+
+// Bounds of what one request may name.
+const (
+	mostForgotten = 1000
+	longestSought = 1 << 20
+)
+
+// Forget erases what is selected, and what repeats it.
+func (b *Being) Forget(ctx context.Context, c Caller, agent string, f Forgetting) (Erasure, error) {
+	a, err := b.reach(ctx, c, agent, access.Owner)
+	if err != nil {
+		return Erasure{}, err
+	}
+	if err := checkForgetting(&f); err != nil {
+		return Erasure{}, err
+	}
+	plan, err := memory.PlanErasure(ctx, b.Memory, a.ID, f.Selection)
+	if err != nil {
+		return Erasure{}, stored("look for what is to be forgotten", err)
+	}
+	told := TellPlan(plan)
+	if told.DryRun = f.DryRun; f.DryRun {
+		return told, nil
+	}
+	// A client that hangs up leaves no half behind: what was begun is finished.
+	done, err := memory.ForgetAll(context.WithoutCancel(ctx), b.Memory, a.ID, plan)
+	if err != nil {
+		return told, &Fault{
+			Status:  http.StatusServiceUnavailable,
+			Type:    ownFailure,
+			Code:    "forgetting_unfinished",
+			Message: "Not everything could be forgotten; what was erased stays so. Ask again for the same to finish it.",
+			Retry:   time.Second,
+			Err:     err,
+		}
+	}
+	told.Forgotten, told.Scrubbed = done.Items, done.Scrubbed
+	b.quotas.drop(a.ID)
+	if _, err := b.lookUp(ctx, agent, nil, b.now()); err != nil { // talks under way quote nothing of it from now on
+		b.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle, "error", err)
+	}
+	return told, nil
+}
+
+// checkForgetting refuses a selection that cannot be meant, and names owners as memories do.
+func checkForgetting(f *Forgetting) error {
+	switch {
+	case f.Empty():
+		return illAsked("", "nothing is named to forget; give ids, user, owner, conversation, since, until or texts")
+	case len(f.IDs) > mostForgotten:
+		return illAsked("ids", "ids names %d memories; one request takes at most %d", len(f.IDs), mostForgotten)
+	case f.Bare && (f.Derived || len(f.Texts) > 0):
+		return illAsked("only", "only is true, which erases the named memories alone; it goes with neither derived nor texts")
+	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
+		return illAsked("since", "since is %s, which is not before until, %s", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339))
+	}
+	if slices.Contains(f.IDs, "") {
+		return illAsked("ids", "ids holds an empty id; an id is that of a memory, such as ep_1f0c")
+	}
+	sought := 0
+	for _, text := range f.Texts {
+		if strings.TrimSpace(text) == "" {
+			return illAsked("texts", "texts holds an empty text; it must hold the words to forget")
+		}
+		sought += len(text)
+	}
+	if sought > longestSought {
+		return illAsked("texts", "texts hold %d bytes; one request takes at most %d", sought, longestSought)
+	}
+	if f.Owner != "" {
+		origin, err := SelectedOwner(f.Owner)
+		if err != nil {
+			return illAsked("owner", "%v", err)
+		}
+		f.Owner = origin
+	}
+	return nil
+}
+
+// Add keeps a person's words.
+func (b *Being) Add(ctx context.Context, c Caller, agent string, s Adding) (AddedMemory, error) {
+	a, err := b.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return AddedMemory{}, err
+	}
+	speaker, owner := c, ofCaller(c)
+	if s.Owner != "" {
+		if owner, err = ParseOwner(s.Owner); err != nil {
+			return AddedMemory{}, illAsked("owner", "%v", err)
+		}
+		owner.Every = false // a principal alone is what was said without naming a user
+		if owner != ofCaller(c) && !c.May(access.Owner, a.Handle) {
+			return AddedMemory{}, &Fault{
+				Status: http.StatusForbidden, Type: forbidden, Code: "role_required", Param: "owner",
+				Message: "Words of another owner are added with a key of role owner; without owner they are the caller's own.",
+			}
+		}
+		speaker = Caller{Key: access.Key{ID: owner.Principal, Principal: owner.Principal}, User: owner.User}
+	}
+	now := b.now()
+	if s.At.IsZero() {
+		s.At = now
+	}
+	if s.At.After(now) {
+		return AddedMemory{}, illAsked("at", "at is %s, which is in the future; a memory is of the past", s.At.Format(time.RFC3339))
+	}
+	if err := checkStatement(s.Text); err != nil {
+		return AddedMemory{}, illAsked("content", "%v", err)
+	}
+	if err := b.room(ctx, a, speaker); err != nil {
+		if full(err) {
+			return AddedMemory{}, quotaFault()
+		}
+		return AddedMemory{}, stored("count the owner's memories", err)
+	}
+	place := func(ctx context.Context, texts []string) ([][]float32, string, error) {
+		return b.embed(ctx, a, c, texts)
+	}
+	added, err := Add(ctx, b.Memory, place, a.ID, Addition{Owner: owner, Text: s.Text, At: s.At})
+	if err != nil {
+		return AddedMemory{}, asked(ctx, err)
+	}
+	if !added.Known {
+		b.quotas.added(a.ID, speaker, 1)
+	}
+	return added.Tell(a.Handle, owner), nil
+}
+
+// OwnedMemories is how much an agent keeps of what one owner said.
+type OwnedMemories struct {
+	Principal string    `json:"principal"`
+	User      string    `json:"user,omitempty"`
+	Memories  int       `json:"memories"` // live
+	Others    int       `json:"others"`   // superseded, archived and proposed
+	Newest    time.Time `json:"newest"`
+}
+
+func (o OwnedMemories) name() string { return Owner{Principal: o.Principal, User: o.User}.String() }
+
+// Owners lists whose talk an agent keeps.
+func (b *Being) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
+	a, err := b.reach(ctx, c, agent, access.Owner)
+	if err != nil {
+		return Page[OwnedMemories]{}, err
+	}
+	owned, err := Owners(ctx, b.Memory, a.ID)
+	if err != nil {
+		return Page[OwnedMemories]{}, stored("read whose talk the agent keeps", err)
+	}
+	list := make([]OwnedMemories, len(owned))
+	for i, o := range owned {
+		list[i] = OwnedMemories{Principal: o.Principal, User: o.User, Memories: o.Memories, Others: o.Others, Newest: o.Newest}
+	}
+	return pageFrom(list, len(list), OwnedMemories.name), nil
+}
+
+// Restoring brings back what dreams have archived; starter fits it.
+type Restoring interface {
+	// Faded lists the ids of what dreams have archived; of one dream when it is named.
+	Faded(ctx context.Context, agent, dreamID string) ([]string, error)
+	// Restore makes these items count again, all or none. memory.ErrNotFound, ErrNotArchived.
+	Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
+}
+
+// ErrNotArchived says that an item was not archived by a dream, and why it cannot be restored.
+var ErrNotArchived = errors.New("was not archived by a dream")
+
+// ArchivedMemory is an item that a dream has archived. Its words are left out: it may be another's talk.
+type ArchivedMemory struct {
+	ID     string     `json:"id"`
+	Object string     `json:"object"` // "memory"
+	Kind   dream.Kind `json:"kind"`
+	At     time.Time  `json:"at"`
+}
+
+// Restored names what counts again.
+type Restored struct {
+	Restored []string `json:"restored"`
+}
+
+// Archived lists what dreams have archived.
+func (b *Being) Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error) {
+	a, ids, err := b.archived(ctx, c, agent, dreamID)
+	if err != nil {
+		return Page[ArchivedMemory]{}, err
+	}
+	items, err := b.Memory.Get(ctx, a.ID, ids...)
+	if err != nil {
+		return Page[ArchivedMemory]{}, stored("read what dreams have archived", err)
+	}
+	list := make([]ArchivedMemory, len(items))
+	for i, item := range items {
+		h := item.Header()
+		list[i] = ArchivedMemory{ID: h.ID, Object: "memory", Kind: h.Kind, At: h.At}
+	}
+	return pageFrom(list, len(list), func(m ArchivedMemory) string { return m.ID }), nil
+}
+
+func (b *Being) archived(ctx context.Context, c Caller, agent, dreamID string) (dream.Agent, []string, error) {
+	a, err := b.reach(ctx, c, agent, access.Operator)
+	if err != nil {
+		return a, nil, err
+	}
+	if b.Restoring == nil {
+		return a, nil, stored("restore memories", errors.New("nobody restores here"))
+	}
+	if dreamID != "" {
+		name, handle, ok := DreamID(dreamID)
+		if !ok || handle != a.Handle {
+			return a, nil, illAsked("dream", "dream is %q, which is no dream of %s; its id looks like %s", dreamID, a.Handle, "dream_"+a.Handle+"_0042")
+		}
+		dreamID = name
+	}
+	ids, err := b.Restoring.Faded(ctx, a.ID, dreamID)
+	if err != nil {
+		return a, nil, stored("read what dreams have archived", err)
+	}
+	return a, ids, nil
+}
+
+// Restore makes archived memories count again.
+func (b *Being) Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error) {
+	a, err := b.reach(ctx, c, agent, access.Operator)
+	if err != nil {
+		return Restored{}, err
+	}
+	switch {
+	case dreamID == "" && len(ids) == 0:
+		return Restored{}, illAsked("ids", "nothing is named to restore; give ids, or dream for all that one dream has archived")
+	case dreamID != "" && len(ids) > 0:
+		return Restored{}, illAsked("dream", "dream restores all of one dream, and ids are named too; give one of them")
+	case len(ids) > mostForgotten:
+		return Restored{}, illAsked("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
+	}
+	if dreamID != "" {
+		if _, ids, err = b.archived(ctx, c, agent, dreamID); err != nil {
+			return Restored{}, err
+		}
+	} else if b.Restoring == nil {
+		return Restored{}, stored("restore memories", errors.New("nobody restores here"))
+	}
+	if len(ids) == 0 {
+		return Restored{Restored: []string{}}, nil
+	}
+	items, err := b.Restoring.Restore(ctx, a.ID, ids...)
+	switch {
+	case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNotArchived):
+		return Restored{}, illAsked("ids", "%v; nothing was restored. GET /v1/agents/%s/memories/archived lists what there is", err, a.Handle)
+	case err != nil:
+		return Restored{}, stored("restore memories", err)
+	}
+	out := Restored{Restored: make([]string, len(items))}
+	for i, item := range items {
+		out.Restored[i] = item.Header().ID
+	}
+	return out, nil
+}
