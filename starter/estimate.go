@@ -71,9 +71,12 @@ func estimate(d draft) Estimate {
 			continue
 		}
 		p := PhaseEstimate{Phase: phase, Cap: caps[phase]}
-		for _, c := range plannedCalls(o, phase) {
+		for _, c := range plannedCalls(o, phase, d.specs[dream.Observer].Judges) {
 			spec := d.specs[c.role]
-			out := int64(c.tokens) + purse.Overrun
+			out := int64(c.tokens)
+			if c.role != dream.Embedder {
+				out += purse.Overrun
+			}
 			if spec.Reasoning {
 				out += int64(o.Knobs.ReasoningTokens)
 			}
@@ -90,67 +93,99 @@ func estimate(d draft) Estimate {
 	return e
 }
 
-// judgingCall is the observer's part: a call for each partial, or one a cycle.
-func judgingCall(o activities.Order, partials int) plannedCall {
-	if k := o.Knobs; o.Observer != nil && o.Observer.Way == dream.ByTogether {
-		return plannedCall{dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens, k.Cycles}
+// judgingCalls are the observer's part: a call for each partial, or one a cycle, and each with the place of what it judges. An
+// observer whose numbers mean nothing is not asked: then the places alone measure.
+func judgingCalls(o activities.Order, partials int, judges bool) []plannedCall {
+	k := o.Knobs
+	asked := plannedCall{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, partials}
+	shown := otherLine
+	if o.Observer != nil && o.Observer.Way == dream.ByTogether {
+		asked = plannedCall{dream.Observer, promptOverhead + 4*k.Partials*otherLine, k.Partials * k.ObserverTokens, k.Cycles}
+		shown = k.Partials * otherLine
 	}
-	return plannedCall{dream.Observer, promptOverhead + 3*otherLine, o.Knobs.ObserverTokens, partials}
+	placed := placing(shown, asked.times)
+	if !judges {
+		return []plannedCall{placed}
+	}
+	return []plannedCall{asked, placed}
 }
 
-// cageCall is the one about the rules in words, where there are any.
-func cageCall(o activities.Order, fragments int) []plannedCall {
-	if o.Policy == nil || len(o.Policy.Sentences) == 0 {
+// placing are calls of the embedder. It is shown each text and its parts.
+func placing(characters, times int) plannedCall {
+	return plannedCall{dream.Embedder, 2 * characters, 0, times}
+}
+
+// cageCalls are the one about the rules in words, where there are any and the observer can judge.
+func cageCalls(o activities.Order, fragments int, judges bool) []plannedCall {
+	if !judges || o.Policy == nil || len(o.Policy.Sentences) == 0 {
 		return nil
 	}
 	shown := promptOverhead + (fragments+len(o.Policy.Sentences))*otherLine
 	return []plannedCall{{dream.Observer, shown, activities.CageTokens(o.Knobs, fragments), 1}}
 }
 
-// plannedCalls lists the paid calls of a phase, embeddings left out: they cost a hundredth of the rest.
-func plannedCalls(o activities.Order, phase dream.Phase) []plannedCall {
-	k, tier := o.Knobs, o.Tier
-	shown := k.ShownCharacters + promptOverhead
-	if tier == dream.Core {
-		if phase == dream.Onset {
-			return append([]plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}}, cageCall(o, 3)...)
-		}
+// plannedCalls lists the paid calls of a phase; judges says whether the observer's numbers mean something. Memories that have no
+// place yet are placed beside, 64 a call.
+func plannedCalls(o activities.Order, phase dream.Phase, judges bool) []plannedCall {
+	if o.Tier == dream.Core && phase != dream.Onset {
 		return nil
 	}
+	k := o.Knobs
 	switch phase {
 	case dream.Onset:
-		n := k.Cycles * k.Partials
-		drifting := []plannedCall{{dream.Generator, shown, k.PartialTokens, n}}
-		switch way := o.Loosening[dream.Generator]; {
-		case way == dream.TwoPhase:
-			drifting = []plannedCall{
-				{dream.Generator, shown, hypnagogia.ScrapTokens(k), k.Cycles}, {dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles},
-			}
-		case hypnagogia.Verbal(way):
-			drifting = []plannedCall{{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles}}
-		}
-		return append(append(drifting, []plannedCall{
-			{dream.Generator, shown, k.AnswerTokens, 1},
-			judgingCall(o, n),
-			{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1},
-		}...), cageCall(o, n)...)
+		return onsetCalls(o, judges)
 	case dream.NREM:
 		return []plannedCall{
 			{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},
 			{dream.Replayer, promptOverhead + k.LastLookEntries*otherLine, k.AnswerTokens + 40*k.LastLookEntries, 1},
+			placing(k.LastLookEntries*otherLine, 1), // of the gists that the last look extracts
 		}
 	case dream.REM:
-		later := max(0, k.RemRounds-1)
-		return []plannedCall{
-			{dream.Imaginer, promptOverhead + 4*otherLine, k.AnswerTokens, k.Branches},
-			{dream.Observer, promptOverhead + k.Branches*episodeLine, k.ObserverTokens + 60*k.Branches, 1},
-			{dream.Imaginer, promptOverhead + 3*otherLine, k.AnswerTokens, later * k.RemBeam}, // a search that ends early makes fewer
-			{dream.Observer, promptOverhead + (k.RemBeam+4)*episodeLine, k.ObserverTokens + 60*k.RemBeam, later},
-		}
-	case dream.Integration:
-		return []plannedCall{{dream.Integrator, promptOverhead + 12*otherLine, k.AnswerTokens, 1}}
-	case dream.Return:
+		return imaginationCalls(k, judges)
+	case dream.Integration, dream.Return:
 		return []plannedCall{{dream.Integrator, promptOverhead + 12*otherLine, k.AnswerTokens, 1}}
 	}
 	return nil
+}
+
+func onsetCalls(o activities.Order, judges bool) []plannedCall {
+	k := o.Knobs
+	shown := k.ShownCharacters + promptOverhead
+	calls := []plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}, placing(3*otherLine, 1)} // the induction
+	if o.Tier == dream.Core {
+		return append(calls, cageCalls(o, 3, judges)...)
+	}
+	n := k.Cycles * k.Partials
+	switch way := o.Loosening[dream.Generator]; {
+	case way == dream.TwoPhase:
+		calls = append(calls,
+			plannedCall{dream.Generator, shown, hypnagogia.ScrapTokens(k), k.Cycles},
+			plannedCall{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles},
+		)
+	case hypnagogia.Verbal(way):
+		calls = append(calls, plannedCall{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles})
+	default:
+		calls = append(calls, plannedCall{dream.Generator, shown, k.PartialTokens, n})
+	}
+	calls = append(calls, judgingCalls(o, n, judges)...)
+	if judges { // the rating at lucid capture
+		calls = append(calls, plannedCall{dream.Observer, promptOverhead + n*otherLine, k.AnswerTokens + 60*n, 1})
+	}
+	return append(calls, cageCalls(o, n, judges)...)
+}
+
+// imaginationCalls are those of the search in REM; one that ends early makes fewer.
+func imaginationCalls(k dream.Knobs, judges bool) []plannedCall {
+	later := max(0, k.RemRounds-1)
+	calls := []plannedCall{
+		{dream.Imaginer, promptOverhead + 4*otherLine, k.AnswerTokens, k.Branches},
+		{dream.Imaginer, promptOverhead + 3*otherLine, k.AnswerTokens, later * k.RemBeam},
+	}
+	if !judges {
+		return append(calls, placing(k.Branches*episodeLine, 1), placing(k.RemBeam*episodeLine, later))
+	}
+	return append(calls,
+		plannedCall{dream.Observer, promptOverhead + k.Branches*episodeLine, k.ObserverTokens + 60*k.Branches, 1},
+		plannedCall{dream.Observer, promptOverhead + (k.RemBeam+4)*episodeLine, k.ObserverTokens + 60*k.RemBeam, later},
+	)
 }

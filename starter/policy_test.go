@@ -34,9 +34,9 @@ func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []dream.Tier{dream.Core, dream.Hardened} {
 		o := activities.Order{Tier: tier, Knobs: dream.DefaultKnobs(), Policy: &policy.Rules{Guards: policy.Guards()}}
-		without := plannedCalls(o, dream.Onset)
+		without := plannedCalls(o, dream.Onset, true)
 		o.Policy.Sentences = []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}}
-		with := plannedCalls(o, dream.Onset)
+		with := plannedCalls(o, dream.Onset, true)
 		require.Len(t, with, len(without)+1)
 		require.Equal(t, dream.Observer, with[len(with)-1].role)
 		require.Equal(t, 1, with[len(with)-1].times)
@@ -103,6 +103,7 @@ func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
 	table := s.Catalog.(inference.Table)
 	spec := table[thinker]
 	spec.Price = &budget.Price{In: 150_000, Out: 600_000}
+	spec.Judges = true
 	table[thinker] = spec
 	agent.Caps.Dream = budget.Dollar
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))

@@ -1,0 +1,53 @@
+package stage_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/stage"
+)
+
+// What the estimate says is what a night makes: all cycles to the peak, and no call more in any phase.
+func TestTheEstimateCountsEveryCallThatANightMakes(t *testing.T) {
+	t.Parallel()
+	paid := func(t *testing.T) func(*stage.Play) {
+		p := till(t, provider.Options{Seed: 1})
+		return func(play *stage.Play) { play.Provider, play.Forgets = p.URL, true }
+	}
+	for name, c := range map[string]struct {
+		seat int
+		play func(*testing.T) func(*stage.Play)
+	}{
+		"a paid model":       {1, paid},
+		"the built-in model": {0, func(*testing.T) func(*stage.Play) { return nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			company := open(t, c.play(t))
+			company.Starter.Options.Knobs.Depth = dream.DepthFixed
+			agent, err := company.Hire(ctx, c.seat, "")
+			require.NoError(t, err)
+			seed := uint64(7)
+			wish := starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+			estimated, err := company.Starter.Estimate(ctx, wish)
+			require.NoError(t, err)
+			begun, err := company.Starter.Begin(ctx, wish)
+			require.NoError(t, err)
+			result, err := company.Result(ctx, begun.Dream)
+			require.NoError(t, err)
+			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+			require.Equal(t, dream.Onset, result.Tallies[0].Phase)
+			require.Equal(t, estimated.Phases[0].Calls, result.Tallies[0].Calls)
+			for i, phase := range estimated.Phases {
+				require.LessOrEqual(t, result.Tallies[i].Calls, phase.Calls, phase.Phase)
+			}
+		})
+	}
+}
