@@ -107,11 +107,11 @@ func vitalityRows() []Knob {
 	return []Knob{
 		{
 			Key: "agent.vitality.thriving", Sort: Number, Default: t.Thriving, High: 1, Unit: "share",
-			Reason: "Thriving from here: onsets of 3 to 5 cycles within 90 s (Z4). Vitality is the least share left of the caps of day and month, or what an agent was given. Half of the default day is two whole dreams.",
+			Reason: "Thriving from here: onsets of at most 5 cycles, and never more than dream.cycles, within 90 s (Z4). Vitality is the least share left of the caps of day and month, or what an agent was given. Half of the default day is two whole dreams.",
 		},
 		{
 			Key: "agent.vitality.stable", Sort: Number, Default: t.Stable, High: 1, Unit: "share",
-			Reason: "Stable from here: 2 or 3 cycles within 60 s (Z4). A quarter of the default day is one whole dream.",
+			Reason: "Stable from here: at most 3 cycles within 60 s (Z4). A quarter of the default day is one whole dream.",
 		},
 		{
 			Key: "agent.vitality.conservation", Sort: Number, Default: t.Conservation, High: 1, Unit: "share",

@@ -31,6 +31,8 @@ type agentLife struct {
 	Vitality    float64           `json:"vitality"`
 	Behaviour   dream.Behaviour   `json:"behaviour"`
 	Next        nextDream         `json:"next"`
+
+	knobs dream.Knobs // of the deployment
 }
 
 // capLeft is one cap and what is spent or reserved under it.
@@ -66,7 +68,7 @@ const lifeWithin = 1500 * time.Millisecond
 
 // lifeOf gathers it from the store, and from Temporal where that answers.
 func (app *App) lifeOf(ctx context.Context, h *House, a dream.Agent) (agentLife, error) {
-	var l agentLife
+	l := agentLife{knobs: h.Knobs}
 	var err error
 	if l.Standing, err = app.standing(ctx, h, a); err != nil {
 		return l, err

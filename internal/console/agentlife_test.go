@@ -106,6 +106,35 @@ func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	require.Contains(t, d.out.String(), "0.20, conservation: 1 Dali cycle within 30s (set from outside)")
 }
 
+// As many cycles are named as can run: the knobs, bounded by the behavioural phase, and none in the core tier.
+func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		vitality float64
+		cycles   int
+		depth    string
+		tier     dream.Tier
+		want     string
+	}{
+		"fewer than the phase allows": {.9, 2, dream.DepthFixed, dream.Hardened, "thriving: 2 Dali cycles within 1m30s"},
+		"more than the phase allows":  {.9, 9, dream.DepthFixed, dream.Hardened, "thriving: 5 Dali cycles within 1m30s"},
+		"an adaptive depth":           {.3, 3, dream.DepthAdaptive, dream.Hardened, "stable: up to 3 Dali cycles within 1m"},
+		"the core tier":               {.9, 3, dream.DepthFixed, dream.Core, "thriving: one induction and no Dali cycle within 1m30s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t).furnish()
+			d.knobs.Cycles, d.knobs.Depth = c.cycles, c.depth
+			echo, err := d.store.Agent(t.Context(), "echo")
+			require.NoError(t, err)
+			echo.Vitality, echo.Tier = &c.vitality, c.tier
+			require.NoError(t, d.store.PutAgent(t.Context(), echo))
+			require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+			require.Contains(t, d.out.String(), c.want)
+		})
+	}
+}
+
 // The command line tells the state that HTTP and MCP tell, whether Temporal answers, lags behind or is away.
 func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/budget"
@@ -119,20 +118,22 @@ func (l agentLife) against(a dream.Agent, s workflows.Settings, now time.Time) [
 	return reasons
 }
 
-// may tells what a behavioural phase allows.
-func may(b dream.Behaviour) string {
+// may tells what the next onset of an agent may do: so many cycles as the knobs say, bounded by its behavioural phase. An adaptive
+// depth takes fewer where the agent was surprised less.
+func may(b dream.Behaviour, k dream.Knobs, tier dream.Tier) string {
 	bound := hypnagogia.Bounds(b)
 	if !bound.Allowed {
 		return "no onset"
 	}
-	return fmt.Sprintf("%s within %s", strings.Join(uniq(fmt.Sprint(bound.CyclesLeast), fmt.Sprint(bound.CyclesMost)), " to ")+" Dali "+cycles(bound.CyclesMost), span(bound.Onset))
-}
-
-func uniq(a, b string) []string {
-	if a == b {
-		return []string{a}
+	if tier == dream.Core {
+		return "one induction and no Dali cycle within " + span(bound.Onset)
 	}
-	return []string{a, b}
+	most := hypnagogia.Bounded(k, b).Cycles
+	text := fmt.Sprintf("%d Dali %s within %s", most, cycles(most), span(bound.Onset))
+	if k.Depth == dream.DepthAdaptive && most > 1 {
+		text = "up to " + text
+	}
+	return text
 }
 
 func cycles(n int) string {

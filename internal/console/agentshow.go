@@ -25,7 +25,7 @@ func (l agentLife) left() string {
 }
 
 func (l agentLife) vitality(a dream.Agent) string {
-	text := fmt.Sprintf("%s, %s: %s", score(l.Vitality), l.Behaviour, may(l.Behaviour))
+	text := fmt.Sprintf("%s, %s: %s", score(l.Vitality), l.Behaviour, may(l.Behaviour, l.knobs, a.Tier))
 	if a.Vitality != nil {
 		text += " (set from outside)"
 	}

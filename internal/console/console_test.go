@@ -33,6 +33,7 @@ type desk struct {
 	*testing.T
 	app   *console.App
 	store *sqlitestore.Store
+	knobs dream.Knobs
 	out   bytes.Buffer
 	err   bytes.Buffer
 
@@ -59,7 +60,7 @@ func newDesk(t *testing.T) *desk {
 	store, err := sqlitestore.Open(t.Context(), ":memory:", sqlitestore.Clock(func() time.Time { return now }))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return &desk{T: t, store: store}
+	return &desk{T: t, store: store, knobs: dream.DefaultKnobs()}
 }
 
 var models = inference.Table{
@@ -93,7 +94,7 @@ func (d *desk) run(width int, args ...string) int {
 			return &console.House{
 				Wakes: &d.hall, Feeds: d.store, Keys: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
 				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Jitter: time.Minute, Windows: d.windows},
-				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: dream.DefaultKnobs(), Embed: embed,
+				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: d.knobs, Embed: embed,
 				Jobs: d.store, Holder: "console", Background: d.background,
 			}, nil
 		},

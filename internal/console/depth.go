@@ -51,6 +51,7 @@ type depthTold struct {
 	Behaviour  dream.Behaviour   `json:"behaviour,omitempty"`
 	Tier       dream.Tier        `json:"tier"`
 	cycles     int
+	knobs      dream.Knobs // of the deployment
 }
 
 // depthParameter is one number that is learned.
@@ -64,7 +65,7 @@ type depthParameter struct {
 
 func (app *App) depthOf(cmd *cobra.Command, h *House, a dream.Agent) (depthTold, error) {
 	now := app.Now()
-	d := depthTold{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior"}
+	d := depthTold{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior", knobs: h.Knobs}
 	var l agentLife
 	if err := l.means(cmd.Context(), h, a, now); err != nil {
 		return d, err
@@ -127,7 +128,7 @@ func (app *App) showDepth(d depthTold, a dream.Agent) {
 	}
 	bounds := "none: nothing it dreams with costs anything"
 	if d.Behaviour != "" {
-		bounds = fmt.Sprintf("%s: %s", d.Behaviour, may(d.Behaviour))
+		bounds = fmt.Sprintf("%s: %s", d.Behaviour, may(d.Behaviour, d.knobs, d.Tier))
 	}
 	app.fields(app.Out,
 		"target", fmt.Sprintf("%s, depth %s; the dream's dice move it by up to %s: %s", d.Aim.Stage, score(d.Aim.Depth), score(d.Chance), d.between()),

@@ -179,7 +179,7 @@ func TestVitalityIsSetFromOutsideAndLeftToTheCapsAgain(t *testing.T) {
 	d := newDesk(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--vitality", "0.3"), d.err.String())
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"))
-	require.Contains(t, d.out.String(), "0.30, stable: 2 to 3 Dali cycles within 1m (set from outside)")
+	require.Contains(t, d.out.String(), "0.30, stable: up to 3 Dali cycles within 1m (set from outside)")
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--vitality", "2"))
 	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "echo", "--vitality", "lots"))
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--vitality", "caps"))
