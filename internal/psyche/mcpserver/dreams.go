@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +44,7 @@ type listing struct {
 }
 
 type which struct {
+	Agent string `json:"agent,omitempty" jsonschema:"handle or id of the agent whose dream it is; may be left out, as the dream's id names it"`
 	Dream string `json:"dream" jsonschema:"its id, such as dream_iris_0042"`
 }
 
@@ -137,11 +140,44 @@ func (d *desk) nights() {
 		},
 		shape: func(in *jsonschema.Schema) { in.Properties["dream"].MinLength = at(1) },
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in which) (night, error) {
+			if err := d.ownDream(ctx, c, in); err != nil {
+				return night{}, err
+			}
 			n, err := d.dreams.Cancel(ctx, c, in.Dream)
 			return dreamt(n), err
 		},
 		text: night.sentence,
 	})
+}
+
+// ownDream refuses a dream that is not of the agent which the caller named.
+func (d *desk) ownDream(ctx context.Context, c psyche.Caller, in which) error {
+	if in.Agent == "" {
+		return nil
+	}
+	agents, err := d.being.Agents(ctx, c)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(agents, func(a dream.Agent) bool { return in.Agent == a.Handle || in.Agent == a.ID })
+	if at < 0 {
+		return missing("agent_not_found", "agent", "there is no agent %q that this key reaches", in.Agent)
+	}
+	n, err := d.dreams.Dream(ctx, c, in.Dream)
+	if err == nil && n.Agent != agents[at].Handle {
+		err = missing("dream_not_found", "dream", "dream %s is of agent %s, and not of %s", in.Dream, n.Agent, agents[at].Handle)
+	}
+	return err
+}
+
+func missing(code, param, format string, args ...any) error {
+	return &psyche.Fault{
+		Status:  http.StatusNotFound,
+		Type:    "not_found_error",
+		Code:    code,
+		Param:   param,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // follow looks at a dream until it is over, and tells each phase that it comes to.
