@@ -22,7 +22,7 @@ import (
 const mostBad = 10
 
 func (app *App) memoryImport() *cobra.Command {
-	var format, dialogue string
+	var format, dialogue, date string
 	var strict, bare bool
 	cmd := &cobra.Command{
 		Use: "import FILE...", Short: "Read memories from files: own JSONL, chats, a ChatGPT export, diaries, LoCoMo", Args: cobra.MinimumNArgs(1),
@@ -34,6 +34,10 @@ func (app *App) memoryImport() *cobra.Command {
   diary    Markdown or plain text under dated headings
   locomo   dialogues of the LoCoMo benchmark
 
+		if errors.Is(err, importer.ErrUndated) {
+			return exit(Usage, "import: %w; say when it was with --date 2026-03-05, or take the time that the file was last changed, %s, with --date file",
+				err, files[0].ModTime.In(location(a.Zone)).Format(time.DateOnly))
+		}
 Memories are found by their words as soon as they are stored. Then they are embedded, which finds them by their meaning: by the
 server where oneiros up runs on this data folder and the embedder takes its time, else by this command. Whatever interrupts it,
 nothing is lost or paid for twice: a server, another import or oneiros memory embed goes on with what has no vector.
@@ -44,6 +48,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 	app.whose(cmd)
 	cmd.Flags().StringVar(&format, "format", "", "jsonl, chat, chatgpt, diary or locomo; found from the file when absent")
 	cmd.Flags().StringVar(&dialogue, "dialogue", "", "of a LoCoMo file, only this dialogue: sample `id` or number from 1")
+	cmd.Flags().StringVar(&date, "date", "", "of records that tell none: a `day` such as 2026-03-05, or file for the file's own time")
 	cmd.Flags().BoolVar(&strict, "strict", false, "write nothing when a single line is bad")
 	cmd.Flags().BoolVar(&bare, "no-vectors", false, "do not embed the memories now; the next dream will")
 	app.completes(cmd, "format", fixed(importer.Formats))
@@ -52,6 +57,10 @@ import that finds nothing at all, neither new nor known, says what it expected a
 			return exit(Usage, "--format %s is unknown; formats are %s", format, importer.Names())
 		}
 		h, a, err := app.agentOf(cmd)
+		if err != nil {
+			return err
+		}
+		day, err := app.dayOf(date, a)
 		if err != nil {
 			return err
 		}
@@ -64,6 +73,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		bar := app.meter("importing")
 		opts := importer.Options{
 			Format: importer.Format(format), Dialogue: dialogue, Strict: strict, Now: app.Now(), Progress: bar.move,
+			Date: day, FileTime: date == fileTime,
 			HalfLife: h.Knobs.HalfLife, FadeBelow: h.Knobs.FadeBelow,
 			Due: func(at time.Time, strength float64) time.Time {
 				return forgetting.Due(at, strength, h.Knobs.HalfLife, 0, h.Knobs.FadeBelow)
@@ -74,6 +84,10 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		}
 		report, err := importer.Import(cmd.Context(), h.Store, a, files, opts)
 		bar.done()
+		if errors.Is(err, importer.ErrUndated) {
+			return exit(Usage, "import: %w; say when it was with --date 2026-03-05, or take the time that the file was last changed, %s, with --date file",
+				err, files[0].ModTime.In(location(a.Zone)).Format(time.DateOnly))
+		}
 		if bare || err != nil || report.Nothing() {
 			return app.imported(a, report, nil, err)
 		}
@@ -93,6 +107,25 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		return failed
 	}
 	return cmd
+}
+
+// fileTime is the --date of who wants undated records to be of their file's own time.
+const fileTime = "file"
+
+// dayOf is noon of a day that was given, by the agent's clock; zero for none.
+func (app *App) dayOf(text string, a dream.Agent) (time.Time, error) {
+	if text == "" || text == fileTime {
+		return time.Time{}, nil
+	}
+	day, err := time.ParseInLocation(time.DateOnly, text, location(a.Zone))
+	if err != nil || day.After(app.Now()) || day.Year() < 1700 {
+		return day, exit(Usage, "--date is %q; it must be a day from 1700 until today, such as 2026-03-05, or file for the file's own time", text)
+	}
+	noon := day.Add(12 * time.Hour)
+	if noon.After(app.Now()) {
+		noon = app.Now()
+	}
+	return noon, nil
 }
 
 // sources opens what was named. Standard input is read twice like any file, so it is kept in a temporary one.

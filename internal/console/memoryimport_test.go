@@ -143,3 +143,25 @@ func TestADatedDiaryOnStandardInputIsRecognised(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "memory", "import", "-"), d.err.String())
 	require.Contains(t, d.out.String(), "1 episode")
 }
+
+func TestADiaryWithoutDatesIsRefusedUntilItIsSaidWhenItWas(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	require.NoError(t, os.WriteFile(path, []byte("The keeper greased the vane by torchlight.\n"), 0o600))
+	changed := now.AddDate(0, 0, -9)
+	require.NoError(t, os.Chtimes(path, changed, changed))
+	require.Equal(t, console.Usage, d.run(80, "memory", "import", path))
+	require.Contains(t, d.err.String(), "no date is told in "+path)
+	require.Contains(t, d.err.String(), "--date 2026-03-05")
+	require.Contains(t, d.err.String(), changed.Format(time.DateOnly)+", with --date file")
+	require.Equal(t, console.Usage, d.run(80, "memory", "import", path, "--date", "yesterday"))
+	require.Contains(t, d.err.String(), `--date is "yesterday"; it must be a day`)
+	require.Equal(t, console.OK, d.run(80, "memory", "import", path, "--date", "2024-05-06"), d.err.String())
+	require.Contains(t, d.out.String(), "2024-05-06")
+	other := newDesk(t)
+	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
+	require.Equal(t, console.OK, other.run(80, "memory", "import", path, "--date", "file"), other.err.String())
+	require.Contains(t, other.out.String(), changed.Format(time.DateOnly))
+}

@@ -61,6 +61,9 @@ const (
 // ErrStrict is returned when Strict was asked for and something was bad: nothing was written.
 var ErrStrict = errors.New("strict import refused")
 
+// ErrUndated is returned where a diary tells no date at all and nobody said when it was: nothing was written.
+var ErrUndated = errors.New("no date is told")
+
 // File is one source. Open is called twice, once for each reading.
 type File struct {
 	Name    string
@@ -76,6 +79,8 @@ type Embed func(ctx context.Context, texts []string) (vectors [][]float32, space
 type Options struct {
 	Format    Format                                         // empty: detected file by file
 	Dialogue  string                                         // LoCoMo: sample id or number from 1; empty reads all
+	Date      time.Time                                      // the time of records that tell none, in the place of the file's own
+	FileTime  bool                                           // a diary without any date is taken as of its file's own time; else ErrUndated
 	Strict    bool                                           // one bad record: write nothing
 	Now       time.Time                                      // times more than a day after it are refused; zero is the clock's
 	Embed     Embed                                          // embeds at once what was stored, at most MaxEmbed texts a call; nil: whoever imports sees to it

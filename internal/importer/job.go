@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
@@ -19,9 +20,10 @@ type job struct {
 	files   []File
 	opts    Options
 	report  Report
-	marks   []rawMarks // one per episode of the first reading, in order
-	undated []int      // per file, episodes that carry no time
-	formats []Format   // per file, as the first reading found them
+	marks   []rawMarks  // one per episode of the first reading, in order
+	undated []int       // per file, episodes that carry no time
+	first   []time.Time // per file, the earliest time that an episode carries; zero for none
+	formats []Format    // per file, as the first reading found them
 	meter   meter
 }
 
@@ -46,7 +48,7 @@ func newJob(ctx context.Context, store memory.Store, agent dream.Agent, files []
 	if err != nil {
 		return nil, fmt.Errorf("import for %s: zone %q is not an IANA time zone such as Europe/Berlin", agent.Handle, agent.Zone)
 	}
-	j := &job{ctx: ctx, store: store, agent: agent, zone: zone, files: files, opts: opts, undated: make([]int, len(files))}
+	j := &job{ctx: ctx, store: store, agent: agent, zone: zone, files: files, opts: opts, undated: make([]int, len(files)), first: make([]time.Time, len(files))}
 	for _, f := range files {
 		j.meter.total += f.Size
 	}
@@ -62,6 +64,8 @@ func (j *job) survey() error {
 			draft: func(d *draft) error {
 				if d.undated {
 					j.undated[i]++
+				} else if j.first[i].IsZero() || d.ep.At.Before(j.first[i]) {
+					j.first[i] = d.ep.At
 				}
 				j.marks = append(j.marks, gauge.measure(d))
 				return nil
@@ -81,7 +85,21 @@ func (j *job) survey() error {
 	}
 	j.meter.secondReading()
 	j.report.Formats = j.formats
-	return nil
+	return j.told()
+}
+
+// told refuses diaries that tell no date at all, unless it was said when they were: their memories would be of today.
+func (j *job) told() error {
+	var mute []string
+	for i, f := range j.files {
+		if j.formats[i] == Diary && j.undated[i] > 0 && j.first[i].IsZero() {
+			mute = append(mute, f.Name)
+		}
+	}
+	if len(mute) == 0 || j.opts.FileTime || !j.opts.Date.IsZero() {
+		return nil
+	}
+	return fmt.Errorf("%w in %s", ErrUndated, strings.Join(mute, ", "))
 }
 
 // write is the second reading.
@@ -103,7 +121,7 @@ func (j *job) write() error {
 					return errors.New("it grew between the two readings; import it again when it is at rest")
 				}
 				if d.undated {
-					d.ep.At = j.standIn(f, seen, j.undated[i])
+					d.ep.At = j.standIn(i, seen)
 					seen++
 				}
 				ranks.settle(d, j.marks[next])
@@ -149,13 +167,19 @@ func (j *job) derive(lore *knowledge, w *writer) error {
 	return nil
 }
 
-// standIn is the time of the i-th of n undated records of a file: a second apart, the last at the file's own time.
-func (j *job) standIn(f File, i, n int) time.Time {
-	end := f.ModTime.UTC()
-	if end.Before(earliest) || end.After(j.opts.Now) {
+// standIn is the time of an undated record of a file, counted from 0: a second apart, the last at the time that was given or, in a
+// diary, just before its first entry that has a date; else at the file's own time.
+func (j *job) standIn(file, record int) time.Time {
+	end := j.files[file].ModTime.UTC()
+	switch {
+	case !j.opts.Date.IsZero():
+		end = j.opts.Date.UTC()
+	case j.formats[file] == Diary && !j.first[file].IsZero():
+		end = j.first[file].Add(-time.Second)
+	case end.Before(earliest) || end.After(j.opts.Now):
 		end = j.opts.Now
 	}
-	return end.Truncate(time.Second).Add(-time.Duration(n-1-i) * time.Second)
+	return end.Truncate(time.Second).Add(-time.Duration(j.undated[file]-1-record) * time.Second)
 }
 
 func (r *Report) sawEpisode(at time.Time) {

@@ -60,7 +60,7 @@ func due(at time.Time, strength float64) time.Time {
 	return forgetting.Due(at, strength, 30*24*time.Hour, 0, .2)
 }
 
-func options() importer.Options { return importer.Options{Now: now, Due: due} }
+func options() importer.Options { return importer.Options{Now: now, Due: due, FileTime: true} }
 
 // bring imports and expects no error.
 func bring(t testing.TB, s memory.Store, a dream.Agent, opts importer.Options, files ...importer.File) importer.Report {

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/importer"
 )
 
 func TestInterleavedConversationsAreKeptApart(t *testing.T) {
@@ -58,4 +61,37 @@ func TestAnUndatedFileKeepsItsOrder(t *testing.T) {
 	require.Contains(t, all[0].Content, "orchard")
 	require.Equal(t, file.ModTime, all[1].At)
 	require.Contains(t, all[1].Derived, "at")
+}
+
+func TestADiaryWithoutAnyDateIsNotTakenForTodays(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	notes := text("notes.txt", "The keeper greased the vane by torchlight.\n")
+	dated := text("dated.txt", "About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n")
+	opts := options()
+	opts.FileTime = false
+	_, err := importer.Import(t.Context(), s, a, []importer.File{dated, notes}, opts)
+	require.ErrorIs(t, err, importer.ErrUndated)
+	require.ErrorContains(t, err, "notes.txt")
+	require.NotContains(t, err.Error(), "dated.txt,")
+	require.Empty(t, episodes(t, s, "a"), "nothing was written")
+
+	opts.Date = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
+	bring(t, s, a, opts, notes)
+	require.Equal(t, opts.Date, episodes(t, s, "a")[0].At)
+}
+
+func TestWhatStandsBeforeTheFirstDateOfADiaryIsOfJustBefore(t *testing.T) {
+	t.Parallel()
+	a := someone("a")
+	s := store(t, a)
+	opts := options()
+	opts.FileTime = false
+	bring(t, s, a, opts, text("dated.txt", "About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n"))
+	all := episodes(t, s, "a")
+	require.Len(t, all, 2)
+	require.Contains(t, all[0].Content, "boathouse")
+	require.True(t, all[0].At.Before(all[1].At))
+	require.WithinDuration(t, all[1].At, all[0].At, 2*time.Second)
 }
