@@ -28,6 +28,7 @@ type salon struct {
 	tools  *mcpserver.Face
 	grace  time.Duration
 	over   chan error // what Serve returned
+	cool   func()     // ends the reading ahead of memories, and waits for it
 	hush   func()     // ends listening to the bell
 }
 
@@ -136,6 +137,7 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 		return errors.Join(&console.Exit{Code: console.Usage, Err: fmt.Errorf("serve: %w", err)}, s.close())
 	}
 	e.salon = s
+	s.cool = reading(ctx, e.house.warm)
 	go func() { s.over <- s.server.Serve() }()
 	scheme := "http"
 	if c.TLSCert != "" {
@@ -143,6 +145,20 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 	}
 	e.place("serve", fmt.Sprintf("%s://%s/v1 (OpenAI), /mcp, /v1/dreams", scheme, at))
 	return nil
+}
+
+// reading does something beside the server; what it returns ends that and waits for its end.
+func reading(ctx context.Context, do func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // locked sees that no door stands open to other machines: one that they reach needs keys.
@@ -249,6 +265,7 @@ const rememberWithin = 5 * time.Second
 func (s *salon) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 	defer cancel()
+	s.cool()
 	err := s.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil // cut, as serve.grace says

@@ -24,7 +24,37 @@ type Text struct {
 }
 
 // Of reads a text.
-func Of(text string) Text {
+func Of(text string) Text { return new(Reader).Of(text) }
+
+// Reader reads many texts and stems each word once. It is for one goroutine, and keeps every word that it has met.
+type Reader struct {
+	stems [Languages]map[string]string
+}
+
+// NewReader makes one.
+func NewReader() *Reader {
+	r := &Reader{}
+	for l := range r.stems {
+		r.stems[l] = map[string]string{}
+	}
+	return r
+}
+
+func (r *Reader) stemmed(w word, l Language) string {
+	known := r.stems[l]
+	if known == nil || !w.plain {
+		return stemmed(w, l)
+	}
+	stem, met := known[w.text]
+	if !met {
+		stem = strings.Clone(stemmed(w, l))
+		known[strings.Clone(w.text)] = stem
+	}
+	return stem
+}
+
+// Of reads a text.
+func (r *Reader) Of(text string) Text {
 	raw := split(text)
 	t := Text{Language: detect(text, raw)}
 	stops := stopWords[t.Language]
@@ -35,7 +65,7 @@ func Of(text string) Text {
 		if w.plain && stops[w.text] {
 			continue
 		}
-		t.Terms = append(t.Terms, stemmed(w, t.Language))
+		t.Terms = append(t.Terms, r.stemmed(w, t.Language))
 	}
 	return t
 }

@@ -4,7 +4,6 @@ package index
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -95,7 +94,9 @@ func (x *Index) CatchUp(v Version, read func(since int64, put func(Entry)) (int6
 	if !x.version.same(v) {
 		x.clear(v)
 	}
-	tide, err := read(x.version.Tide, x.put)
+	b := newBuild(x)
+	tide, err := read(x.version.Tide, b.put)
+	b.end()
 	if err != nil {
 		x.clear(Version{Erasures: -1})
 		return err
@@ -119,7 +120,7 @@ func (x *Index) Len() int {
 // Bytes is about what the index takes.
 func (x *Index) Bytes() int64 { return x.bytes.Load() }
 
-func (x *Index) put(e Entry) {
+func (x *Index) put(e Entry, t termsOf) {
 	at, known := x.at[e.ID]
 	if known && (!e.Live || at.owner != e.Owner) {
 		x.remove(e.ID, at)
@@ -139,25 +140,15 @@ func (x *Index) put(e Entry) {
 	}
 	at.group.set(at.row, kindNumber(e.Kind), e.Dreamt, e.Vector)
 	at.group.times[at.row] = e.At.Unix()
-	x.write(at, e.Text)
+	x.write(at, t)
 }
 
 // write gives a row the words of a text.
-func (x *Index) write(at address, text string) {
+func (x *Index) write(at address, t termsOf) {
 	g := at.group
 	x.spoken[g.erase(at.row)]--
-	t := words.Of(text)
-	numbers := make([]uint32, len(t.Terms))
-	for i, term := range t.Terms {
-		n := x.terms[term]
-		if n == 0 {
-			n = uint32(len(x.terms) + 1)
-			x.terms[strings.Clone(term)] = n
-		}
-		numbers[i] = n
-	}
-	g.write(at.row, t.Language, numbers)
-	x.spoken[t.Language]++
+	g.write(at.row, t.language, t.numbers)
+	x.spoken[t.language]++
 }
 
 func (x *Index) remove(id string, at address) {

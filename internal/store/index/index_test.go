@@ -7,12 +7,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/recall/rank"
 	"github.com/seed-56a03226/oneiros/internal/store/index"
 )
 
@@ -132,6 +134,46 @@ func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
 	fill(t, x, index.Version{Space: "other", Numbers: 5, Tide: 6, Erasures: 1}, entry("a"))
 	_, same := x.Near(memory.Near{Space: space, V: []float32{1, 0, 0, 0, 0}, Limit: 1})
 	require.False(t, same)
+}
+
+// Many entries at once are read by several goroutines; what they make is the same as one after the other.
+func TestManyEntriesAtOnceMakeTheSameIndexAsOneByOne(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 6))
+	vocabulary := []string{"harbours", "lanterns", "running", "Häuser", "maisons", "tides", "ADR-17", "10.0.0.1", "quince", "painted", "and", "the"}
+	say := func(n int) string {
+		var text strings.Builder
+		for range n {
+			text.WriteString(vocabulary[r.IntN(len(vocabulary))] + " ")
+		}
+		return text.String()
+	}
+	var entries []index.Entry
+	for i := range 4000 {
+		entries = append(entries, index.Entry{
+			ID:     fmt.Sprintf("%04d", i%3000), // a thousand of them change
+			Kind:   dream.KindEpisode,
+			Live:   r.IntN(8) > 0,
+			Text:   say(r.IntN(12)),
+			Vector: randomVector(r),
+		})
+	}
+	together, apart := index.New(), index.New()
+	v := index.Version{Space: space, Numbers: 5}
+	for i, e := range entries {
+		v.Tide = int64(i + 1)
+		fill(t, apart, v, e)
+	}
+	fill(t, together, v, entries...)
+	require.Equal(t, apart.Len(), together.Len())
+	for range 50 {
+		q := memory.Search{Agent: "a", Text: say(4), Space: space, V: randomVector(r), Blend: rank.Blend{Words: .7, Meaning: .3}, Limit: 30}
+		want, same := apart.Search(q)
+		require.True(t, same)
+		got, same := together.Search(q)
+		require.True(t, same)
+		require.Equal(t, want, got)
+	}
 }
 
 func TestAnIndexThatCouldNotBeReadIsEmpty(t *testing.T) {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// mostWarmed bounds how many memories are read into the index when a server starts. They take some 500 MB at most.
+const mostWarmed = 250_000
+
+// warm reads the agents' memories into the index, so that no first question has to wait for it: those that lived last first, as
+// many as mostWarmed allows. Until an agent's is read, its turns go on without their memories when their time is over.
+func (h *house) warm(ctx context.Context) {
+	agents, err := h.store.Agents(ctx)
+	if err != nil {
+		return // who asks a question hears why
+	}
+	type life struct {
+		agent dream.Agent
+		last  time.Time
+	}
+	var lives []life
+	for _, a := range agents {
+		newest, err := h.store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 1})
+		if err != nil {
+			return
+		}
+		for _, item := range newest {
+			lives = append(lives, life{a, item.Header().At})
+		}
+	}
+	slices.SortStableFunc(lives, func(a, b life) int { return b.last.Compare(a.last) })
+	room := mostWarmed
+	for _, l := range lives {
+		n, err := h.store.Count(ctx, memory.Query{Agent: l.agent.ID})
+		if room -= n; err != nil || room < 0 {
+			return
+		}
+		began := time.Now()
+		if _, err := h.store.Search(ctx, memory.Search{Agent: l.agent.ID, Limit: 1}); err != nil {
+			if ctx.Err() == nil {
+				h.log.Warn("an agent's memories could not be read ahead", "agent", l.agent.Handle, "error", err)
+			}
+			return
+		}
+		h.log.Debug("an agent's memories are read ahead", "agent", l.agent.Handle, "memories", n, "took", time.Since(began))
+	}
+}

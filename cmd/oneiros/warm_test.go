@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+// shelved is a store whose agents have lived until some hour and keep so many memories. It notes whose are read.
+type shelved struct {
+	store
+	lives map[string]struct{ hour, memories int }
+	read  []string
+}
+
+func (s *shelved) Agents(context.Context) ([]dream.Agent, error) {
+	var all []dream.Agent
+	for id := range s.lives {
+		all = append(all, dream.Agent{ID: id, Handle: id})
+	}
+	return all, nil
+}
+
+func (s *shelved) Find(_ context.Context, q memory.Query) ([]dream.Item, error) {
+	life := s.lives[q.Agent]
+	if life.memories == 0 {
+		return nil, nil
+	}
+	at := time.Date(2026, 11, 20, life.hour, 0, 0, 0, time.UTC)
+	return []dream.Item{&dream.Episode{Head: dream.Head{ID: "e", Agent: q.Agent, Kind: dream.KindEpisode, At: at}}}, nil
+}
+
+func (s *shelved) Count(_ context.Context, q memory.Query) (int, error) {
+	return s.lives[q.Agent].memories, nil
+}
+
+func (s *shelved) Search(_ context.Context, q memory.Search) (memory.Found, error) {
+	s.read = append(s.read, q.Agent)
+	return memory.Found{}, nil
+}
+
+func TestMemoriesAreReadAheadOfThoseThatLivedLastAsFarAsThereIsRoom(t *testing.T) {
+	t.Parallel()
+	s := &shelved{lives: map[string]struct{ hour, memories int }{
+		"last":   {9, mostWarmed - 10},
+		"before": {8, 10},
+		"never":  {0, 0},
+		"long":   {7, 1},
+	}}
+	h := &house{store: kept{store: s}, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	h.warm(t.Context())
+	require.Equal(t, []string{"last", "before"}, s.read)
+}
