@@ -197,7 +197,7 @@ var (
 	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard"}
 	parts = []string{
 		lifePart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
-		"by:", "bare:", "dream:", "session:", "owner:", "changes", "cause:", "refers:",
+		"by:", "bare:", "dream:", "session:", "owner:", "owners", "live:", "changes", "cause:", "refers:",
 	}
 	books = []string{"rows", "open", "row:", "step:", "dream:", "day:", "awake:", "opens:", "account:", "answer:", "allowed:", "allowance:"}
 )

@@ -182,7 +182,7 @@ func (f *filling) lives(k memory.KeptLife) error {
 		return err
 	}
 	f.life, f.tide = k, 0
-	words := []any{"HSET", f.key(k.Agent, lifePart), "pulse", 1, "fed", 1}
+	words := []any{"HSET", f.key(k.Agent, lifePart), "pulse", 1, "fed", 1, "tallied", 1}
 	set := func(name string, value any) { words = append(words, name, value) }
 	for _, n := range []struct {
 		name  string

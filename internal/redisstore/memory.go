@@ -33,6 +33,7 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory
 //	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
 //	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, that a session holds
 //	owner:<owner>             set     ids of the items that were said in this owner's talks
+//	live:<owner>, owners      set     those of them that are live, and the owners that have any: what Owners counts
 //	changes                   zset    id of every item by the tide of its newest change, or its vector's
 //	refers:<id>               set     ids of the items that name this one
 //	vectors:<space>           hash    id -> live (0 or 1), kind, newline, float32 numbers in little endian
@@ -43,8 +44,8 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory
 //	talk:<talk>               list    backgrounds, oldest first (talks.go)
 //
 // Of its life, pulse rises with every write but those of events alone, so that who reads in several steps knows; fed is 1 once
-// every item has its place among the changes and the owners, which older programs did not write; removing holds the counts of
-// a removal that goes on, and removed is 1 when the agent is gone and its counters alone are left (remove.go). Of the
+// every item has its place among the changes and the owners, which older programs did not write; tallied likewise for
+// the live items of owners; removing holds the counts of a removal that goes on, and removed is 1 when the agent is gone and its counters alone are left (remove.go). Of the
 // deployment: the hashes agents, handles, slots and feeds; done:<token>, what a step answered, for a minute; and the
 // channel events, where an agent's id says that it has new ones.
 

@@ -251,3 +251,21 @@ func BenchmarkCommit(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOwners counts the memories of 20 owners among 10,000.
+func BenchmarkOwners(b *testing.B) {
+	s := fresh(b)
+	w := memory.Write{Agent: echo, Cause: "import"}
+	for i := range 10_000 {
+		e := episode(fmt.Sprintf("%05d", i), "x")
+		e.Origin = fmt.Sprintf("talk/laptop/user-%d", i%20)
+		w.Add = append(w.Add, e)
+	}
+	_, err := s.Commit(b.Context(), w)
+	require.NoError(b, err)
+	for b.Loop() {
+		counts, err := s.Owners(b.Context(), echo)
+		require.NoError(b, err)
+		require.Len(b, counts, 20)
+	}
+}

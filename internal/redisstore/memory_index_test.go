@@ -130,7 +130,7 @@ func (h *historian) indexes(t *testing.T) map[string][]string {
 		switch family {
 		case "by", "bare", "tides", "changes":
 			found[name] = c.ZRange(ctx, key, 0, -1).Val()
-		case "cause", "dream", "session", "owner", "refers":
+		case "cause", "dream", "session", "owner", "refers", "live", "owners":
 			found[name] = c.SMembers(ctx, key).Val()
 		case "vectors":
 			for id, v := range c.HGetAll(ctx, key).Val() {
@@ -177,6 +177,10 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 			if value != "" {
 				add(name+value, id)
 			}
+		}
+		if owner := *r.marks.Owner; owner != "" && r.marks.State == dream.Live {
+			add("live:"+owner, id)
+			add("owners", owner)
 		}
 		for space := range spaces {
 			if placed(space) {

@@ -177,7 +177,8 @@ func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 		require.NoError(t, c.HSet(t.Context(), base+"items", id, older).Err())
 	}
 	require.NoError(t, c.Del(t.Context(), base+"changes", base+"owner:talk/k/ann", base+"owner:talk/k/bob").Err())
-	require.NoError(t, c.HDel(t.Context(), base+"life", "fed").Err())
+	require.NoError(t, c.Del(t.Context(), base+"owners", base+"live:talk/k/ann", base+"live:talk/k/bob").Err())
+	require.NoError(t, c.HDel(t.Context(), base+"life", "fed", "tallied").Err())
 
 	count := func(s *redisstore.Store, owners ...string) int {
 		n, err := s.Count(t.Context(), memory.Query{Agent: echo, Owners: owners})
@@ -201,6 +202,59 @@ func TestItemsOfAnOlderDeploymentGetTheirOwners(t *testing.T) {
 	require.Equal(t, 399, count(other, "talk/k/ann"))
 	require.Equal(t, 800, count(other, "talk/k/ann", "talk/k/bob"))
 	require.Equal(t, 400, count(other, ""))
+
+	for _, each := range []*redisstore.Store{other, s} {
+		counts, err := each.Owners(t.Context(), echo)
+		require.NoError(t, err)
+		require.Equal(t, map[string]int{"talk/k/ann": 399, "talk/k/bob": 401}, counts)
+	}
+	tallied, err := c.HGet(t.Context(), base+"life", "tallied").Result()
+	require.NoError(t, err)
+	require.Equal(t, "1", tallied, "they are counted once")
+}
+
+// While the items of an older deployment are counted, others go on writing: no count is lost and none is made twice.
+func TestOwnersAreCountedWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	server, prefix := redis.Shared(t), redis.Prefix(t)
+	s, other := open(t, server.URL, prefix), open(t, server.URL, prefix)
+	w := memory.Write{Agent: echo, Cause: "import"}
+	for i := range 3000 {
+		e := episode(fmt.Sprintf("%04d", i), "x")
+		e.Origin = []string{"talk/k/ann", "talk/k/bob"}[i%2]
+		w.Add = append(w.Add, e)
+	}
+	write(t, s, w)
+	c := server.Dial(t)
+	base := prefix + "a:" + echo + ":"
+	require.NoError(t, c.Del(t.Context(), base+"owners", base+"live:talk/k/ann", base+"live:talk/k/bob").Err())
+	require.NoError(t, c.HDel(t.Context(), base+"life", "tallied").Err())
+	written := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < 3000 && err == nil; i += 30 { // from ann to bob, and every other one away
+			e := episode(fmt.Sprintf("%04d", i), "x")
+			e.Origin = "talk/k/bob"
+			if i%60 == 0 {
+				e.State = dream.Archived
+			}
+			_, err = other.Commit(t.Context(), memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{e}})
+		}
+		written <- err
+	}()
+	for done := false; !done; {
+		select {
+		case err := <-written:
+			require.NoError(t, err)
+			done = true
+		default:
+		}
+		_, err := s.Owners(t.Context(), echo)
+		require.NoError(t, err)
+	}
+	counts, err := s.Owners(t.Context(), echo)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"talk/k/ann": 1400, "talk/k/bob": 1550}, counts)
 }
 
 var ownerMark = regexp.MustCompile(`,"o":"[^"]*"`)

@@ -5,24 +5,41 @@ import (
 	"fmt"
 )
 
-var ownersScript = script("memory", "owners")
+var (
+	ownersScript = script("memory", "owners")
+	tallyScript  = script("memory", "tally")
+)
 
-// Owners counts the agent's live items by owner, a page of them at a time.
+// Owners counts the agent's live items by owner, from sets that every write keeps. Those of an agent that an older
+// program wrote are made first, a page at a time.
 func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error) {
-	counts, seen := map[string]int{}, map[string]bool{}
-	for cursor := "0"; ; {
-		page, err := s.of(ctx, ownersScript, agent, struct{}{}, cursor)
+	for {
+		said, err := s.of(ctx, ownersScript, agent, struct{}{})
+		if err == nil && whole(said, 0) == 0 {
+			if err = s.tally(ctx, agent); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("count the memories of %s by owner: %w", agent, err)
 		}
-		for i := 1; i+1 < len(page); i += 2 {
-			if id := text(page, i); !seen[id] {
-				seen[id] = true
-				counts[text(page, i+1)]++
-			}
+		counts := map[string]int{}
+		for i := 1; i+1 < len(said); i += 2 {
+			counts[text(said, i)] = int(whole(said, i+1))
 		}
-		if cursor = text(page, 0); cursor == "0" {
-			return counts, nil
+		return counts, nil
+	}
+}
+
+// tally counts the items that an older program wrote.
+func (s *Store) tally(ctx context.Context, agent string) error {
+	for cursor := "0"; ; {
+		said, err := s.of(ctx, tallyScript, agent, struct{}{}, cursor)
+		if err != nil {
+			return fmt.Errorf("count the items of an older deployment: %w", err)
+		}
+		if cursor = text(said, 0); cursor == "0" {
+			return nil
 		}
 	}
 }

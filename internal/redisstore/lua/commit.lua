@@ -138,7 +138,7 @@ end
 -- after it. So that one comes before any that only takes away.
 if added > 0 or changed > 0 or #placed > 0 or plan.affect then
   if call('HINCRBY', life, 'pulse', 1) == 1 then
-    call('HSET', life, 'fed', 1)
+    call('HSET', life, 'fed', 1, 'tallied', 1)
   end
 end
 local tide = number('tide') + 1
@@ -167,6 +167,7 @@ for _, id in ipairs(order) do
       soon('HSET', revisions, id .. '\0' .. p.revision, p.row)
     end
     soon('HSET', items, id, new.row)
+    tally(id, old, new)
     soon('ZADD', base .. 'changes', tide, id)
     if not old then
       place(id, new, not vectors[id])

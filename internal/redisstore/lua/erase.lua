@@ -21,6 +21,7 @@ for _, id in ipairs(plan.gone or {}) do
     local item = kept(row)
     erased = erased + 1
     displace(id, item)
+    tally(id, item, nil)
     for _, group in ipairs(groups(item)) do
       call('SREM', base .. group, id)
     end

@@ -117,6 +117,26 @@ local function groups(item)
   return list
 end
 
+-- tally keeps the sets of live items by owner, which are what Owners counts, and the set of owners that have any. old and new are
+-- an item before and after a step; nil where there is none.
+local function tally(id, old, new)
+  local before = old and old.marks.s == 'live' and ownerof(old) or ''
+  local after = new and new.marks.s == 'live' and ownerof(new) or ''
+  if before == after then
+    return
+  end
+  if before ~= '' then
+    call('SREM', base .. 'live:' .. before, id)
+    if call('EXISTS', base .. 'live:' .. before) == 0 then
+      call('SREM', base .. 'owners', before)
+    end
+  end
+  if after ~= '' then
+    soon('SADD', base .. 'live:' .. after, id)
+    soon('SADD', base .. 'owners', after)
+  end
+end
+
 local function flag(item)
   return (item.marks.s == 'live' and '1' or '0') .. item.kind .. '\n'
 end

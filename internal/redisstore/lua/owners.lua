@@ -1,13 +1,14 @@
--- One step through an agent's live items that were said in a talk. ARGV[4]: the cursor.
--- Answers the next one, '0' when all were seen, then ids and owners. An item may come twice.
-local page = call('HSCAN', items, ARGV[4], 'COUNT', 500)
-local fields, out = page[2], {page[1]}
-for i = 1, #fields, 2 do
-  local item = kept(fields[i + 1])
-  local owner = item.marks.s == 'live' and ownerof(item) or ''
-  if owner ~= '' then
-    out[#out + 1] = fields[i]
+-- Counts the agent's live items by owner. Answers 1, then owners and numbers; or 0 when an older program wrote items
+-- that are not counted yet.
+if call('HGET', life, 'tallied') ~= '1' and call('HLEN', items) > 0 then
+  return {0}
+end
+local out = {1}
+for _, owner in ipairs(call('SMEMBERS', base .. 'owners')) do
+  local n = call('SCARD', base .. 'live:' .. owner)
+  if n > 0 then
     out[#out + 1] = owner
+    out[#out + 1] = n
   end
 end
 return out

@@ -26,6 +26,7 @@ for _, i in ipairs(plan.items) do
   end
   local new, bare = kept(blob()), true
   soon('HSET', items, i.id, new.row)
+  tally(i.id, nil, new)
   soon('ZADD', base .. 'changes', plan.tide, i.id)
   for _, group in ipairs(groups(new)) do
     soon('SADD', base .. group, i.id)

@@ -1,0 +1,72 @@
+package memorytest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/memory"
+)
+
+var owners = []clause{
+	{"OwnersCountsTheLiveItemsOfEach", ownersCounted},
+}
+
+// ownersCounted lets items of some owners come, change hands, fade, return, be undone and be forgotten at random: the
+// counts are always what the items say.
+func ownersCounted(t *testing.T, s memory.Store) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	dice := rand.New(rand.NewPCG(seed, 3))
+	origins := []string{dream.TalkOrigin + "laptop/anna", dream.TalkOrigin + "laptop/ben", dream.TalkOrigin + "phone/", "diary.md"}
+	throw := func(id string) dream.Item {
+		e := episode(id, fmt.Sprint("said ", dice.IntN(5)))
+		e.Origin = origins[dice.IntN(len(origins))]
+		e.State = []dream.State{dream.Live, dream.Live, dream.Archived, dream.Superseded}[dice.IntN(4)]
+		return e
+	}
+	var known []string
+	for step := range 60 {
+		cause := fmt.Sprint("night-", dice.IntN(8))
+		w := memory.Write{Cause: cause}
+		for range dice.IntN(4) {
+			id := fmt.Sprint("e", len(known))
+			known = append(known, id)
+			w.Add = append(w.Add, throw(id))
+		}
+		for range min(len(known), dice.IntN(4)) {
+			w.Change = append(w.Change, throw(known[dice.IntN(len(known))]))
+		}
+		_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: w.Cause, Add: w.Add})
+		require.NoError(t, err)
+		for _, item := range w.Change { // what was forgotten meanwhile cannot be changed
+			if _, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: cause, Change: []dream.Item{item}}); err != nil {
+				require.ErrorIs(t, err, memory.ErrNotFound)
+			}
+		}
+		switch dice.IntN(6) {
+		case 0:
+			undo(t, s, cause)
+		case 1:
+			if len(known) > 0 {
+				forget(t, s, known[dice.IntN(len(known))])
+			}
+		}
+		want := map[string]int{}
+		for _, item := range find(t, s, memory.Query{}) {
+			if owner := item.Marks().Owner; owner != "" {
+				want[owner]++
+			}
+		}
+		counts, err := s.Owners(t.Context(), echo)
+		require.NoError(t, err)
+		require.Equal(t, want, counts, "seed %d, step %d", seed, step)
+	}
+	forget(t, s, known...)
+	counts, err := s.Owners(t.Context(), echo)
+	require.NoError(t, err)
+	require.Empty(t, counts)
+}
