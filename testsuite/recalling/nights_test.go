@@ -35,7 +35,12 @@ func TestNights(t *testing.T) {
 		require.NoError(t, err)
 		for _, store := range []string{"SQLite", "Redis"} {
 			for _, d := range dialogues {
-				sleepOver(t, d, store, strings.Split(nights, ","))
+				sleepOver(t, d, store, localmodel.Static, strings.Split(nights, ","))
+			}
+		}
+		if os.Getenv("ONEIROS_TEST_MINILM") != "" {
+			for _, d := range dialogues {
+				sleepOver(t, d, "SQLite", localmodel.MiniLM, strings.Split(nights, ","))
 			}
 		}
 	}
@@ -44,7 +49,7 @@ func TestNights(t *testing.T) {
 // lived is what an agent lives through, in kinds.
 var lived = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook, dream.KindPrediction, dream.KindFragment}
 
-func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string) {
+func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 55*time.Minute)
 	defer cancel()
@@ -53,6 +58,9 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string)
 	play := stage.Play{
 		Store: file, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
 		Knobs: dream.DefaultKnobs(), Model: "script", Forgets: true,
+	}
+	if embedder == localmodel.MiniLM {
+		play.MiniLM = os.Getenv("ONEIROS_TEST_MINILM")
 	}
 	measure := func() (footprint.Footprint, error) { return footprint.File(ctx, file) }
 	if kind == "Redis" {
@@ -69,10 +77,10 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string)
 	defer w.Stop()
 	agent := dream.Agent{
 		ID: "ag_bench", Handle: "bench-" + strings.ToLower(d.Name), Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: stage.Night,
-		Models: map[dream.Role]string{dream.Embedder: localmodel.Static},
+		Models: map[dream.Role]string{dream.Embedder: embedder},
 	}
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
-	b, err := recalling.Load(ctx, company.Store, agent, embedBy(localmodel.Static), calibrationOf(t, localmodel.Static), d, nil)
+	b, err := recalling.Load(ctx, company.Store, agent, embedBy(embedder), calibrationOf(t, embedder), d, nil)
 	require.NoError(t, err)
 	before, err := b.Judge(ctx, b.Recall)
 	require.NoError(t, err)
@@ -81,7 +89,7 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind string, nights []string)
 	require.Equal(t, before, again, "the negative control: without a night nothing changes")
 	empty, err := measure()
 	require.NoError(t, err)
-	fmt.Printf("\ndialogue %s on %s, nights with %s, before: hit@10 %.1f\n", d.Name, kind, localmodel.Associative, 100*recalling.Score(before, 0, 10))
+	fmt.Printf("\ndialogue %s on %s, nights with %s and %s, before: hit@10 %.1f\n", d.Name, kind, localmodel.Associative, embedder, 100*recalling.Score(before, 0, 10))
 	thinned(t, ctx, b, before)
 	done := 0
 	for _, text := range nights {

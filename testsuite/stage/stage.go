@@ -39,6 +39,7 @@ type Play struct {
 	Queue     string        `json:"queue"`
 	Provider  string        `json:"provider"` // URL of a scripted provider; empty: the built-in model
 	Model     string        `json:"model"`    // of the scripted provider: "script", "strict", "thinker"
+	MiniLM    string        `json:"minilm"`   // folder of the files of builtin/minilm; empty: it is not served
 	Knobs     dream.Knobs   `json:"knobs"`
 	FleetDay  budget.Micros `json:"fleet_day"`
 
@@ -131,6 +132,13 @@ func cast(play Play) (map[string]inference.Model, inference.Table, error) {
 		table[spec.Name] = spec
 	}
 	models := map[string]inference.Model{localmodel.Provider: localmodel.New()}
+	if play.MiniLM != "" {
+		served, err := localmodel.WithMiniLM(play.MiniLM)
+		if err != nil {
+			return nil, nil, err
+		}
+		models[localmodel.Provider] = served
+	}
 	if play.Provider == "" {
 		return models, table, nil
 	}
