@@ -204,3 +204,20 @@ func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	require.False(t, said(t, s, "d1/step"))
 	require.True(t, said(t, s, "d2/step"))
 }
+
+// A call under way may show any memory of the agent whose dream makes it, whatever the dream has noted.
+func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := fresh(t)
+	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x")}})
+	slot := memory.Slot{Fence: memory.Fence{Dream: "d1", Run: "r"}, Since: noon}
+	_, err := s.TakeSlot(t.Context(), echo, slot, memory.Fence{})
+	require.NoError(t, err)
+	own, other := bought(t, s, "d1", "step"), bought(t, s, "d2", "step")
+	_, err = s.Forget(t.Context(), echo, "e")
+	require.NoError(t, err)
+	answered(t, s, own)
+	answered(t, s, other)
+	require.False(t, said(t, s, "d1/step"))
+	require.True(t, said(t, s, "d2/step"))
+}

@@ -212,3 +212,23 @@ func TestNoAnswerOutlivesWhatItsPromptShowed(t *testing.T) {
 	require.NotContains(t, string(onDisk(t, path)), "the keeper's name, by d1")
 	require.Contains(t, string(onDisk(t, path)), "the keeper's name, by d2")
 }
+
+// A call under way may show any memory of the agent whose dream makes it, whatever the dream has noted.
+func TestACallUnderWayLeavesNoAnswerWhenSomethingIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := open(t, ":memory:")
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("e", "x")}})
+	require.NoError(t, err)
+	slot := memory.Slot{Fence: memory.Fence{Dream: "d1", Run: "r"}, Since: dawn}
+	_, err = s.TakeSlot(t.Context(), echo, slot, memory.Fence{})
+	require.NoError(t, err)
+	own, other := bought(t, s, "d1", "step"), bought(t, s, "d2", "step")
+	_, err = s.Forget(t.Context(), echo, "e")
+	require.NoError(t, err)
+	for hold, kept := range map[purse.Hold]bool{own: false, other: true} {
+		answered(t, s, hold, "x")
+		_, found, err := s.Ledger().Answer(t.Context(), hold.Step)
+		require.NoError(t, err)
+		require.Equal(t, kept, found, hold.Step)
+	}
+}
