@@ -46,3 +46,23 @@ func TestHelpSaysOnceWhatAFlagTakes(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "events", "--help"))
 	d.golden("help-events")
 }
+
+func TestEveryCommandTakesTheArgumentsThatItNames(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	require.Equal(t, console.OK, d.run(80, "--help"))
+	var ask func(c *cobra.Command)
+	ask = func(c *cobra.Command) {
+		if c.Name() == "completion" || c.Name() == "help" {
+			return // cobra's own
+		}
+		places := strings.Fields(c.Use)[1:]
+		if c.Runnable() && !c.HasSubCommands() && len(places) > 0 {
+			require.NoError(t, c.Args(c, places), c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			ask(sub)
+		}
+	}
+	ask(console.New(d.app))
+}

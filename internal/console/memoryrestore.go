@@ -12,7 +12,7 @@ import (
 func (app *App) memoryRestore() *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
-		Use: "restore [ID...]", Short: "Bring back what a dream has archived",
+		Use: "restore [ID...]", Short: "Bring back what a dream has archived", Args: cobra.ArbitraryArgs,
 		Long: `Restore makes memories count again that dreams have archived, as new revisions. Without ids it lists what there is to
 restore; with --dream it restores all that this dream has archived. What a dream had put in the place of a memory is
 archived instead. What was undone comes back by dreaming again, and what was forgotten does not come back.`,
