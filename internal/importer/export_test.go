@@ -160,3 +160,18 @@ func TestThePlaybookReadsAsADocument(t *testing.T) {
 	}))
 	golden(t, "PLAYBOOK-empty.md", importer.PlaybookMarkdown(nil, nil))
 }
+
+func TestAPlaybookHoldsNothingToClickOn(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"Look at https://tides.example/a_b?c=*d* each day.":   "Look at `https://tides.example/a_b?c=*d*` each day.",
+		"_http://x.example_ and WWW.Tides.Example":            "\\_`http://x.example_` and `WWW.Tides.Example`",
+		"Write to mara@tides.example, or mailto:m@x.example.": "Write to `mara@tides.example,` or `mailto:m@x.example.`",
+		"[a](javascript:alert) <https://x.example>":           "\\[a](javascript:alert) \\<`https://x.example`>",
+		"`https://x.example` stays code":                      "\\``https://x.example`\\` stays code",
+		"At 3:15 it is 5/6, e.g. a_b @ noon":                  "At 3:15 it is 5/6, e.g. a\\_b @ noon",
+	} {
+		written := importer.PlaybookMarkdown([]*dream.Playbook{{Head: dream.Head{State: dream.Live}, Content: said}}, nil)
+		require.Contains(t, written, "- "+want+"  \n")
+	}
+}

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 	"time"
@@ -82,14 +83,27 @@ func section(b *strings.Builder, title, empty string, lines []line) {
 	}
 }
 
-// prose is text on one line in which nothing is taken for Markdown.
+// prose is text on one line in which nothing is taken for Markdown. Addresses stand as code: renderers make links of bare ones, and
+// what was dreamt, or said by a stranger, must not become something to click on.
 func prose(s string) string {
-	s = markdown.Replace(flat(clean(s)))
+	s = flat(clean(s))
+	var b strings.Builder
+	from := 0
+	for _, at := range addresses.FindAllStringIndex(s, -1) {
+		b.WriteString(markdown.Replace(s[from:at[0]]))
+		b.WriteString("`" + s[at[0]:at[1]] + "`")
+		from = at[1]
+	}
+	b.WriteString(markdown.Replace(s[from:]))
+	s = b.String()
 	if s != "" && strings.ContainsRune("#>+-", rune(s[0])) {
 		s = `\` + s
 	}
 	return s
 }
+
+// addresses are what renderers of Markdown make links of by themselves: with a scheme, from www., and of mail.
+var addresses = regexp.MustCompile("(?i)(?:[a-z][a-z0-9+.-]*://|www\\.|(?:mailto|xmpp):)[^\\s`<>]+|[^\\s`<>@]+@[^\\s`<>@]+\\.[^\\s`<>@]+")
 
 var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "|", `\|`)
 
