@@ -80,6 +80,9 @@ func (d *door) open(ctx context.Context) (*console.House, error) {
 	if flag := d.flags.Lookup("data-dir"); flag != nil && flag.Changed {
 		shown.Dir = c.DataDir
 	}
+	if flag := d.flags.Lookup("config"); flag != nil && flag.Changed {
+		shown.File = flag.Value.String()
+	}
 	return shown, nil
 }
 

@@ -90,6 +90,7 @@ type House struct {
 	Private  bool                 // nothing of dreams is told to any client
 
 	Dir   string // the --data-dir that other commands need to find this house; empty when they find it without
+	File  string // and the --config
 	Close func() error
 }
 

@@ -142,6 +142,7 @@ func (d *desk) forget(args ...string) erased {
 func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
+	d.file = "my own.yaml"
 	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
 	require.Contains(t, d.err.String(), "add --yes to agree")
 	require.Contains(t, d.err.String(), "--derived erases these too")
@@ -149,6 +150,7 @@ func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	require.Contains(t, d.out.String(), "forgotten for good.\n")
 	require.Contains(t, d.out.String(), "nothing leads there any more. To erase that too:\noneiros memory forget -a echo ")
+	require.Regexp(t, `(?m)^oneiros memory forget -a echo .* --config 'my own.yaml'$`, d.out.String())
 	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
 	again := d.forget("e-0002", "--yes")
 	require.Zero(t, again.Forgotten)

@@ -34,6 +34,7 @@ type desk struct {
 	app   *console.App
 	store *sqlitestore.Store
 	knobs dream.Knobs
+	file  string // the --config that is in use
 	out   bytes.Buffer
 	err   bytes.Buffer
 
@@ -95,7 +96,7 @@ func (d *desk) run(width int, args ...string) int {
 				Wakes: &d.hall, Feeds: d.store, Keys: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
 				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Jitter: time.Minute, Windows: d.windows},
 				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: d.knobs, Embed: embed,
-				Jobs: d.store, Holder: "console", Background: d.background,
+				Jobs: d.store, Holder: "console", Background: d.background, File: d.file,
 			}, nil
 		},
 		Configuration: func() console.Configuration {

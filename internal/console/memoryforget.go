@@ -249,8 +249,8 @@ func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFla
 		for i, item := range plan.Left {
 			shorts[i] = short(item.Header().ID, a)
 		}
-		app.say("%s may say the same, and nothing leads there any more. To erase that too:\noneiros memory forget -a %s %s",
-			madeOf(plan), a.Handle, strings.Join(shorts, " "))
+		app.say("%s may say the same, and nothing leads there any more. To erase that too:\noneiros memory forget -a %s %s%s",
+			madeOf(plan), a.Handle, strings.Join(shorts, " "), h.option())
 	}
 	return nil
 }

@@ -4,23 +4,30 @@ import (
 	"strings"
 )
 
-// outer is the --data-dir that this command line was given.
+// outer are the --data-dir and the --config that this command line was given.
 func (app *App) outer() string {
 	if app.Flags == nil {
 		return ""
 	}
-	if flag := app.Flags.Lookup("data-dir"); flag != nil && flag.Changed {
-		return (&House{Dir: flag.Value.String()}).option()
+	given := func(name string) string {
+		if flag := app.Flags.Lookup(name); flag != nil && flag.Changed {
+			return flag.Value.String()
+		}
+		return ""
 	}
-	return ""
+	return (&House{Dir: given("data-dir"), File: given("config")}).option()
 }
 
 // option is what a command line needs beside the rest to find this house.
 func (h *House) option() string {
-	if h.Dir == "" {
-		return ""
+	text := ""
+	if h.Dir != "" {
+		text = " --data-dir " + quotedArg(h.Dir)
 	}
-	return " --data-dir " + quotedArg(h.Dir)
+	if h.File != "" {
+		text += " --config " + quotedArg(h.File)
+	}
+	return text
 }
 
 // quotedArg is a word of a command line as a shell must be given it.
