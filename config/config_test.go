@@ -146,6 +146,26 @@ func TestAnUnknownVariableIsAWarningAndNotAFault(t *testing.T) {
 	require.Contains(t, c.Warnings[0], "did you mean ONEIROS_DREAM_CYCLES?")
 }
 
+func TestACertificateThatIsNotCheckedIsAWarning(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ variable, says string }{
+		{"ONEIROS_STORE_URL=rediss://redis.example:6379/0?skip_verify=true", "store.url says skip_verify"},
+		{"ONEIROS_STORE_URL=rediss://redis.example:6379/0?skip_verify=1", "store.url says skip_verify"},
+		{"ONEIROS_STORE_URL=rediss://redis.example:6379/0?skip_verify=false", ""},
+		{"ONEIROS_STORE_URL=rediss://redis.example:6379/0", ""},
+		{"TEMPORAL_TLS_DISABLE_HOST_VERIFICATION=true", "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION is set"},
+	} {
+		loaded, err := load(t, "", "", []string{c.variable}, nil)
+		require.NoError(t, err, c.variable)
+		if c.says == "" {
+			require.Empty(t, loaded.Warnings, c.variable)
+			continue
+		}
+		require.Len(t, loaded.Warnings, 1, c.variable)
+		require.Contains(t, loaded.Warnings[0], c.says)
+	}
+}
+
 func TestUnknownSetIsAFault(t *testing.T) {
 	t.Parallel()
 	_, err := load(t, "", "", nil, []string{"--set", "dream.cylces=3", "--set", "nothing", "--set", "policy.forbidden.acme=acme", "--set", "hooks=x"})

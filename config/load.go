@@ -3,7 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
@@ -62,7 +64,25 @@ func Load(o Options) (Config, error) {
 	keep(c.Policy.readPolicy(v.Get("policy")))
 	c.derive()
 	keep(c.Validate())
+	c.Warnings = append(c.Warnings, c.unverified()...)
 	return c, errors.Join(faults...)
+}
+
+// unverified names what is spoken to over TLS without its certificate being checked.
+func (c *Config) unverified() []string {
+	var warnings []string
+	if u, err := url.Parse(c.Store.URL); err == nil && u.Scheme == "rediss" {
+		if skips, err := strconv.ParseBool(u.Query().Get("skip_verify")); err == nil && skips {
+			warnings = append(warnings, "store.url says skip_verify: the certificate of the Redis server is not checked, and anybody in between can "+
+				"read and change memories; leave it out, and let the system trust the server's authority instead")
+		}
+	}
+	const variable = "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION"
+	if skips, err := strconv.ParseBool(c.env[variable]); err == nil && skips && c.Temporal.Address == "" {
+		warnings = append(warnings, variable+" is set: the certificate of the Temporal server is not checked, and anybody in between can read and change "+
+			"what it is told")
+	}
+	return warnings
 }
 
 // fill reads every knob of the table. A knob that cannot be read keeps its default, so that the others are still checked.

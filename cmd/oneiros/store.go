@@ -123,6 +123,9 @@ func keepOnRedis(ctx context.Context, c config.Config, options ...redisstore.Opt
 		options = append(options, redisstore.TrustServer())
 	}
 	s, err := redisstore.Open(ctx, u.String(), options...)
+	if errors.Is(err, redisstore.ErrCredentials) {
+		return kept{}, asUsage(fmt.Errorf("%w; store.url names the user, store.password_env or store.password_file where its password lies", err))
+	}
 	if err != nil {
 		return kept{}, inKnobs(err)
 	}

@@ -6,9 +6,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
+
+func TestAServerThatWantsAPasswordIsAFaultOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	var c config.Config
+	c.Store.URL = redis.Start(t, redis.Config("requirepass", "s3cret")).URL
+	_, err := keep(t.Context(), c, "")
+	require.ErrorContains(t, err, "NOAUTH")
+	require.ErrorContains(t, err, "store.password_env")
+	require.Equal(t, console.Usage, console.Code(err))
+}
 
 func TestAServerThatIsNotTrustedIsRefusedInWordsOfTheConfiguration(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,20 @@ func (silent) Printf(context.Context, string, ...any) {}
 // ErrClosed is returned by every method of a closed store.
 var ErrClosed = errors.New("the store is closed")
 
+// ErrCredentials is returned by Open where the server answers and refuses the user or the password, or what they may do.
+var ErrCredentials = errors.New("the server refuses the credentials")
+
+// refusedCredentials marks what a server says of a user or a password that it does not take.
+func refusedCredentials(err error) error {
+	for _, said := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
+		var refusal redis.Error
+		if errors.As(err, &refusal) && redis.HasErrorPrefix(refusal, said) {
+			return fmt.Errorf("%w: %w", ErrCredentials, err)
+		}
+	}
+	return err
+}
+
 // Store is one process's hold on the deployment's keys. It is safe for concurrent use, and other processes of any host may
 // hold the same keys. The server is a single one, with or without replicas: a step reaches keys of many names at once, which
 // Redis Cluster refuses.
@@ -95,7 +109,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		late: fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
 	}
 	if err := s.inspect(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open redis store %s: %w", s.name, perhapsTLS(err, options)), s.Close())
+		return nil, errors.Join(fmt.Errorf("open redis store %s: %w", s.name, perhapsTLS(refusedCredentials(err), options)), s.Close())
 	}
 	return s, nil
 }

@@ -98,6 +98,7 @@ func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {
 	require.Empty(t, keys, "everything is in database 3")
 	_, err = redisstore.Open(t.Context(), strings.Replace(address, "s3cret", "wr0ng", 1))
 	require.ErrorContains(t, err, "WRONGPASS")
+	require.ErrorIs(t, err, redisstore.ErrCredentials)
 	require.NotContains(t, err.Error(), "wr0ng")
 }
 
