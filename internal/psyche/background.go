@@ -178,6 +178,9 @@ func frame(woke string, found []Memory) string {
 	return b.String()
 }
 
+// unmarked breaks the marks of models' templates.
+var unmarked = strings.NewReplacer("<|", "< |", "|>", "| >", "[INST]", "[ INST ]", "[/INST]", "[ /INST ]", "<<", "< <")
+
 // quotation writes each line of a text behind a mark. No text can end it, hide in it or pass for a template's own words.
 func quotation(text string) string {
 	var b strings.Builder
@@ -191,7 +194,7 @@ func quotation(text string) string {
 			}
 			return r
 		}, line)
-		line = strings.NewReplacer("<|", "< |", "|>", "| >", "[INST]", "[ INST ]", "[/INST]", "[ /INST ]", "<<", "< <").Replace(line)
+		line = unmarked.Replace(line)
 		if line = strings.TrimSpace(line); line != "" {
 			b.WriteString("> " + line + "\n")
 		}

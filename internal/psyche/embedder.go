@@ -18,6 +18,11 @@ func (b *Being) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec,
 	if err != nil {
 		return inference.Spec{}, err
 	}
+	return b.embedderIn(a, space)
+}
+
+// embedderIn is embedderOf where the agent's space is known.
+func (b *Being) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
 	return inference.EmbedderIn(b.Purse.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
 }
 

@@ -137,8 +137,10 @@ func (b *Being) search(
 	for id := range known {
 		filter.Except = append(filter.Except, id)
 	}
+	space, unknown := b.Memory.Space(ctx, a.ID)
+	spec, unserved := b.embedderIn(&a, space)
 	var calibration inference.Calibration
-	if spec, err := b.embedderOf(ctx, &a); err == nil {
+	if unknown == nil && unserved == nil {
 		calibration = b.calibration(ctx, &a, &c, spec)
 	}
 	answer, err := recall.Find(ctx, b.Memory, recall.Question{
@@ -148,7 +150,13 @@ func (b *Being) search(
 		Filter: filter,
 		Feels:  mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since)),
 		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
-			return b.placeQuestion(ctx, a, c, text, place)
+			if unknown != nil || space == "" { // nothing is embedded where no memory has a place
+				return nil, "", unknown
+			}
+			if unserved != nil {
+				return nil, "", unserved
+			}
+			return b.placeQuestion(ctx, a, c, spec, space, text, place)
 		},
 		Calibration: calibration,
 		Now:         b.now().In(b.zones.of(a.Zone)),
@@ -201,18 +209,10 @@ func (b *Being) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter
 	}
 }
 
-// placeQuestion embeds a question, no longer than within. Nothing is embedded where no memory has a place.
+// placeQuestion embeds a question in the agent's space by the embedder that serves it, no longer than within.
 func (b *Being) placeQuestion(
-	ctx context.Context, a dream.Agent, c Caller, text string, within time.Duration,
+	ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, space, text string, within time.Duration,
 ) ([]float32, string, error) {
-	space, err := b.Memory.Space(ctx, a.ID)
-	if err != nil || space == "" {
-		return nil, "", err
-	}
-	spec, err := b.embedderOf(ctx, &a)
-	if err != nil {
-		return nil, "", err
-	}
 	if !spec.Makes(space) {
 		return nil, "", memory.ErrSpace
 	}
@@ -226,7 +226,7 @@ func (b *Being) placeQuestion(
 	// An embedder that does not heed its deadline holds up this goroutine alone.
 	if !b.aside(func() {
 		defer cancel()
-		v, space, err := b.embed(ctx, a, c, []string{text})
+		v, space, err := b.embedBy(ctx, a, c, spec, []string{text})
 		if err != nil {
 			done <- placed{err: err}
 			return
@@ -272,6 +272,10 @@ func (b *Being) embed(ctx context.Context, a dream.Agent, c Caller, texts []stri
 	if err != nil {
 		return nil, "", err
 	}
+	return b.embedBy(ctx, a, c, spec, texts)
+}
+
+func (b *Being) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, texts []string) ([][]float32, string, error) {
 	if spec.BuiltIn {
 		v, err := b.Purse.Model.Embed(ctx, spec.Name, texts, "")
 		return v.V, v.Space, err

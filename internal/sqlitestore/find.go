@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -68,12 +69,12 @@ const itemColumns = "kind, body, revision, text, id, packed"
 func (d deal) items(query string, args []any, out *[]dream.Item) error {
 	return d.each(query, args, func(scan func(...any) error) error {
 		var kind, text, id string
-		var body, short []byte
+		var whole, short sql.RawBytes // until the next row
 		var revision int
-		if err := scan(&kind, &body, &revision, &text, &id, &short); err != nil {
+		if err := scan(&kind, &whole, &revision, &text, &id, &short); err != nil {
 			return err
 		}
-		body, err := unpacked(body, short, text, id)
+		body, err := unpacked(whole, short, text, id)
 		if err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
