@@ -199,7 +199,7 @@ var (
 		lifePart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
 		"by:", "bare:", "dream:", "session:", "owner:", "owners", "live:", "changes", "cause:", "refers:",
 	}
-	books = []string{"rows", "open", "row:", "step:", "dream:", "day:", "awake:", "opens:", "account:", "answer:", "allowed:", "allowance:"}
+	books = []string{"rows", "open", "row:", "asks", "step:", "dream:", "day:", "awake:", "opens:", "account:", "answer:", "allowed:", "allowance:"}
 )
 
 func (s *Store) lasting(key string) bool {

@@ -46,6 +46,9 @@ func (r *reader) attempts() (steps []string, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := r.asks(rows); err != nil {
+			return nil, err
+		}
 		for i, row := range rows {
 			k, err := keptAttempt(row)
 			if err != nil {
@@ -59,6 +62,33 @@ func (r *reader) attempts() (steps []string, err error) {
 	}
 	slices.Sort(steps)
 	return slices.Compact(steps), nil
+}
+
+// asks gives each row the ask that it shares. An ask never changes.
+func (r *reader) asks(rows []map[string]string) error {
+	var names []string
+	for _, row := range rows {
+		if name := row["asked"]; name != "" {
+			names = append(names, name)
+		}
+	}
+	if names = distinct(names); len(names) == 0 {
+		return nil
+	}
+	kept, err := r.tx.HMGet(r.ctx, r.Store.book("asks"), names...).Result()
+	if err != nil {
+		return err
+	}
+	shared := map[string]string{}
+	for i, ask := range kept {
+		shared[names[i]], _ = ask.(string)
+	}
+	for _, row := range rows {
+		if name := row["asked"]; name != "" {
+			row["ask"] = shared[name]
+		}
+	}
+	return nil
 }
 
 // rows watches and reads hashes.
@@ -81,7 +111,10 @@ func (r *reader) rows(keys []string) ([]map[string]string, error) {
 }
 
 func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
-	said, err := readRow([]string{row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"], row["ended"], row["latest"]})
+	said, err := readRow([]string{
+		row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"], row["ended"], row["latest"],
+		row["step"], row["model"], row["at"],
+	})
 	if err != nil {
 		return memory.KeptAttempt{}, err
 	}
@@ -209,7 +242,7 @@ func (f *filling) ledger(r memory.Record) error {
 func (f *filling) attempt(a memory.KeptAttempt) error {
 	f.attempted++
 	seq := f.attempted
-	ask, err := json.Marshal(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	ask, name, err := asking(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
 		return err
 	}
@@ -218,8 +251,16 @@ func (f *filling) attempt(a memory.KeptAttempt) error {
 		return err
 	}
 	words := []any{
-		"HSET", f.book("row:", strconv.FormatInt(seq, 10)), "step", a.Step, "attempt", a.Attempt, "token", "", "ask", ask,
+		"HSET", f.book("row:", strconv.FormatInt(seq, 10)), "step", a.Step, "attempt", a.Attempt, "token", "",
 		"reserved", int64(a.Reserved), "counted", int64(a.Counted), "state", a.State,
+	}
+	if name == "" {
+		words = append(words, "ask", ask)
+	} else {
+		words = append(words, "asked", name, "model", a.Model, "at", date(a.At))
+		if err := f.do("HSET", f.book("asks"), name, ask); err != nil {
+			return err
+		}
 	}
 	if a.State != memory.OpenAttempt {
 		words = append(words, "tokens", tokens, "finish", a.Finish, "ended", date(a.Ended), "latest", a.Latest)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/memory/archive"
 	"github.com/seed-56a03226/oneiros/internal/presence"
@@ -248,11 +249,21 @@ func (f *filling) slot(k memory.KeptSlot) error {
 }
 
 func (f *filling) event(k memory.KeptEvent) error {
-	envelope, err := envelopeOf(k)
+	e := event.Event{
+		ID:        k.ID,
+		Schema:    k.Schema,
+		Subsystem: k.Subsystem,
+		Agent:     k.Agent,
+		Dream:     k.Dream,
+		Type:      k.Type,
+		At:        k.At,
+		Data:      json.RawMessage(k.Data),
+	}
+	envelope, data, err := encodeEvent(e)
 	if err != nil {
 		return err
 	}
-	if err := f.do("XADD", f.key(k.Agent, "events"), fmt.Sprintf("%d-0", k.Seq), "e", envelope, "d", []byte(k.Data)); err != nil {
+	if err := f.do("XADD", f.key(k.Agent, "events"), fmt.Sprintf("%d-0", k.Seq), "e", envelope, "d", data); err != nil {
 		return err
 	}
 	return f.do("SADD", f.key(k.Agent, "announced"), k.ID)

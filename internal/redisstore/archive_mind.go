@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
@@ -172,14 +171,6 @@ func (r *reader) events(agent string) error {
 			next = "(" + m.ID
 		}
 	}
-}
-
-// envelopeOf writes an event's envelope as Commit does.
-func envelopeOf(k memory.KeptEvent) (string, error) {
-	envelope, _, err := encodeEvent(event.Event{
-		ID: k.ID, Schema: k.Schema, Subsystem: k.Subsystem, Agent: k.Agent, Dream: k.Dream, Type: k.Type, At: k.At,
-	})
-	return envelope, err
 }
 
 func (r *reader) notes(agent string, dreams []string) error {

@@ -323,7 +323,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	for hash, known := range map[string]string{
 		"a:*:life": "seq dreams space dim tide scrubs pulse fed epoch told lock seen last by digest",
 		"a:*:slot": "dream run epoch workflow cluster since mood",
-		"m:row:*":  "step attempt token ask reserved counted state tokens finish ended latest mute",
+		"m:row:*":  "step attempt token ask asked model at reserved counted state tokens finish ended latest mute",
 	} {
 		keys, err := c.Keys(t.Context(), prefix+hash).Result()
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
 // Who awaits events looks by itself this often, for what the subscription missed while it had no connection.
@@ -20,17 +21,28 @@ const lookAgain = 500 * time.Millisecond
 // eventsAtOnce is how many events one step reads.
 const eventsAtOnce = 1000
 
-// encodeEvent writes an event as its stream holds it: the envelope, and the data as they were given, byte for byte.
+// encodeEvent writes an event as its stream holds it: the envelope, and the data as they were given, byte for byte. Of a dream's
+// event both are packed into the envelope, with a line's end between them (store/packed).
 func encodeEvent(e event.Event) (envelope, data string, err error) {
 	data, e.Data, e.Seq, e.At = string(e.Data), nil, 0, e.At.UTC()
 	body, err := json.Marshal(e)
-	return string(body), data, err
+	if err != nil || e.Dream == "" {
+		return string(body), data, err
+	}
+	return string(packed.Pack(append(append(body, '\n'), data...))), "", nil
 }
 
 func decodeEvent(m redis.XMessage) (event.Event, error) {
 	var e event.Event
 	envelope, _ := m.Values["e"].(string)
 	data, _ := m.Values["d"].(string)
+	if envelope != "" && envelope[0] != '{' {
+		plain, err := packed.Unpack([]byte(envelope))
+		if err != nil {
+			return e, fmt.Errorf("event %s: %w", m.ID, err)
+		}
+		envelope, data, _ = strings.Cut(string(plain), "\n")
+	}
 	if err := json.Unmarshal([]byte(envelope), &e); err != nil {
 		return e, fmt.Errorf("event %s: %w", m.ID, err)
 	}

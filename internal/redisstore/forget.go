@@ -249,16 +249,27 @@ func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, e
 	return scrubbed, nil
 }
 
-// naming lists the items that name what goes.
+// naming lists the items that name what goes, or may: those of a dream are not told apart by what they name of its own items.
 func (s *Store) naming(ctx context.Context, p *erasePlan) ([]string, error) {
 	var naming []string
 	if len(p.Gone) == 0 {
 		return nil, nil
 	}
+	var sets []string
+	for _, id := range p.Gone {
+		sets = append(sets, s.key(p.Agent, "refers:"+id))
+		for at := range id {
+			if id[at] == '/' { // an item of a dream has an id that begins with the dream's
+				sets = append(sets, s.key(p.Agent, "dream:"+id[:at]))
+			}
+		}
+	}
+	slices.Sort(sets)
+	sets = slices.Compact(sets)
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		replies, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
-			for _, id := range p.Gone {
-				line.SMembers(ctx, s.key(p.Agent, "refers:"+id))
+			for _, set := range sets {
+				line.SMembers(ctx, set)
 			}
 			return nil
 		})

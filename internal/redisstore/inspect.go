@@ -13,8 +13,11 @@ import (
 // ErrUnsafe is returned by Open for a server that may lose what it was told, or does not say. TrustServer accepts it.
 var ErrUnsafe = errors.New("the server may lose memories and money")
 
-// schema is the layout of the keys that this program writes; a newer one is refused.
-const schema = 1
+// schema is the layout of the keys that this program writes; a newer one is refused. In schema 2 what dreams write is packed; keys of
+// schema 1 are read as they are, and marked as of schema 2 when they are opened, so that an older program refuses them.
+const schema = 2
+
+var raiseScript = script("raise")
 
 // oldest is the first version whose Lua, lists and lengths of answers our scripts rely on.
 const oldest = "6.2"
@@ -173,7 +176,12 @@ func (s *Store) claim(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w: if it does not run any more, begin it again, which empties them first (oneiros store import or move); or use another database", ErrUnfinished)
 	}
-	if n, err := strconv.Atoi(kept); err != nil || n < 1 || n > schema {
+	n, err := strconv.Atoi(kept)
+	if err == nil && n > 0 && n < schema {
+		_, err = s.run(ctx, again, raiseScript, nil, kept, schema)
+		return err
+	}
+	if err != nil || n < 1 || n > schema {
 		return fmt.Errorf("keys under %q are of schema %q; this program knows 1 to %d: use a newer program, or another prefix", s.set.prefix, kept, schema)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,9 +17,11 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// An item is kept as a row "<revision> <places><kind><marks>\n<body>". The places are what the orders of memory.Query sort
+// An item is kept as a row "<revision> <places><kind><marks>\n<body>". The body is JSON, or, when a dream made it, packed with
+// the marks near it (store/packed). The places are what the orders of memory.Query sort
 // it by, as bytes that compare as the values do:
 //
 //	12  At, latest first         8  Score, highest first
@@ -49,8 +52,12 @@ type marks struct {
 	Dream    string      `json:"dr,omitempty"`
 	Owner    *string     `json:"o,omitempty"` // nil: of before owners were marked
 	Text     string      `json:"x"`           // a hash, to see that it changed
+	Body     string      `json:"b,omitempty"` // of a packed body: a hash of its JSON, to see that it changed
 	Refers   []string    `json:"rf,omitempty"`
 }
+
+// bodyHash is how many digits of the SHA-1 stand for a body; scripts work out the same.
+const bodyHash = 24
 
 // row is an item as it is kept; number is 0 until the store gives it one.
 type row struct {
@@ -123,11 +130,20 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 
 // packed is the row without its number, which the store gives.
 func (r row) packed() (string, error) {
+	r.marks.Body = ""
+	if r.marks.Dream != "" {
+		sum := sha1.Sum([]byte(r.body))
+		r.marks.Body = hex.EncodeToString(sum[:])[:bodyHash]
+	}
 	m, err := json.Marshal(r.marks)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", r.id, err)
 	}
-	return r.places + string(r.kind) + string(m) + "\n" + r.body, nil
+	body := r.body
+	if r.marks.Body != "" {
+		body = string(packed.Pack([]byte(body), string(m)))
+	}
+	return r.places + string(r.kind) + string(m) + "\n" + body, nil
 }
 
 // readKept reads a row; its marks only when they are asked for.
@@ -149,6 +165,13 @@ func readKept(id, kept string, marked bool) (row, error) {
 		return fault("marks")
 	}
 	r.kind, r.body = dream.Kind(head[:from]), body
+	if body != "" && body[0] != '{' {
+		plain, err := packed.Unpack([]byte(body), head[from:])
+		if err != nil {
+			return row{}, fmt.Errorf("the body of %s: %w", id, err)
+		}
+		r.body = string(plain)
+	}
 	if marked {
 		if err := json.Unmarshal([]byte(head[from:]), &r.marks); err != nil {
 			return row{}, fmt.Errorf("the marks of %s: %w", id, err)

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +31,8 @@ var (
 	dropScript    = script("money", "book", "drop")
 )
 
-// asked is what of a purse.Ask never changes, as its row keeps it.
+// asked is what of a purse.Ask never changes, as its row keeps it. All attempts of a phase of a dream share one, which then says
+// neither step, model nor time (book.lua).
 type asked struct {
 	Agent    string           `json:"agent,omitempty"`
 	Dream    string           `json:"dream,omitempty"`
@@ -38,7 +41,19 @@ type asked struct {
 	Day      string           `json:"day,omitempty"`
 	Accounts []budget.Account `json:"accounts,omitempty"`
 	At       string           `json:"at,omitempty"`
-	Step     string           `json:"step"`
+	Step     string           `json:"step,omitempty"`
+}
+
+// asking is an asked as it is kept, and its name among those that are shared; empty for one that its row keeps alone.
+func asking(a asked) (kept []byte, name string, err error) {
+	if a.Dream != "" {
+		a.Step, a.Model, a.At = "", "", ""
+	}
+	if kept, err = json.Marshal(a); err != nil || a.Dream == "" {
+		return kept, "", err
+	}
+	sum := sha256.Sum256(kept)
+	return kept, hex.EncodeToString(sum[:10]), nil
 }
 
 // Reserve books the worst case under every account, or nothing. When the answer of the server is lost it asks again under
@@ -52,12 +67,15 @@ func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 }
 
 func (s *Store) reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
-	kept, err := checkAsk(a)
+	if err := checkAsk(a); err != nil {
+		return purse.Hold{}, err
+	}
+	kept, name, err := asking(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
 	if err != nil {
 		return purse.Hold{}, err
 	}
 	keys := make([]string, len(a.Accounts))
-	args := []any{s.set.prefix, rand.Text(), "0", a.Step, a.Agent, a.Dream, a.Day, int64(a.Amount), kept}
+	args := []any{s.set.prefix, rand.Text(), "0", a.Step, a.Agent, a.Dream, a.Day, int64(a.Amount), kept, name, a.Model, date(a.At)}
 	for i, account := range a.Accounts {
 		keys[i] = s.book("account:", account.Scope)
 		args = append(args, int64(account.Limit))
@@ -101,26 +119,26 @@ func (s *Store) book(parts ...string) string {
 	return key
 }
 
-func checkAsk(a purse.Ask) ([]byte, error) {
+func checkAsk(a purse.Ask) error {
 	if a.Step == "" {
-		return nil, errors.New("the step's key is empty")
+		return errors.New("the step's key is empty")
 	}
 	if a.Amount < 0 {
-		return nil, fmt.Errorf("amount is %d micro-dollars; it must not be negative", a.Amount)
+		return fmt.Errorf("amount is %d micro-dollars; it must not be negative", a.Amount)
 	}
 	names := []string{a.Step, a.Agent, a.Dream, a.Day}
 	for _, account := range a.Accounts {
 		if account.Scope == "" {
-			return nil, errors.New("an account has no scope")
+			return errors.New("an account has no scope")
 		}
 		names = append(names, account.Scope)
 	}
 	for _, name := range names {
 		if !utf8.ValidString(name) {
-			return nil, fmt.Errorf("%q is not valid UTF-8", name)
+			return fmt.Errorf("%q is not valid UTF-8", name)
 		}
 	}
-	return json.Marshal(asked{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	return nil
 }
 
 // Settle ends an attempt that is open or lost.

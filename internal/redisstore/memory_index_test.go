@@ -167,9 +167,16 @@ func (h *historian) derived(t *testing.T) map[string][]string {
 		placed := func(space string) bool { return c.HExists(ctx, h.s.key(who, "vectors:"+space), id).Val() }
 		h.orders(r, own == "" || !placed(own), add)
 		for _, old := range history {
-			add("cause:"+old.marks.Cause, id)
+			if old.marks.Cause != r.marks.Dream {
+				add("cause:"+old.marks.Cause, id)
+			}
+			if old.marks.Dream != "" && old.marks.Dream != r.marks.Dream {
+				add("cause:"+old.marks.Dream, id)
+			}
 			for _, other := range old.marks.Refers {
-				add("refers:"+other, id)
+				if old.marks.Dream == "" || !strings.HasPrefix(other, old.marks.Dream+"/") {
+					add("refers:"+other, id)
+				}
 			}
 		}
 		add("changes", id)
@@ -201,7 +208,9 @@ func (h *historian) orders(r row, bare bool, add func(name, member string)) {
 	newest, oldest, salient, score, due, tail := p[:12], p[12:24], p[24:32], p[32:40], p[40:52], p[52:]+r.id
 	add("by:newest:"+pair, newest+tail)
 	add("by:oldest:"+pair, oldest+tail)
-	add("by:salient:"+pair, salient+newest+tail)
+	if r.kind == dream.KindEpisode {
+		add("by:salient:"+pair, salient+newest+tail)
+	}
 	add("by:score:"+pair, score+newest+tail)
 	if r.marks.Due != nil {
 		add("by:due:"+pair, due+tail)

@@ -135,9 +135,8 @@ func (p *readPlan) bound(q memory.Query) {
 		p.Due, p.Dated = nil, false
 	case orders[memory.MostSalient].by:
 		if q.SalientFrom != 0 {
-			p.to = below(next(inverted(grade(q.SalientFrom))))
+			p.to = below(next(inverted(grade(q.SalientFrom)))) // asked of each item too, for kinds in another order (find.lua)
 		}
-		p.Salient = 0
 	default:
 		if q.ScoreFrom != 0 {
 			p.to = below(next(inverted(grade(q.ScoreFrom))))

@@ -72,9 +72,9 @@ func TestWhatNoTrustCanMendIsRefused(t *testing.T) {
 func TestKeysOfANewerProgramAreRefused(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
-	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "2", 0).Err())
+	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "3", 0).Err())
 	_, err := redisstore.Open(t.Context(), server.URL, redisstore.Prefix(prefix))
-	require.ErrorContains(t, err, `of schema "2"`)
+	require.ErrorContains(t, err, `of schema "3"`)
 }
 
 func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {

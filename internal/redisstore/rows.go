@@ -26,7 +26,7 @@ var (
 const rowsAtOnce = 2000
 
 // rowFields is how many fields of a row the script answers.
-const rowFields = 9
+const rowFields = 12
 
 // OpenDreams lists the dreams that have open attempts, by id.
 func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
@@ -105,7 +105,8 @@ func fitsQuery(r purse.Row, q purse.Query) bool {
 	return len(q.States) == 0 || slices.Contains(q.States, r.State)
 }
 
-// readRow reads ask, attempt, reserved, counted, state, tokens, finish, ended and latest.
+// readRow reads ask, attempt, reserved, counted, state, tokens, finish, ended and latest; then step, model and at of a row that shares
+// its ask.
 func readRow(fields []string) (purse.Row, error) {
 	var r purse.Row
 	var a asked
@@ -114,6 +115,9 @@ func readRow(fields []string) (purse.Row, error) {
 	}
 	if err := json.Unmarshal([]byte(fields[0]), &a); err != nil {
 		return r, err
+	}
+	if a.Step == "" {
+		a.Step, a.Model, a.At = fields[9], fields[10], fields[11]
 	}
 	n, err := numbers(fields[1:4])
 	if err != nil {

@@ -1,14 +1,17 @@
 -- The book. An attempt is a row: the hash m:row:<seq>. m:step:<step> lists the rows of a step in the order of their attempts,
 -- m:dream:<dream> those of a dream, m:day:<day>:<agent> those of an agent's day, m:awake:<agent> those of an agent awake whose
 -- answers have not been dropped, and m:opens:<dream> is the set of a dream's open ones; m:open is the set of dreams that have any.
+--
+-- What an attempt was asked for is JSON in the field ask; of a dream's attempt it lies in the hash m:asks, under the name that the
+-- row's field asked tells, because all attempts of a phase were asked for under the same accounts. Step, model and time are the row's own then.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
 
 -- end_row moves an attempt from what it counted to what it counts from now on, in every account.
 local function end_row(seq, state, counted, at)
-  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask')
-  local before, ask = money(now[2]), cjson.decode(now[3])
+  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked')
+  local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
   local booked = {}
   for _, account in ipairs(ask.accounts or {}) do
     if not booked[account.scope] then

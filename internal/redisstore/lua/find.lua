@@ -83,6 +83,10 @@ local pair, found, after, tie = plan.pair, plan.found, ARGV[6], ARGV[7]
 local room = plan.scan
 while pair <= #plan.pairs do
   local ended = false
+  local by, key, lower, upper = plan.by, plan.key, ARGV[4], ARGV[5]
+  if by == 'by:salient:' and sub(plan.pairs[pair], 1, 8) ~= 'episode:' then -- all are equally salient, and the newest comes first
+    by, key, lower, upper = 'by:newest:', 12, '-', '+'
+  end
   while not ended do
     if room <= 0 then
       return {pulse, 0, pair, found, after, tie, count, out}
@@ -91,15 +95,15 @@ while pair <= #plan.pairs do
     if plan.limit > 0 and not plan.strict and not plan.lacks then
       ask = math.min(ask, math.max(plan.limit - found, 0) + 8)
     end
-    local from = after == '' and ARGV[4] or '(' .. after
-    local list = call('ZRANGEBYLEX', base .. plan.by .. plan.pairs[pair], from, ARGV[5], 'LIMIT', 0, ask)
+    local from = after == '' and lower or '(' .. after
+    local list = call('ZRANGEBYLEX', base .. by .. plan.pairs[pair], from, upper, 'LIMIT', 0, ask)
     local ids = {}
     for i, m in ipairs(list) do
-      ids[i] = sub(m, plan.key + 33)
+      ids[i] = sub(m, key + 33)
     end
     local fit = take(ids)
     for i, m in ipairs(list) do
-      local here = sub(m, 1, plan.key + 32)
+      local here = sub(m, 1, key + 32)
       if plan.limit > 0 and found >= plan.limit and here ~= tie then
         ended = true
         break

@@ -52,7 +52,8 @@ local function flush()
   soons, queue = {}, {}
 end
 
--- members are an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its id.
+-- members are an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its id. Nothing
+-- but an episode has a salience: other kinds are in no order by it, but those that an older program has put there (find.lua).
 local function members(id, item)
   local p, pair = item.places, item.kind .. ':' .. item.marks.s
   local late, tail = sub(p, 1, 12), sub(p, 53, 84) .. id
@@ -70,8 +71,10 @@ end
 
 local function place(id, item, bare)
   local list = members(id, item)
-  for _, m in ipairs(list) do
-    soon('ZADD', base .. m[1], 0, m[2])
+  for i, m in ipairs(list) do
+    if i ~= 3 or item.kind == 'episode' then
+      soon('ZADD', base .. m[1], 0, m[2])
+    end
   end
   if bare then
     soon('ZADD', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, 0, list[2][2])
@@ -96,11 +99,35 @@ local function ownerof(item)
   return origin and sub(origin, 1, 5) == 'talk/' and origin or ''
 end
 
+-- refers are the sets of what an item names. What its own dream made is left out, which the id tells: whoever seeks those that name
+-- it looks at the dream (naming in forget.go).
+local function refers(item)
+  local list, own = {}, item.marks.dr and item.marks.dr .. '/'
+  for _, id in ipairs(item.marks.rf or {}) do
+    if not own or sub(id, 1, #own) ~= own then
+      list[#list + 1] = 'refers:' .. id
+    end
+  end
+  return list
+end
+
 -- groups are the sets that an item is found in by what it names: its dream, its session, its owner, its cause, what it refers
--- to.
-local function groups(item)
+-- to. What its own dream changed is found by the dream alone. An older program has put items into more sets: adding leaves those out,
+-- and otherwise all are answered.
+local function groups(item, adding)
   local m = item.marks
-  local list = {'cause:' .. m.c}
+  local list = adding and refers(item) or {}
+  if not adding then
+    for _, id in ipairs(m.rf or {}) do
+      list[#list + 1] = 'refers:' .. id
+    end
+  end
+  if not adding or m.c ~= m.dr then
+    list[#list + 1] = 'cause:' .. m.c
+  end
+  if not adding and m.dr then
+    list[#list + 1] = 'cause:' .. m.dr
+  end
   local owner = ownerof(item)
   if owner ~= '' then
     list[#list + 1] = 'owner:' .. owner
@@ -111,8 +138,17 @@ local function groups(item)
   if m.se then
     list[#list + 1] = 'session:' .. m.se
   end
-  for _, id in ipairs(m.rf or {}) do
-    list[#list + 1] = 'refers:' .. id
+  return list
+end
+
+-- pastgroups are the sets that an item is found in by one of its older revisions.
+local function pastgroups(old, new)
+  local list = refers(old)
+  if old.marks.c ~= new.marks.dr then
+    list[#list + 1] = 'cause:' .. old.marks.c
+  end
+  if old.marks.dr and old.marks.dr ~= new.marks.dr then -- it is of another dream now
+    list[#list + 1] = 'cause:' .. old.marks.dr
   end
   return list
 end

@@ -16,19 +16,21 @@ local function blob()
   return ARGV[at]
 end
 for _, i in ipairs(plan.items) do
-  for _ = 1, i.past do
-    local old = kept(blob())
-    soon('HSET', revisions, i.id .. '\0' .. old.revision, old.row)
-    soon('SADD', base .. 'cause:' .. old.marks.c, i.id)
-    for _, other in ipairs(old.marks.rf or {}) do
-      soon('SADD', base .. 'refers:' .. other, i.id)
-    end
+  local past = {}
+  for number = 1, i.past do
+    past[number] = kept(blob())
   end
   local new, bare = kept(blob()), true
+  for _, old in ipairs(past) do
+    soon('HSET', revisions, i.id .. '\0' .. old.revision, old.row)
+    for _, group in ipairs(pastgroups(old, new)) do
+      soon('SADD', base .. group, i.id)
+    end
+  end
   soon('HSET', items, i.id, new.row)
   tally(i.id, nil, new)
   soon('ZADD', base .. 'changes', plan.tide, i.id)
-  for _, group in ipairs(groups(new)) do
+  for _, group in ipairs(groups(new, true)) do
     soon('SADD', base .. group, i.id)
   end
   for _, space in ipairs(i.spaces or {}) do

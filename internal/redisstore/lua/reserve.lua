@@ -1,4 +1,5 @@
--- KEYS: the accounts, in the order of the ask. ARGV: prefix, token, lost, step, agent, dream, day, amount, ask, limits...
+-- KEYS: the accounts, in the order of the ask. ARGV: prefix, token, lost, step, agent, dream, day, amount, ask, its name among the asks
+-- that rows share or nothing, model, at, limits...
 local token, lost, step, agent, dream, day, ask = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[9]
 local amount = money(ARGV[8])
 if lost == '1' then -- an earlier try may have booked it
@@ -10,7 +11,7 @@ if redis.call('EXISTS', P .. 'answer:' .. step) == 1 then return {'answered'} en
 for i, key in ipairs(KEYS) do
   local sums = redis.call('HMGET', key, 'reserved', 'spent')
   local counted = plus(money(sums[1]), money(sums[2]))
-  local limit = ARGV[9 + i]
+  local limit = ARGV[12 + i]
   if string.sub(limit, 1, 1) == '-' or above(counted, money(limit)) or above(amount, minus(money(limit), counted)) then
     return {'over', i, spell(counted)}
   end
@@ -25,8 +26,14 @@ for _, key in ipairs(KEYS) do
 end
 local seq = redis.call('INCR', P .. 'rows')
 local attempt = redis.call('RPUSH', P .. 'step:' .. step, seq)
-redis.call('HSET', row(seq), 'step', step, 'attempt', attempt, 'token', token, 'ask', ask,
+redis.call('HSET', row(seq), 'step', step, 'attempt', attempt, 'token', token,
   'reserved', spell(amount), 'counted', spell(amount), 'state', 'open')
+if ARGV[10] == '' then
+  redis.call('HSET', row(seq), 'ask', ask)
+else
+  redis.call('HSETNX', P .. 'asks', ARGV[10], ask)
+  redis.call('HSET', row(seq), 'asked', ARGV[10], 'model', ARGV[11], 'at', ARGV[12])
+end
 redis.call('SADD', P .. 'opens:' .. dream, seq)
 redis.call('SADD', P .. 'open', dream)
 redis.call('RPUSH', P .. 'day:' .. day .. ':' .. agent, seq)

@@ -10,7 +10,9 @@ else
 end
 local out = {from + count < last and from + count or 0}
 for _, seq in ipairs(found) do
-  local r = redis.call('HMGET', row(seq), 'ask', 'attempt', 'reserved', 'counted', 'state', 'tokens', 'finish', 'ended', 'latest')
-  for i = 1, 9 do out[#out + 1] = r[i] or '' end
+  local r = redis.call('HMGET', row(seq), 'ask', 'attempt', 'reserved', 'counted', 'state', 'tokens', 'finish', 'ended', 'latest',
+    'step', 'model', 'at', 'asked')
+  r[1] = r[1] or redis.call('HGET', P .. 'asks', r[13])
+  for i = 1, 12 do out[#out + 1] = r[i] or '' end
 end
 return out

@@ -30,12 +30,27 @@ const largest = 64 << 20
 // ErrForm is returned for bytes that no Pack has written.
 var ErrForm = errors.New("not packed, or altered")
 
+// writers are used again, for each has tables of most of a megabyte.
+var writers = sync.Pool{New: func() any {
+	w, err := flate.NewWriterDict(nil, flate.BestCompression, first)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	return w
+}}
+
 // Pack shortens a text. near are texts that the reader has as well, such as an id that stands beside it: what repeats them
 // costs next to nothing.
 func Pack(plain []byte, near ...string) []byte {
-	out := bytes.NewBuffer(make([]byte, 0, len(plain)/4+16))
-	out.WriteByte(form)
-	w, err := flate.NewWriterDict(out, flate.BestCompression, dictionary(near))
+	var out bytes.Buffer
+	w, _ := writers.Get().(*flate.Writer)
+	defer writers.Put(w)
+	w.Reset(&out)
+	_, err := w.Write(nearby(near))
+	if err == nil {
+		err = w.Flush() // what follows begins a block of its own, which the reader's dictionary stands before
+	}
+	from := out.Len()
 	if err == nil {
 		_, err = w.Write(plain)
 	}
@@ -43,9 +58,9 @@ func Pack(plain []byte, near ...string) []byte {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(fmt.Sprintf("pack %d bytes: %v", len(plain), err)) // the level is valid, and a buffer takes everything
+		panic(fmt.Sprintf("pack %d bytes: %v", len(plain), err)) // a buffer takes everything
 	}
-	return out.Bytes()
+	return append([]byte{form}, out.Bytes()[from:]...)
 }
 
 // readers are used again, for each has a window of 32 KiB.
@@ -58,7 +73,12 @@ func Unpack(packed []byte, near ...string) ([]byte, error) {
 	}
 	r, _ := readers.Get().(io.ReadCloser)
 	defer readers.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed[1:]), dictionary(near)); err != nil {
+	dictionary, _ := dictionaries.Get().(*bytes.Buffer)
+	defer dictionaries.Put(dictionary)
+	dictionary.Reset()
+	dictionary.Write(first)
+	dictionary.Write(nearby(near)) // what stands last is named in the fewest bits
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed[1:]), dictionary.Bytes()); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrForm, err)
 	}
 	out := bytes.NewBuffer(make([]byte, 0, 8*len(packed)))
@@ -72,14 +92,14 @@ func Unpack(packed []byte, near ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// dictionary is the first with near behind it: what stands last is named in the fewest bits.
-func dictionary(near []string) []byte {
-	all := first
-	left := longestNear
+// nearby is as much of near as the window has room for.
+func nearby(near []string) []byte {
+	var all []byte
 	for _, text := range near {
-		text = text[:min(len(text), left)]
-		left -= len(text)
-		all = append(all[:len(all):len(all)], text...)
+		all = append(all, text[:min(len(text), longestNear-len(all))]...)
 	}
 	return all
 }
+
+// dictionaries are used again; a reader copies what it is given.
+var dictionaries = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, len(first)+longestNear)) }}

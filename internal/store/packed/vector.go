@@ -7,7 +7,16 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 )
+
+var exponentWriters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.HuffmanOnly)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	return w
+}}
 
 // Vector shortens numbers by about an eighth and loses nothing: the exponents of a vector's numbers are few, so they stand apart
 // and are packed; sign and fraction are not worth it.
@@ -21,15 +30,15 @@ func Vector(v []float32) []byte {
 		b = b>>31<<23 | b&(1<<23-1)
 		out.Write([]byte{byte(b), byte(b >> 8), byte(b >> 16)})
 	}
-	w, err := flate.NewWriter(out, flate.HuffmanOnly)
-	if err == nil {
-		_, err = w.Write(exponents)
-	}
+	w, _ := exponentWriters.Get().(*flate.Writer)
+	defer exponentWriters.Put(w)
+	w.Reset(out)
+	_, err := w.Write(exponents)
 	if err == nil {
 		err = w.Close()
 	}
 	if err != nil {
-		panic(fmt.Sprintf("pack %d numbers: %v", len(v), err)) // the level is valid, and a buffer takes everything
+		panic(fmt.Sprintf("pack %d numbers: %v", len(v), err)) // a buffer takes everything
 	}
 	return out.Bytes()
 }
