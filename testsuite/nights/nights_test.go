@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // What many nights may leave behind.
-var mostBytes = map[string]int64{"SQLite": 120_000, "Redis": 330_000} // a night after the first; pages weigh more in few nights than in thirty
+var mostBytes = map[string]int64{"SQLite": 120_000, "Redis": 210_000} // a night after the first; pages weigh more in few nights than in thirty
 
 const mostDuplicates = .02 // of live items, those that say what another live one says
 
