@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,25 +16,23 @@ import (
 
 // Footprint is what a store takes at one moment, in bytes.
 type Footprint struct {
-	Total int64            // what the store takes: of a file with its log, of a server what its keys take in memory
+	Total int64            // what the store takes: a file's pages, free ones included; of a server what its keys take in memory
 	Live  int64            // of a file: what is stored in it, without free pages and the free room of used pages; of a server Total
 	Parts map[string]int64 // pages of tables and indexes, or memory by class of key
 	Texts map[string]int64 // lengths of what tables hold, by kind; of a file only
 }
 
-// File measures a SQLite store. Its log counts to Total; what lies only in the log counts to the parts as well.
+// File measures a SQLite store as its file is once the log is in it: the log is as large as what was written lately, and goes.
 func File(ctx context.Context, path string) (Footprint, error) {
 	f := Footprint{Parts: map[string]int64{}, Texts: map[string]int64{}}
-	for _, name := range []string{path, path + "-wal"} {
-		if info, err := os.Stat(name); err == nil {
-			f.Total += info.Size()
-		}
-	}
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return f, fmt.Errorf("measure %s: %w", path, err)
 	}
 	defer func() { _ = db.Close() }()
+	if err := db.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&f.Total); err != nil {
+		return f, fmt.Errorf("measure %s: %w", path, err)
+	}
 	err = each(ctx, db, "SELECT name, sum(pgsize), sum(payload) FROM dbstat GROUP BY name", func(name string, size, live int64) {
 		f.Parts[name] = size
 		f.Live += live
