@@ -69,7 +69,8 @@ func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s, agent, e := removable(t)
 	waits := &dream.Night{Head: dream.Head{
-		ID: "dream/echo/0004", Agent: agent.ID, Kind: dream.KindNight, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromDream,
+		ID: "dream/echo/0004", Agent: agent.ID, Kind: dream.KindNight, At: tonight.Add(-time.Hour),
+		State: dream.Live, Taint: dream.FromDream,
 	}, Outcome: dream.Interrupted, Until: tonight.Add(time.Hour)}
 	_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: waits.ID, Add: []dream.Item{waits}})
 	require.NoError(t, err)

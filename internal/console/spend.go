@@ -108,7 +108,13 @@ func (app *App) narrow(cmd *cobra.Command, h *House, q *purse.Query) (map[string
 		handles[a.ID] = a.Handle
 	}
 	if name, _ := cmd.Flags().GetString("agent"); name != "" {
-		a, err := findAgent(cmd.Context(), h, name)
+		id := strings.TrimPrefix(name, "@")
+		a, err := h.Store.Agent(cmd.Context(), id)
+		if errors.Is(err, memory.ErrRemoved) { // what it has spent is kept
+			a, err = dream.Agent{ID: id, Handle: id}, nil
+		} else if err != nil {
+			a, err = findAgent(cmd.Context(), h, name)
+		}
 		if err != nil {
 			return nil, err
 		}

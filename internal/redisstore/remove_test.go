@@ -41,7 +41,8 @@ func TestARemovalThatWasCutOffIsCompletedByTheNext(t *testing.T) {
 			cut(t, s)
 			_, err := other.Agent(t.Context(), "echo")
 			require.NoError(t, err, "it is still listed")
-			_, err = other.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("late", "late")}})
+			late := memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{episode("late", "late")}}
+			_, err = other.Commit(t.Context(), late)
 			require.ErrorIs(t, err, memory.ErrRemoving)
 			require.ErrorIs(t, other.PutAgent(t.Context(), a), memory.ErrRemoving)
 			_, err = other.Arrive(t.Context(), presence.Visit{
@@ -85,7 +86,9 @@ func TestOfARemovedAgentOneKeyIsLeft(t *testing.T) {
 	s := open(t, url, prefix)
 	require.NoError(t, s.PutAgent(t.Context(), dream.Agent{ID: echo, Handle: "echo"}))
 	write(t, s, memory.Write{
-		Cause: "import", Add: []dream.Item{episode("e", "tides")}, Vectors: []memory.Vector{{Item: "e", Space: "flat/2", V: []float32{1, 0}}},
+		Cause:   "import",
+		Add:     []dream.Item{episode("e", "tides")},
+		Vectors: []memory.Vector{{Item: "e", Space: "flat/2", V: []float32{1, 0}}},
 	})
 	require.NoError(t, s.PutBackground(t.Context(), echo, "talk", memory.Background{At: noon}))
 	require.NoError(t, memory.NoteUse(t.Context(), s, echo, noon, "e"))

@@ -327,7 +327,8 @@ func holdsNothing(t *testing.T, s RemovalStore) {
 func removalLeavesOthers(t *testing.T, r Removal) {
 	fillAgent(t, r, removable)
 	others := []dream.Agent{
-		agentCalled(echo+":items", "echo-2"), agentCalled(echo+"%3Aitems", "echo3"), agentCalled("agent-ech", "ech"), agentCalled(echo+"o", "echoo"), agentCalled("echo*", "e"),
+		agentCalled(echo+":items", "echo-2"), agentCalled(echo+"%3Aitems", "echo3"), agentCalled("agent-ech", "ech"),
+		agentCalled(echo+"o", "echoo"), agentCalled("echo*", "e"),
 	}
 	for _, a := range others {
 		fillAgent(t, r, a)
@@ -355,7 +356,8 @@ func exported(t *testing.T, r Removal, but string) []string {
 	for record, err := range r.One.Export(t.Context()) {
 		require.NoError(t, err)
 		switch {
-		case record.Agent != nil && record.Agent.ID == but, record.Life != nil && (record.Life.Agent == but || record.Life.Agent == "echo"),
+		case record.Agent != nil && record.Agent.ID == but,
+			record.Life != nil && (record.Life.Agent == but || record.Life.Agent == "echo"),
 			record.Lease != nil && record.Lease.Agent == but, record.Affect != nil && record.Affect.Agent == but,
 			record.Item != nil && record.Item.Agent == but, record.Event != nil && record.Event.Agent == but,
 			record.Note != nil && record.Note.Agent == but, record.Answer != nil:
