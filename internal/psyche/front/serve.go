@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -121,14 +123,38 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 // answer but 404 for the beginning of OAuth, which this server does not speak.
 const wellKnown = "/.well-known/"
 
-func unknownPath() *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: "this server has nothing under this path"}
+func unknownPath(meant string) *psyche.Fault {
+	message := "this server has nothing under this path"
+	if meant != "" {
+		message += "; did you mean " + meant + "?"
+	}
+	return &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: message}
+}
+
+// meant is the path that a client most likely wanted: with /v1 before it, which base URLs often lack, once instead of twice, or without
+// what stands before it; written plainly. Empty where no route is near.
+func (s *Server) meant(asked string) string {
+	plain := path.Clean("/" + strings.ToLower(asked))
+	candidates := []string{plain, "/v1" + plain}
+	if at := strings.LastIndex(plain, "/v1/"); at > 0 {
+		candidates = append(candidates, plain[at:])
+	}
+	for _, candidate := range candidates {
+		if candidate == asked {
+			continue
+		}
+		_, pattern := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: candidate}})
+		if pattern != "" && pattern != "/" {
+			return candidate
+		}
+	}
+	return ""
 }
 
 // unknown answers a path that no route names. A request without a valid key is not told so, except under wellKnown.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, wellKnown) {
-		Refuse(w, r, unknownPath())
+		Refuse(w, r, unknownPath(""))
 		return
 	}
 	caller, err := s.admit(r)
@@ -137,7 +163,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 		err = s.rates.take(&caller.Key)
 	}
 	if err == nil {
-		err = unknownPath()
+		err = unknownPath(s.meant(r.URL.Path))
 	}
 	Refuse(w, r, err)
 }
