@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +48,7 @@ func newHome(t *testing.T) *home {
 		t.Skip("no temporald is built; make build builds one")
 	}
 	dir := t.TempDir()
-	return &home{T: t, dir: dir, env: []string{"DOOR=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}}
+	return &home{T: t, dir: dir, env: []string{"DOOR=1", "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server, "ONEIROS_SERVE_LISTEN=127.0.0.1:0"}}
 }
 
 func (h *home) data(names ...string) string {
@@ -144,6 +145,21 @@ func TestTheDemoDreamsWithNothingConfigured(t *testing.T) {
 	again, beside, code := h.run("dream", "--demo", "--agent", "tally", "--json")
 	require.Equal(t, console.OK, code, beside)
 	require.Contains(t, again, `"dream":"dream/tally/0001"`)
+}
+
+func TestUpFailsWhereItsPortIsTaken(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	other, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	h.env = append(h.env, "ONEIROS_SERVE_LISTEN="+other.Addr().String())
+	out, beside, code := h.run("up")
+	require.Equal(t, console.Unreachable, code, "%s%s", out, beside)
+	require.NotContains(t, out, "Running.")
+	require.Contains(t, beside, other.Addr().String()+" cannot be listened on (bind: address already in use)")
+	require.Contains(t, beside, "--set serve.listen=127.0.0.1:7681")
+	require.NoFileExists(t, h.data("temporal.json"), "the server that it had started was stopped")
 }
 
 func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {

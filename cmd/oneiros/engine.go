@@ -177,7 +177,12 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 	}
 	up, err := d.raise(ctx, e, tell)
 	if err == nil {
-		if err = e.welcome(ctx, tell); err != nil {
+		err = e.welcome(ctx, tell)
+		if err == nil && e.unserved != "" && e.beside == 0 { // beside another up of this data folder, that one answers clients
+			err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%s: stop what listens there, or set serve.listen to another "+
+				"address, as in --set serve.listen=127.0.0.1:7681; empty, and no client is answered", e.unserved)}
+		}
+		if err != nil {
 			return nil, errors.Join(err, e.Stop())
 		}
 	}
