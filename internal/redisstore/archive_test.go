@@ -321,7 +321,7 @@ func TestEveryKeyIsHandedOverOrPasses(t *testing.T) {
 	}
 	require.Greater(t, lasting, 100)
 	for hash, known := range map[string]string{
-		"a:*:life": "seq dreams space dim tide scrubs pulse fed epoch told lock seen last by digest",
+		"a:*:life": "seq dreams space dim tide scrubs pulse fed tallied epoch told lock seen last by digest",
 		"a:*:slot": "dream run epoch workflow cluster since mood",
 		"m:row:*":  "step attempt token ask asked model at reserved counted state tokens finish ended latest mute",
 	} {
