@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	longest     = 120 // columns of a line
+	widest      = 4   // keyed fields of a literal on one line
+	mostAtOnce  = 3   // values assigned at once
+	tabColumns  = 4
+	wordsBound  = 40
+	longPercent = 0.5
+)
+
+type measure struct {
+	name   string
+	bound  int // -1: none
+	places []string
+}
+
+type report struct {
+	named, written, coded, long, wide, heads, many, bare []string
+	lines                                              int
+}
+
+func newReport() *report { return &report{} }
+
+func (r *report) measures() []measure {
+	return []measure{
+		{"private words in names", -1, r.named},
+		{"private words in prose", -1, r.written},
+		{"codes", 0, r.coded},
+		{"long lines", int(float64(r.lines) * longPercent / 100), r.long},
+		{"wide literals", 0, r.wide},
+		{"side effects in if heads", 0, r.heads},
+		{"many values assigned at once", 0, r.many},
+		{"exported without doc", -1, r.bare},
+	}
+}
+
+var link = regexp.MustCompile(`\]\([^)]*\)|https?://\S+`)
+
+func (r *report) add(name string, text []byte) error {
+	number := 0
+	table := false
+	for line := range bytes.Lines(text) {
+		number++
+		r.lines++
+		line = bytes.TrimRight(line, "\r\n")
+		table = bytes.HasPrefix(line, []byte("|"))
+		columns := utf8.RuneCount(line) + bytes.Count(line, []byte("\t"))*(tabColumns-1)
+		if columns > longest && !table && !link.Match(line) {
+			r.long = append(r.long, fmt.Sprintf("%s:%d: %d columns", name, number, columns))
+		}
+	}
+	if strings.HasSuffix(name, ".md") {
+		r.prose(name, 1, string(text))
+		return nil
+	}
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, name, text, parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			r.prose(name, set.Position(comment.Pos()).Line, comment.Text)
+		}
+	}
+	r.inspect(set, file)
+	return nil
+}
+
+// prose looks for private words and codes in a text whose first line has this number.
+func (r *report) prose(name string, first int, text string) {
+	for i, line := range strings.Split(text, "\n") {
+		for _, word := range privateProse.FindAllString(line, -1) {
+			r.written = append(r.written, fmt.Sprintf("%s:%d: %s", name, first+i, word))
+		}
+		for _, code := range codes.FindAllString(stages.ReplaceAllString(line, ""), -1) {
+			r.coded = append(r.coded, fmt.Sprintf("%s:%d: %s", name, first+i, code))
+		}
+	}
+}
+
+func (r *report) inspect(set *token.FileSet, file *ast.File) {
+	at := func(pos token.Pos) string {
+		p := set.Position(pos)
+		return fmt.Sprintf("%s:%d", p.Filename, p.Line)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if word, better := privateName(n.Name); word != "" {
+				r.named = append(r.named, fmt.Sprintf("%s: %s: %s", at(n.Pos()), n.Name, better))
+			}
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				r.prose(set.Position(n.Pos()).Filename, set.Position(n.Pos()).Line, n.Value)
+			}
+		case *ast.CompositeLit:
+			if wide(set, n) {
+				r.wide = append(r.wide, at(n.Pos()))
+			}
+		case *ast.IfStmt:
+			if effect(n.Init) {
+				r.heads = append(r.heads, at(n.Pos()))
+			}
+		case *ast.AssignStmt:
+			if len(n.Lhs) > mostAtOnce && len(n.Lhs) == len(n.Rhs) {
+				r.many = append(r.many, at(n.Pos()))
+			}
+		}
+		return true
+	})
+	if !strings.HasSuffix(set.Position(file.Pos()).Filename, "_test.go") {
+		r.undocumented(at, file)
+	}
+}
+
+// wide says whether more than four keyed fields of a literal stand on one line.
+func wide(set *token.FileSet, n *ast.CompositeLit) bool {
+	perLine := map[int]int{}
+	for _, e := range n.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			if _, field := pair.Key.(*ast.Ident); field {
+				perLine[set.Position(pair.Pos()).Line]++
+			}
+		}
+	}
+	for _, n := range perLine {
+		if n > widest {
+			return true
+		}
+	}
+	return false
+}
+
+// effect says whether the first part of an if changes what stands outside of it. A variable that is declared there is the
+// language's own idiom.
+func effect(init ast.Stmt) bool {
+	switch s := init.(type) {
+	case nil:
+		return false
+	case *ast.AssignStmt:
+		return s.Tok != token.DEFINE
+	default:
+		return true
+	}
+}
+
+func (r *report) undocumented(at func(token.Pos) string, file *ast.File) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() && d.Doc == nil && (d.Recv == nil || exportedReceiver(d.Recv)) {
+				r.bare = append(r.bare, at(d.Pos())+": "+d.Name.Name)
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				if t, ok := s.(*ast.TypeSpec); ok && t.Name.IsExported() && d.Doc == nil && t.Doc == nil && t.Comment == nil {
+					r.bare = append(r.bare, at(t.Pos())+": "+t.Name.Name)
+				}
+			}
+		}
+	}
+}
+
+func exportedReceiver(list *ast.FieldList) bool {
+	t := list.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	name, ok := t.(*ast.Ident)
+	return ok && name.IsExported()
+}
