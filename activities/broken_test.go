@@ -105,7 +105,7 @@ func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAct
 	return s.rouser.Rouse(ctx, in.Args[0], func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }
 
-func TestARingThatBreaksOffAReadIsTheEndOfTheDeedAndNotItsFailure(t *testing.T) {
+func TestARingThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)

@@ -270,8 +270,8 @@ func (p Ports) now(s Sitting) time.Time {
 }
 
 // event makes an event whose id derives from the deed, so that a deed done twice announces once.
-func (p Ports) event(s Sitting, deed string, payload event.Payload) event.Event {
-	return event.New(s.Dream+"/"+deed+"/"+payload.EventType(), s.Agent, s.Dream, p.now(s), payload)
+func (p Ports) event(s Sitting, activityName string, payload event.Payload) event.Event {
+	return event.New(s.Dream+"/"+activityName+"/"+payload.EventType(), s.Agent, s.Dream, p.now(s), payload)
 }
 
 // head is the common part of what a dream makes.

@@ -361,11 +361,11 @@ func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Cont
 }
 
 // silences announces the hooks that gave no answer, or one that nobody could follow, and what stood for it.
-func (f *Frontier) silences(s Sitting, at Border, deed string, answers []answered) []event.Event {
+func (f *Frontier) silences(s Sitting, at Border, activityName string, answers []answered) []event.Event {
 	var events []event.Event
 	for _, a := range answers {
 		if a.Fault != "" {
-			events = append(events, f.event(s, deed+"/"+a.Hook, event.HookSilent{Hook: a.Hook, Border: string(at), Default: a.Silent}))
+			events = append(events, f.event(s, activityName+"/"+a.Hook, event.HookSilent{Hook: a.Hook, Border: string(at), Default: a.Silent}))
 		}
 	}
 	return events

@@ -272,7 +272,7 @@ func TestAHookRuleSaysWhatIsWrongWithIt(t *testing.T) {
 }
 
 // A call may be given less time than a hook: then the hook's silence is noted before the deed's own time is over.
-func TestTheDefaultOfAHookStandsThoughTheDeedHasLessTimeThanTheHook(t *testing.T) {
+func TestTheDefaultOfAHookStandsThoughTheActivityHasLessTimeThanTheHook(t *testing.T) {
 	t.Parallel()
 	rule := ruleOf("h", SilentRefuse)
 	rule.Timeout = LongestHook

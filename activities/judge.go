@@ -216,11 +216,11 @@ func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
 }
 
 func (o *Onset) verdictEvent(s Sitting, f *dream.Fragment) event.Event {
-	deed := strings.TrimPrefix(f.ID, s.Dream+"/")
+	activityName := strings.TrimPrefix(f.ID, s.Dream+"/")
 	if f.Status == dream.FragmentDiscarded {
-		return o.event(s, deed, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
+		return o.event(s, activityName, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
 	}
-	return o.event(s, deed, event.FragmentCaptured{
+	return o.event(s, activityName, event.FragmentCaptured{
 		Fragment: f.ID, Novelty: f.Verdict.Novelty, Distance: f.Verdict.DistanceMemory, Composite: f.Verdict.Composite, Tone: f.Tone,
 	})
 }

@@ -190,13 +190,13 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 		told.Journal = j.entry.ID
 		w.Add = append(w.Add, j.entry)
 	}
-	deed := fmt.Sprintf("sitting-%d/%s", r.Number, r.Run)
+	activityName := fmt.Sprintf("sitting-%d/%s", r.Number, r.Run)
 	if r.Onset && result.Wake.Cause == presence.Alarm {
-		w.Events = append(w.Events, b.event(r.Sitting, deed, event.AlarmAbort{
+		w.Events = append(w.Events, b.event(r.Sitting, activityName, event.AlarmAbort{
 			Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: spentIn(night.Phases, dream.Onset),
 		}))
 	}
-	w.Events = append(w.Events, b.event(r.Sitting, deed, told))
+	w.Events = append(w.Events, b.event(r.Sitting, activityName, told))
 	return b.write(ctx, r.Sitting, w)
 }
 

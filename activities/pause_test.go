@@ -197,7 +197,7 @@ func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
 }
 
 // A worker that stood still for longer than a workflow task may last does late what another has done in its place.
-func TestADeedOfASittingThatIsOverChangesNothing(t *testing.T) {
+func TestAActivityOfASittingThatIsOverChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()

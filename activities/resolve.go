@@ -85,13 +85,13 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	if err != nil || !changed {
 		return Resolved{Prediction: p, Moved: []*dream.Hypothesis{}}, err
 	}
-	deed := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
+	activityName := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
 	w := memory.Write{Agent: agent, Cause: causeOf(v), Change: []dream.Item{p}}
 	told := event.PredictionResolved{
 		Prediction: p.ID, Source: p.Source, Phase: p.Phase, Status: p.Status, Confidence: p.Confidence, Residual: p.Residual, By: v.By,
 		Again: before != dream.PredictionOpen,
 	}
-	w.Events = append(w.Events, event.New(deed+told.EventType(), agent, "", v.At, told))
+	w.Events = append(w.Events, event.New(activityName+told.EventType(), agent, "", v.At, told))
 	moved, err := k.moved(ctx, p, before != dream.PredictionOpen)
 	if err != nil {
 		return Resolved{}, err
@@ -99,7 +99,7 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 	for _, h := range moved {
 		told := event.HypothesisMoved{Hypothesis: h.ID, Prediction: p.ID, Confidence: h.Confidence, Status: h.Status}
 		w.Change = append(w.Change, h)
-		w.Events = append(w.Events, event.New(deed+h.ID+"/"+told.EventType(), agent, "", v.At, told))
+		w.Events = append(w.Events, event.New(activityName+h.ID+"/"+told.EventType(), agent, "", v.At, told))
 	}
 	if _, err := k.Memory.Commit(ctx, w); err != nil {
 		return Resolved{}, fmt.Errorf("resolve %s as %s: %w", p.ID, v.Status, err)

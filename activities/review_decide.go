@@ -151,8 +151,8 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 	return nil
 }
 
-func (d *deciding) tell(deed string, p event.Payload) {
-	d.w.Events = append(d.w.Events, event.New(deed+"/"+p.EventType(), d.agent, d.Dream, d.now, p))
+func (d *deciding) tell(activityName string, p event.Payload) {
+	d.w.Events = append(d.w.Events, event.New(activityName+"/"+p.EventType(), d.agent, d.Dream, d.now, p))
 }
 
 func (d *deciding) one(ctx context.Context, item dream.Item) error {

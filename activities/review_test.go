@@ -29,7 +29,7 @@ func yield(r *rig, o Order, s Sitting) memory.Write {
 	}
 }
 
-func TestADeedLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
+func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 	t.Parallel()
 	for way, want := range map[dream.Review]map[dream.State]int{
 		"":                {dream.Live: 3, dream.Archived: 1},

@@ -18,8 +18,8 @@ import (
 type Rouser struct {
 	epochs presence.Store
 
-	mu    sync.Mutex
-	deeds map[string]map[*running]struct{} // by agent
+	mu         sync.Mutex
+	activities map[string]map[*running]struct{} // by agent
 
 	doubts chan presence.Ring // rings from elsewhere, to be checked
 	done   chan struct{}
@@ -67,7 +67,7 @@ const (
 
 // NewRouser makes a rouser over the store of epochs. Close it.
 func NewRouser(epochs presence.Store) *Rouser {
-	r := &Rouser{epochs: epochs, deeds: map[string]map[*running]struct{}{}, doubts: make(chan presence.Ring, queued), done: make(chan struct{})}
+	r := &Rouser{epochs: epochs, activities: map[string]map[*running]struct{}{}, doubts: make(chan presence.Ring, queued), done: make(chan struct{})}
 	for range checkers {
 		r.gone.Go(r.check)
 	}
@@ -97,7 +97,7 @@ func (r *Rouser) Hear(ring presence.Ring) {
 func (r *Rouser) concerns(ring presence.Ring) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for d := range r.deeds[ring.Agent] {
+	for d := range r.activities[ring.Agent] {
 		if d.epoch < ring.Epoch {
 			return true
 		}
@@ -126,7 +126,7 @@ func (r *Rouser) check() {
 func (r *Rouser) stop(ring presence.Ring) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for d := range r.deeds[ring.Agent] {
+	for d := range r.activities[ring.Agent] {
 		if d.epoch < ring.Epoch {
 			d.stop(&Woken{Ring: ring, Heard: time.Now()})
 		}
@@ -140,16 +140,16 @@ func (r *Rouser) Seat(ctx context.Context, s Sitting) (seated context.Context, r
 	d := &running{epoch: s.Epoch, stops: []context.CancelCauseFunc{stop}}
 	seated = context.WithValue(seated, runningKey{}, d)
 	r.mu.Lock()
-	if r.deeds[s.Agent] == nil {
-		r.deeds[s.Agent] = map[*running]struct{}{}
+	if r.activities[s.Agent] == nil {
+		r.activities[s.Agent] = map[*running]struct{}{}
 	}
-	r.deeds[s.Agent][d] = struct{}{}
+	r.activities[s.Agent][d] = struct{}{}
 	r.mu.Unlock()
 	release = func() {
 		r.mu.Lock()
-		delete(r.deeds[s.Agent], d)
-		if len(r.deeds[s.Agent]) == 0 {
-			delete(r.deeds, s.Agent)
+		delete(r.activities[s.Agent], d)
+		if len(r.activities[s.Agent]) == 0 {
+			delete(r.activities, s.Agent)
 		}
 		r.mu.Unlock()
 		stop(nil)
@@ -165,8 +165,8 @@ func (r *Rouser) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
-	for _, deeds := range r.deeds {
-		n += len(deeds)
+	for _, activities := range r.activities {
+		n += len(activities)
 	}
 	return n
 }

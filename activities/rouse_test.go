@@ -40,7 +40,7 @@ func rouser(t *testing.T, epochs presence.Store) *Rouser {
 	return r
 }
 
-func TestARingStopsTheDeedsOfOlderEpochsOfItsAgentOnly(t *testing.T) {
+func TestARingStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{})
 	older, newer := seated(t, r, 1), seated(t, r, 2)
@@ -55,7 +55,7 @@ func TestARingStopsTheDeedsOfOlderEpochsOfItsAgentOnly(t *testing.T) {
 	require.NoError(t, other.Err())
 }
 
-func TestADeedOfASittingThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
+func TestAActivityOfASittingThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{epoch: 3})
 	_, woken := wokenBy(seated(t, r, 2))
@@ -63,7 +63,7 @@ func TestADeedOfASittingThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
 	require.NoError(t, seated(t, r, 3).Err())
 }
 
-func TestAStoreThatDoesNotAnswerStopsNoDeed(t *testing.T) {
+func TestAStoreThatDoesNotAnswerStopsNoActivity(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{epoch: 9, fail: errors.New("away")})
 	require.NoError(t, seated(t, r, 0).Err())
@@ -74,7 +74,7 @@ func TestARingFromElsewhereIsCheckedAgainstTheStore(t *testing.T) {
 	t.Parallel()
 	epochs := &clockwork{epoch: 5, asked: make(chan struct{}, 16)}
 	r := rouser(t, epochs)
-	deed := seated(t, r, 5)
+	activity := seated(t, r, 5)
 	<-epochs.asked
 	r.Hear(presence.Ring{Agent: "a", Epoch: 99})
 	<-epochs.asked
@@ -83,11 +83,11 @@ func TestARingFromElsewhereIsCheckedAgainstTheStore(t *testing.T) {
 	require.Error(t, late.Err())
 	r.Hear(presence.Ring{Agent: "nobody", Epoch: 99})
 	r.Hear(presence.Ring{Agent: "a", Epoch: 5})
-	require.NoError(t, deed.Err(), "a forged epoch stops nothing")
+	require.NoError(t, activity.Err(), "a forged epoch stops nothing")
 	require.LessOrEqual(t, len(epochs.asked), 1)
 }
 
-func TestAReleasedDeedIsForgotten(t *testing.T) {
+func TestAReleasedActivityIsForgotten(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{})
 	ctx, release := r.Seat(context.Background(), Sitting{Agent: "a"})

@@ -148,7 +148,7 @@ func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
 	faulted(t, d.Archive(t.Context(), "dream/nobody/0001"), http.StatusNotFound, "dream_not_found")
 }
 
-func TestFailuresOfADeedAreToldInWordsOfHTTPAndQuoteNothing(t *testing.T) {
+func TestFailuresOfAActivityAreToldInWordsOfHTTPAndQuoteNothing(t *testing.T) {
 	t.Parallel()
 	d, agent := dreaming{&Starter{}}, dream.Agent{Handle: "echo"}
 	for cause, want := range map[error]struct {

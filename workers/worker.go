@@ -18,7 +18,7 @@ import (
 // Options bound what one process takes on.
 type Options struct {
 	TaskQueue   string        // empty: workflows.TaskQueue
-	Deeds       int           // paid calls at once; 0: 32
+	Activities  int           // paid calls at once; 0: 32
 	StickyCache int           // workflows kept in memory; 0: 500, which is the agents awake or dreaming of a small fleet
 	StopTimeout time.Duration // how long a stopping worker may finish its deeds; 0: 20 s
 	Deaf        bool          // it does not listen to the bell: a wake reaches its deeds by Temporal's cancellation alone, for comparison
@@ -31,8 +31,8 @@ func (o Options) filled() Options {
 	if o.TaskQueue == "" {
 		o.TaskQueue = workflows.TaskQueue
 	}
-	if o.Deeds == 0 {
-		o.Deeds = 32
+	if o.Activities == 0 {
+		o.Activities = 32
 	}
 	if o.StickyCache == 0 {
 		o.StickyCache = 500
@@ -68,7 +68,7 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 		w.bell = nil
 	}
 	w.Worker = worker.New(c, o.TaskQueue, worker.Options{
-		MaxConcurrentActivityExecutionSize: o.Deeds,
+		MaxConcurrentActivityExecutionSize: o.Activities,
 		MaxConcurrentWorkflowTaskPollers:   4,
 		MaxConcurrentActivityTaskPollers:   4,
 		StickyScheduleToStartTimeout:       stickyWait,
@@ -78,7 +78,7 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{rouser: w.rouser, memory: p.Memory}},
 	})
 	workflows.Register(w)
-	workflows.RegisterDeeds(w, p, lives, planner)
+	workflows.RegisterActivities(w, p, lives, planner)
 	workflows.RegisterFeeds(w, p, o.Fetch, o.Alarms)
 	return w
 }

@@ -37,26 +37,26 @@ func newBedside(t *testing.T) *bedside {
 	b := &bedside{env: suite.NewTestWorkflowEnvironment()}
 	b.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
 	b.env.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
-	deed := func(name string, do any) {
+	activityName := func(name string, do any) {
 		b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	deed("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
+	activityName("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
 		if b.lies++; b.lie != nil {
 			b.lie()
 		}
 		return activities.LieDownResult{Remaining: 1 << 40, Epoch: int64(b.lies - 1)}, nil
 	})
-	deed("Bed.Pause", func(_ context.Context, r activities.PauseRequest) (activities.PauseResult, error) {
+	activityName("Bed.Pause", func(_ context.Context, r activities.PauseRequest) (activities.PauseResult, error) {
 		b.pauses = append(b.pauses, r)
 		w := r.Wake
 		w.Epoch, w.Cause = r.Epoch+1, b.cause
 		return activities.PauseResult{Wake: w, Until: b.env.Now().Add(time.Hour)}, nil
 	})
-	deed("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
+	activityName("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
 		b.risen = append(b.risen, r)
 		return activities.RiseResult{}, nil
 	})
-	deed("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+	activityName("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
 		if b.mark != nil {
 			if err := b.mark(r); err != nil {
 				return nil, err
@@ -69,19 +69,19 @@ func newBedside(t *testing.T) *bedside {
 		}
 		return make([]dream.Tally, len(r.Marks)), nil
 	})
-	deed("Onset.Gather", func(context.Context, activities.GatherRequest) (activities.GatherResult, error) {
+	activityName("Onset.Gather", func(context.Context, activities.GatherRequest) (activities.GatherResult, error) {
 		return activities.GatherResult{Shown: 3, Selected: 3}, nil
 	})
-	deed("Onset.Induce", func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+	activityName("Onset.Induce", func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
 	})
 	step := func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 		return activities.StepResult{}, nil
 	}
-	deed("Onset.Place", step)
-	deed("Onset.Capture", step)
-	deed("Awakening.Surface", step)
-	deed("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
+	activityName("Onset.Place", step)
+	activityName("Onset.Capture", step)
+	activityName("Awakening.Surface", step)
+	activityName("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
 		return activities.SettleResult{}, nil
 	})
 	return b

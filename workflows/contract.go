@@ -159,8 +159,8 @@ func Register(r worker.WorkflowRegistry) {
 	RegisterFeed(r)
 }
 
-// RegisterDeeds lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
-func RegisterDeeds(r worker.ActivityRegistry, p activities.Ports, lives activities.Lives, planner activities.Planner) {
+// RegisterActivities lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
+func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, lives activities.Lives, planner activities.Planner) {
 	p = activities.Shelve(p)
 	r.RegisterActivityWithOptions(&activities.Bed{Ports: p, Lives: lives, Planner: planner}, prefixed("Bed."))
 	r.RegisterActivityWithOptions(&activities.Chronicle{Ports: p}, prefixed("Chronicle."))

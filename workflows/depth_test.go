@@ -34,23 +34,23 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 	d := &dive{env: suite.NewTestWorkflowEnvironment(), aim: aim}
 	d.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
 	d.env.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
-	deed := func(name string, do any) {
+	activityName := func(name string, do any) {
 		d.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	deed("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
+	activityName("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
 		return activities.LieDownResult{Remaining: 1 << 40}, nil
 	})
-	deed("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
+	activityName("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
 		d.risen = r.Ending
 		return activities.RiseResult{}, nil
 	})
-	deed("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+	activityName("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
 		for _, m := range r.Marks {
 			d.mark(m)
 		}
 		return make([]dream.Tally, len(r.Marks)), nil
 	})
-	deed("Onset.Gather", func(_ context.Context, r activities.GatherRequest) (activities.GatherResult, error) {
+	activityName("Onset.Gather", func(_ context.Context, r activities.GatherRequest) (activities.GatherResult, error) {
 		g := activities.GatherResult{Shown: 3, Selected: 3, Cycle: r.Cycle, Same: r.Cycle > 0}
 		if r.Cycle == 0 {
 			g.Depth = d.aim
@@ -60,17 +60,17 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 		}
 		return g, nil
 	})
-	deed("Onset.Induce", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+	activityName("Onset.Induce", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		d.say("induction at %.3f, asked at %q", r.Heat, r.Stage)
 		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
 	})
-	deed("Onset.Partial", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+	activityName("Onset.Partial", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		if r.Turn == 1 {
 			d.say("cycle %d from %.3f, asked at %q", r.Cycle, r.Heat, r.Stage)
 		}
 		return activities.StepResult{}, nil
 	})
-	deed("Onset.Judge", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+	activityName("Onset.Judge", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		made := activities.Made{ID: fmt.Sprintf("f%d.%d", r.Cycle, r.Turn), Score: .5, Kept: true}
 		if d.sense != nil {
 			made.Sense = d.sense(r.Cycle, r.Turn)
@@ -81,9 +81,9 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 		return activities.StepResult{}, nil
 	}
 	for _, name := range []string{"Onset.Capture", "Awakening.Surface"} {
-		deed(name, step)
+		activityName(name, step)
 	}
-	deed("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
+	activityName("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
 		return activities.SettleResult{}, nil
 	})
 	return d

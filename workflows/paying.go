@@ -12,9 +12,9 @@ import (
 
 // ask is a paid deed to be asked for.
 type ask struct {
-	summary string
-	deed    string
-	request func() any // made anew for every sitting
+	summary      string
+	activityName string
+	request      func() any // made anew for every sitting
 }
 
 // answer is what became of it.
@@ -41,7 +41,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		}
 		futures := make([]workflow.Future, len(open))
 		for at, i := range open {
-			futures[at] = workflow.ExecuteActivity(paidCall(p.n.sitting.calls, p.n.order.Knobs, asks[i].summary), asks[i].deed, asks[i].request())
+			futures[at] = workflow.ExecuteActivity(paidCall(p.n.sitting.calls, p.n.order.Knobs, asks[i].summary), asks[i].activityName, asks[i].request())
 		}
 		all := p.n.await(ctx, futures)
 		var again []int
@@ -151,9 +151,9 @@ func (n *night) await(ctx workflow.Context, futures []workflow.Future) bool {
 var errWoken = errors.New("woken")
 
 // quick makes a deed that only touches the store, again in the next sitting when a wake came first.
-func (n *night) quick(ctx workflow.Context, summary, deed string, request func() any, into any) error {
+func (n *night) quick(ctx workflow.Context, summary, activityName string, request func() any, into any) error {
 	for {
-		err := workflow.ExecuteLocalActivity(quickWrite(ctx, summary), deed, request()).Get(ctx, into)
+		err := workflow.ExecuteLocalActivity(quickWrite(ctx, summary), activityName, request()).Get(ctx, into)
 		var app *temporal.ApplicationError
 		if !errors.As(err, &app) || app.Type() != activities.FailWoken {
 			return err

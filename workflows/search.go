@@ -114,11 +114,11 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 			return activities.BranchRequest{StepRequest: p.step(ctx, round, turn, heat), Fragment: nth(s.seeds, move.Seed)}
 		}}
 	}
-	deed := "Imagination.Refine"
+	activityName := "Imagination.Refine"
 	if move.Op == dream.Merge {
-		deed = "Imagination.Merge"
+		activityName = "Imagination.Merge"
 	}
-	return ask{fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, heat), deed, func() any {
+	return ask{fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, heat), activityName, func() any {
 		return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, heat), Scenarios: of}
 	}}
 }

@@ -32,8 +32,8 @@ type rehearsal struct {
 	settled *phase
 }
 
-func (r *rehearsal) step(deed string, s activities.StepRequest, of ...string) (activities.StepResult, error) {
-	name := fmt.Sprintf("%s-%d", deed, s.Turn)
+func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...string) (activities.StepResult, error) {
+	name := fmt.Sprintf("%s-%d", activityName, s.Turn)
 	told := fmt.Sprintf("%d:%s", s.Cycle, name)
 	for _, id := range of {
 		told += " " + id
@@ -183,8 +183,8 @@ func TestASearchThatMeetsItsCapKeepsWhatWasWeighed(t *testing.T) {
 		require.Equal(t, "the cap", r.settled.stopped, met)
 		require.Contains(t, r.asked, "2:merge-4 1 2")
 		require.Contains(t, r.kept, "4")
-		for _, deed := range r.asked {
-			require.NotContains(t, deed, "3:", "no third round")
+		for _, activityName := range r.asked {
+			require.NotContains(t, activityName, "3:", "no third round")
 		}
 	}
 	dreams := &rehearsal{above: true, scores: map[string]float64{"1": .6, "2": .5, "3": .4}, capped: map[string]bool{"merge-4": true, "refine-5": true}}

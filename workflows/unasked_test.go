@@ -15,7 +15,7 @@ import (
 )
 
 // A last look that finds nothing to look at has bought nothing: a phase whose every call failed has failed.
-func TestADeedThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
+func TestAActivityThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
 	t.Parallel()
 	for unasked, state := range map[bool]string{true: "failed", false: "ran"} {
 		var suite testsuite.WorkflowTestSuite

@@ -38,18 +38,18 @@ func newTown(t *testing.T) *town {
 	w.env = suite.NewTestWorkflowEnvironment()
 	w.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
 	w.env.RegisterWorkflowWithOptions(w.dream, workflow.RegisterOptions{Name: DreamType})
-	deed := func(name string, do any) {
+	activityName := func(name string, do any) {
 		w.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	deed("Bed.Plan", func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+	activityName("Bed.Plan", func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 		w.planned = append(w.planned, w.env.Now())
 		if r.Resume != nil {
 			return activities.PlanResult{Resume: true}, nil
 		}
 		return activities.PlanResult{Order: anOrder("dream/echo/alone")}, nil
 	})
-	deed("Bed.Running", func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
-	deed("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.RouseResult, error) {
+	activityName("Bed.Running", func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
+	activityName("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.RouseResult, error) {
 		w.rousedFor = r.Wake.Hold
 		if w.held != "" {
 			w.until = later(w.until, r.Now.Add(r.Wake.Hold))
@@ -67,11 +67,11 @@ func newTown(t *testing.T) *town {
 		}
 		return activities.RouseResult{Wake: r.Wake}, nil
 	})
-	deed("Bed.Greet", func(_ context.Context, r activities.GreetRequest) error {
+	activityName("Bed.Greet", func(_ context.Context, r activities.GreetRequest) error {
 		w.greeted = append(w.greeted, r.Epoch)
 		return nil
 	})
-	deed("Bed.Look", func(context.Context, activities.LookRequest) (activities.LookResult, error) {
+	activityName("Bed.Look", func(context.Context, activities.LookRequest) (activities.LookResult, error) {
 		w.lookups++
 		return activities.LookResult{Until: w.until, Epoch: w.epoch, Guest: w.guest}, nil
 	})

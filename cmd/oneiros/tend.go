@@ -20,7 +20,7 @@ func (e *engine) hire(ctx context.Context) error {
 	ports := e.house.ports()
 	ports.World = e.starter
 	e.worker = workers.New(e.client, ports, e.starter.Lives(), e.starter, workers.Options{
-		TaskQueue: c.Temporal.TaskQueue, Deeds: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
+		TaskQueue: c.Temporal.TaskQueue, Activities: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
 		Fetch: feedhttp.NewClient("oneiros/"+version, 0), Alarms: e.starter,
 	})
 	if e.unsearchable != "" {

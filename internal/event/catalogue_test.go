@@ -81,7 +81,7 @@ func sources(t *testing.T, each func(path string, file *ast.File)) {
 
 // Whoever writes an event gives New one of the catalogue: nothing else has a type's name, nobody else fills an envelope, and
 // each type is announced somewhere.
-func TestEveryDeedThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
+func TestEveryActivityThatAnnouncesAnnouncesOneOfTheCatalogue(t *testing.T) {
 	t.Parallel()
 	declared, announced := map[string]bool{}, map[string]bool{}
 	asked := map[ast.Expr]bool{}                                        // the zero values that are only asked for their name

@@ -29,7 +29,7 @@ func TestDiceFallAsTheyAlwaysFell(t *testing.T) {
 	require.Equal(t, []int{5, 1, 7, 4, 6, 2, 3, 0}, hypnagogia.Dice(7, dream.NREM, 0, 0, "replay").Perm(8))
 }
 
-func TestEveryPartOfADeedsNameChangesItsDice(t *testing.T) {
+func TestEveryPartOfAActivitiesNameChangesItsDice(t *testing.T) {
 	t.Parallel()
 	first := func(seed uint64, phase dream.Phase, cycle, step int, purpose string) uint64 {
 		return hypnagogia.Dice(seed, phase, cycle, step, purpose).Uint64()

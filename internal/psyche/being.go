@@ -115,7 +115,7 @@ type Being struct {
 
 	measuring measuring
 
-	queues  [keepers]chan deed
+	queues  [keepers]chan task
 	hear    context.Context // of what goes on beside the turns
 	silence context.CancelFunc
 	gate    sync.RWMutex // writes: closed
@@ -148,7 +148,7 @@ func New(p Ports, o Options) *Being {
 	b.hear, b.silence = context.WithCancel(context.Background())
 	b.keeping.Go(b.keepLeases)
 	for i := range b.queues {
-		b.queues[i] = make(chan deed, b.o.Queue)
+		b.queues[i] = make(chan task, b.o.Queue)
 		b.keeping.Go(func() { b.keepUp(b.queues[i]) })
 	}
 	return b

@@ -12,7 +12,7 @@ func Drained(b *Being) {
 	var all sync.WaitGroup
 	for _, queue := range b.queues {
 		all.Add(1)
-		queue <- deed{context.Background(), func(context.Context) { all.Done() }}
+		queue <- task{context.Background(), func(context.Context) { all.Done() }}
 	}
 	all.Wait()
 }

@@ -29,8 +29,8 @@ const (
 	rememberedBy = "remember"
 )
 
-// deed is something that is done after a turn, with the values of that turn's context.
-type deed struct {
+// task is something that is done after a turn, with the values of that turn's context.
+type task struct {
 	from context.Context
 	do   func(ctx context.Context)
 }
@@ -40,7 +40,7 @@ type deed struct {
 const keepers = 8
 
 // keepUp does what is queued, one after the other, until Close.
-func (b *Being) keepUp(queue <-chan deed) {
+func (b *Being) keepUp(queue <-chan task) {
 	for d := range queue {
 		if b.hear.Err() != nil {
 			b.counts.dropped.Add(1)
@@ -55,7 +55,7 @@ func (b *Being) keepUp(queue <-chan deed) {
 }
 
 // later queues a deed for an agent. Where too many wait it is dropped and counted: no turn waits for memory to keep up.
-func (b *Being) later(agent string, d deed) {
+func (b *Being) later(agent string, d task) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -109,7 +109,7 @@ func (t *turn) keep(h heard, ended bool) {
 	}
 	shown := t.talk.backgrounds()
 	b, agent, caller, session, now := t.being, t.agent, t.Caller, t.told.Conversation, t.being.now()
-	b.later(agent.ID, deed{t.from, func(ctx context.Context) {
+	b.later(agent.ID, task{t.from, func(ctx context.Context) {
 		if err := b.remember(ctx, agent, caller, session, lines, shown, now); err != nil {
 			b.counts.failed.Add(1)
 			b.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)

@@ -19,7 +19,7 @@ func (b *Being) used(ctx context.Context, agent string, found []Memory) {
 		return
 	}
 	now := b.now()
-	b.later(agent, deed{context.WithoutCancel(ctx), func(ctx context.Context) {
+	b.later(agent, task{context.WithoutCancel(ctx), func(ctx context.Context) {
 		if err := memory.NoteUse(ctx, b.Memory, agent, now, ids...); err != nil {
 			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent, "error", err)
 		}

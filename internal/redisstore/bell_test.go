@@ -140,7 +140,7 @@ func TestTheBellIsHeardAgainAfterTheServerWasGone(t *testing.T) {
 }
 
 // W2: 1000 dreams woken at once, their deeds running in another process. Figures: -v.
-func TestAThousandRingsReachAThousandDeedsOfAnotherProcess(t *testing.T) {
+func TestAThousandRingsReachAThousandActivitiesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	began := time.Now()
@@ -154,9 +154,9 @@ func thousandRings(t testing.TB, here, there *redisstore.Store) (rings int, slow
 	const agents, knockers = 1000, 16
 	var heard, latest atomic.Int64
 	all := make(chan struct{})
-	deeds := map[string]func(presence.Ring){}
+	activities := map[string]func(presence.Ring){}
 	for i := range agents {
-		deeds[fmt.Sprint("agent-", i)] = func(r presence.Ring) {
+		activities[fmt.Sprint("agent-", i)] = func(r presence.Ring) {
 			took := int64(time.Since(r.Raised))
 			for old := latest.Load(); took > old && !latest.CompareAndSwap(old, took); old = latest.Load() {
 			}
@@ -165,7 +165,7 @@ func thousandRings(t testing.TB, here, there *redisstore.Store) (rings int, slow
 			}
 		}
 	}
-	stop, err := there.Listen(func(r presence.Ring) { deeds[r.Agent](r) })
+	stop, err := there.Listen(func(r presence.Ring) { activities[r.Agent](r) })
 	require.NoError(t, err)
 	defer stop()
 	faults := make(chan error, knockers)

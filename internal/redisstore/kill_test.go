@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// deeds remembers what the store said was done.
-type deeds struct {
+// activities remembers what the store said was done.
+type activities struct {
 	mu       sync.Mutex
 	reserved map[string]bool
 	settled  map[string]bool
@@ -27,7 +27,7 @@ type deeds struct {
 	changed  chan struct{}
 }
 
-func (d *deeds) note(change func()) {
+func (d *activities) note(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
@@ -38,7 +38,7 @@ func (d *deeds) note(change func()) {
 }
 
 // work reserves, settles and visits until ctx ends, through every loss of the server.
-func (d *deeds) work(ctx context.Context, s *redisstore.Store, worker int) {
+func (d *activities) work(ctx context.Context, s *redisstore.Store, worker int) {
 	agent := fmt.Sprint("agent-", worker)
 	for i := 0; ctx.Err() == nil; i++ {
 		step := fmt.Sprintf("step-%d-%d", worker, i)
@@ -61,7 +61,7 @@ func (d *deeds) work(ctx context.Context, s *redisstore.Store, worker int) {
 }
 
 // await returns when n more steps have been settled.
-func (d *deeds) await(t *testing.T, n int) {
+func (d *activities) await(t *testing.T, n int) {
 	t.Helper()
 	d.mu.Lock()
 	goal := len(d.settled) + n
@@ -87,7 +87,7 @@ func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 	const workers, kills = 4, 5
 	server := redis.Start(t, redis.Fsync("always"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
-	d := &deeds{reserved: map[string]bool{}, settled: map[string]bool{}, raised: map[string]int64{}, changed: make(chan struct{}, 1)}
+	d := &activities{reserved: map[string]bool{}, settled: map[string]bool{}, raised: map[string]int64{}, changed: make(chan struct{}, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	for worker := range workers {
@@ -106,7 +106,7 @@ func TestAServerKilledInMidWorkLosesNothingItAcknowledged(t *testing.T) {
 }
 
 // holds compares the books with what was said to be done, and with themselves.
-func (d *deeds) holds(t *testing.T, s *redisstore.Store) {
+func (d *activities) holds(t *testing.T, s *redisstore.Store) {
 	t.Helper()
 	rows, err := s.Rows(t.Context(), purse.Query{Dream: "dream/echo/1"})
 	require.NoError(t, err)

@@ -177,8 +177,8 @@ func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 	require.Len(t, items, 2*len(events)) // a write is whole or not at all
 	require.NotEmpty(t, done)
 	for _, line := range done {
-		deed, id, _ := strings.Cut(line, " ")
-		switch deed {
+		activity, id, _ := strings.Cut(line, " ")
+		switch activity {
 		case "reserved":
 			require.Contains(t, state, id)
 		case "remembered":

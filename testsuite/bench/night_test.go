@@ -101,12 +101,12 @@ func (th *theatre) generations() int {
 	return n
 }
 
-func (th *theatre) bare(b *testing.B, ctx context.Context, deed string, times int) {
+func (th *theatre) bare(b *testing.B, ctx context.Context, activity string, times int) {
 	b.Helper()
 	now := time.Now().UnixNano()
 	run, err := th.company.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: fmt.Sprintf("bare-%d", now), TaskQueue: "bench",
-	}, "Bare", deed, times, now)
+	}, "Bare", activity, times, now)
 	require.NoError(b, err)
 	require.NoError(b, run.Get(ctx, nil))
 }

@@ -116,7 +116,7 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	till := openTill(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
 	play := stage.Play{
 		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
-		Provider: till.URL, Model: "script", Knobs: k, Deeds: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
+		Provider: till.URL, Model: "script", Knobs: k, Activities: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
 		Settings: workflows.Settings{WakeLock: time.Microsecond, ClientTimeout: time.Hour, ResumeAfter: time.Hour}, ResumeTTL: time.Hour,
 	}
 	if s.redis {

@@ -117,10 +117,10 @@ func knobs() dream.Knobs {
 
 // bare runs the same activity so many times in turn: Nothing, or Call, which buys the same answer of 80 tokens each time. first
 // numbers the steps.
-func bare(ctx workflow.Context, deed string, times int, first int64) error {
+func bare(ctx workflow.Context, activity string, times int, first int64) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	for i := range times {
-		if err := workflow.ExecuteActivity(ctx, deed, first+int64(i)).Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteActivity(ctx, activity, first+int64(i)).Get(ctx, nil); err != nil {
 			return err
 		}
 	}

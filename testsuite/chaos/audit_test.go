@@ -27,14 +27,14 @@ func flawless() chaos.Evidence {
 		Accounts: []budget.Account{{Scope: "dream:" + id, Limit: 1000}, {Scope: "day:a/2026-10-19", Limit: 2000}},
 	}
 	accounts := append([]budget.Account{{Scope: "phase:" + id + "/onset", Limit: 100}}, order.Accounts...)
-	row := func(deed string, attempt int, state purse.State, counted budget.Micros) purse.Row {
+	row := func(activity string, attempt int, state purse.State, counted budget.Micros) purse.Row {
 		return purse.Row{
-			Ask:     purse.Ask{Step: id + "/onset/" + deed, Agent: "a", Dream: id, Phase: "onset", Accounts: accounts},
+			Ask:     purse.Ask{Step: id + "/onset/" + activity, Agent: "a", Dream: id, Phase: "onset", Accounts: accounts},
 			Attempt: attempt, Reserved: 60, Counted: counted, State: state, Ended: ended, Latest: attempt,
 		}
 	}
-	call := func(n int, deed string, cost budget.Micros) provider.Call {
-		return provider.Call{Number: n, Key: id + "/onset/" + deed, Cost: cost, Charged: true, Completed: true}
+	call := func(n int, activity string, cost budget.Micros) provider.Call {
+		return provider.Call{Number: n, Key: id + "/onset/" + activity, Cost: cost, Charged: true, Completed: true}
 	}
 	night := &dream.Night{
 		Head: dream.Head{ID: id, Agent: "a", Dream: id}, Outcome: dream.Completed, Ended: ended, Spent: 70, Run: "r",

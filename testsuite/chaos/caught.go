@@ -60,7 +60,7 @@ func (e *Evidence) fragments(ctx context.Context, c *stage.Company, agent dream.
 
 // fragmentOf is the id of what a partial becomes: "dream/echo/0001/onset/2/partial-1" is "dream/echo/0001/onset/2.1".
 func fragmentOf(c Call) string {
-	return c.Dream + "/" + string(c.Phase) + "/" + strings.Replace(c.Deed, "/partial-", ".", 1)
+	return c.Dream + "/" + string(c.Phase) + "/" + strings.Replace(c.Activity, "/partial-", ".", 1)
 }
 
 // fragmentsOf are the ids of what the answer of a call became: one of a partial, at least one of a call that gave all those
@@ -72,7 +72,7 @@ func (e *Evidence) fragmentsOf(c Call) []string {
 		}
 		return []string{fragmentOf(c)}
 	}
-	cycle, _, _ := strings.Cut(c.Deed, "/")
+	cycle, _, _ := strings.Cut(c.Activity, "/")
 	var ids []string
 	for _, id := range slices.Sorted(maps.Keys(e.Fragments)) {
 		if strings.HasPrefix(id, c.Dream+"/"+string(c.Phase)+"/"+cycle+".") {

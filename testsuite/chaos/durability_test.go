@@ -16,9 +16,9 @@ import (
 // blow is a moment of a night at which something is killed. A call that hangs is certainly under way when the blow falls;
 // the others may have been answered, stored or neither.
 type blow struct {
-	phase dream.Phase
-	deed  string
-	fault provider.Fault
+	phase    dream.Phase
+	activity string
+	fault    provider.Fault
 }
 
 // blows fall in each phase; a proof in full has more of them.
@@ -75,7 +75,7 @@ func endure(t *testing.T, worker, server bool) {
 		if !worker { // nobody would hang up on a call that hangs
 			fault = provider.None
 		}
-		moments[i] = s.moments.Await(fault, deed(id, b.phase, b.deed))
+		moments[i] = s.moments.Await(fault, activity(id, b.phase, b.activity))
 	}
 	require.Equal(t, id, s.begin(agent).Dream)
 	for i := range all {
@@ -107,7 +107,7 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	s := setSlow(t, true, nil, nil, token)
 	agent := s.hire()
 	id, n := "dream/"+agent.Handle+"/0001", seed
-	called := s.moments.Await(provider.None, deed(id, dream.Onset, "induction"))
+	called := s.moments.Await(provider.None, activity(id, dream.Onset, "induction"))
 	_, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
 	require.NoError(t, err)
 	s.come(called)

@@ -12,11 +12,11 @@ import (
 
 // Call is what an idempotency key says about a call: "dream/echo/0001/onset/2/partial-1#3".
 type Call struct {
-	Dream   string
-	Phase   dream.Phase
-	Step    string // the ledger's step: the key without its attempt
-	Deed    string // what follows the phase: "2/partial-1"
-	Attempt int
+	Dream    string
+	Phase    dream.Phase
+	Step     string // the ledger's step: the key without its attempt
+	Activity string // what follows the phase: "2/partial-1"
+	Attempt  int
 }
 
 // ReadKey reads an idempotency key; false for one that no purse wrote.
@@ -27,18 +27,18 @@ func ReadKey(key string) (Call, bool) {
 	if !numbered || err != nil || len(parts) < 5 {
 		return Call{}, false
 	}
-	return Call{Dream: strings.Join(parts[:3], "/"), Phase: dream.Phase(parts[3]), Step: step, Deed: parts[4], Attempt: attempt}, true
+	return Call{Dream: strings.Join(parts[:3], "/"), Phase: dream.Phase(parts[3]), Step: step, Activity: parts[4], Attempt: attempt}, true
 }
 
 // IsPartial says whether a call is a partial completion of a Dali cycle.
 func (c Call) IsPartial() bool {
-	_, name, _ := strings.Cut(c.Deed, "/")
+	_, name, _ := strings.Cut(c.Activity, "/")
 	return c.Phase == dream.Onset && strings.HasPrefix(name, "partial-") && !strings.Contains(name, "/")
 }
 
 // IsIdeas says whether a call gives all partials of a Dali cycle, or is the one repair of such a call.
 func (c Call) IsIdeas() bool {
-	_, name, _ := strings.Cut(c.Deed, "/")
+	_, name, _ := strings.Cut(c.Activity, "/")
 	return c.Phase == dream.Onset && (name == "ideas" || name == "ideas"+repair)
 }
 

@@ -21,7 +21,7 @@ func oneAttempt(p *stage.Play) { p.Knobs.Attempts = 1 }
 // failing lets partials of the first Dali cycle fail on the provider's side, but for those that are spared.
 func failing(spared string) provider.Plan {
 	return func(a provider.Arrival) provider.Fault {
-		if c, ok := chaos.ReadKey(a.Key); ok && c.IsPartial() && c.Deed[:2] == "1/" && c.Deed != spared {
+		if c, ok := chaos.ReadKey(a.Key); ok && c.IsPartial() && c.Activity[:2] == "1/" && c.Activity != spared {
 			return provider.ServerError
 		}
 		return provider.None

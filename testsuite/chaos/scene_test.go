@@ -121,10 +121,10 @@ func (s *scene) sound() chaos.Evidence {
 	return e
 }
 
-// deed is true of the calls of one step, in any attempt; a step that embeds ends in a mark of its texts, left out here.
-func deed(dreamID string, phase dream.Phase, name string) func(int, provider.Arrival) bool {
+// activity is true of the calls of one step, in any attempt; a step that embeds ends in a mark of its texts, left out here.
+func activity(dreamID string, phase dream.Phase, name string) func(int, provider.Arrival) bool {
 	return func(_ int, a provider.Arrival) bool {
 		c, ok := chaos.ReadKey(a.Key)
-		return ok && c.Dream == dreamID && c.Phase == phase && (c.Deed == name || strings.HasPrefix(c.Deed, name+"-"))
+		return ok && c.Dream == dreamID && c.Phase == phase && (c.Activity == name || strings.HasPrefix(c.Activity, name+"-"))
 	}
 }

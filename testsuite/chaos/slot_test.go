@@ -46,8 +46,8 @@ func TestOneSlotHoldsWhenTheLifeIsTerminatedInMidDreamAndBegunAgain(t *testing.T
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	first := "dream/" + agent.Handle + "/0001"
-	caught := s.moments.Await(provider.None, deed(first, dream.Onset, "1/partial-1"))
-	held := s.moments.Await(provider.HangMiddle, deed(first, dream.NREM, "forward"))
+	caught := s.moments.Await(provider.None, activity(first, dream.Onset, "1/partial-1"))
+	held := s.moments.Await(provider.HangMiddle, activity(first, dream.NREM, "forward"))
 	require.Equal(t, first, s.begin(agent).Dream)
 	s.come(caught)
 	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, workflows.AgentID(agent.Handle), "", "chaos"))
@@ -90,7 +90,7 @@ func TestAnEndedOrRunningDreamIsNotDreamtAgainByHand(t *testing.T) {
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	first := s.order(agent)
-	caught := s.moments.Await(provider.None, deed(first.Dream, dream.Onset, "1/partial-1"))
+	caught := s.moments.Await(provider.None, activity(first.Dream, dream.Onset, "1/partial-1"))
 	run, err := s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: first.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, first)
 	require.NoError(t, err)
 	s.come(caught)
@@ -126,7 +126,7 @@ func TestATerminatedDreamIsBuriedByTheNextOrByTheReconciler(t *testing.T) {
 			s := set(t, false, nil, nil)
 			agent := s.hire()
 			id := "dream/" + agent.Handle + "/0001"
-			hung := s.moments.Await(provider.HangMiddle, deed(id, dream.Onset, "2/partial-2"))
+			hung := s.moments.Await(provider.HangMiddle, activity(id, dream.Onset, "2/partial-2"))
 			require.Equal(t, id, s.begin(agent).Dream)
 			s.come(hung)
 			s.crew.Kill(0)
@@ -144,12 +144,12 @@ func TestATerminatedDreamIsBuriedByTheNextOrByTheReconciler(t *testing.T) {
 	}
 }
 
-func TestWhatADeedReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *testing.T) {
+func TestWhatAActivityReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *testing.T) {
 	t.Parallel()
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	id := "dream/" + agent.Handle + "/0001"
-	hung := s.moments.Await(provider.HangMiddle, deed(id, dream.NREM, "forward"))
+	hung := s.moments.Await(provider.HangMiddle, activity(id, dream.NREM, "forward"))
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
 	s.crew.Kill(0)
@@ -175,7 +175,7 @@ func TestATerminatedDreamLetsGoOfTheCallItIsIn(t *testing.T) {
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	id := "dream/" + agent.Handle + "/0001"
-	hung := s.moments.Await(provider.HangMiddle, deed(id, dream.Onset, "induction"))
+	hung := s.moments.Await(provider.HangMiddle, activity(id, dream.Onset, "induction"))
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
 	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))

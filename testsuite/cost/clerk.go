@@ -135,7 +135,7 @@ func (c *Clerk) chat(w http.ResponseWriter, r *http.Request) {
 		in += count(string(q.Format.Schema.Schema))
 	}
 	turn := fnv.New32a()
-	_, _ = turn.Write([]byte(deed(r.Header.Get("Idempotency-Key")))) // a hash never fails
+	_, _ = turn.Write([]byte(activity(r.Header.Get("Idempotency-Key")))) // a hash never fails
 	said, finish := answer{c.long, c.prose, references(text), int(turn.Sum32() >> 8)}.to(q.Format.Schema.Schema, q.Most)
 	used := budget.Tokens{In: in, Out: count(said)}
 	if q.Most > 0 && used.Out > int64(q.Most) { // cut by the limit
@@ -189,8 +189,8 @@ func (c *Clerk) cached(p prompt) int64 {
 	return n / cachedStep * cachedStep
 }
 
-// deed is a key without its dream, so that other dreams hear the same: "onset/2/partial-3".
-func deed(key string) string {
+// activity is a key without its dream, so that other dreams hear the same: "onset/2/partial-3".
+func activity(key string) string {
 	key, _, _ = strings.Cut(key, "#")
 	if parts := strings.SplitN(key, "/", 4); len(parts) == 4 {
 		return parts[3]

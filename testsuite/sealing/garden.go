@@ -49,17 +49,17 @@ type Garden struct {
 	Beaten chan struct{} // closed when the heartbeat that is looked for is with the server
 }
 
-// Deeds are its activities.
-type Deeds struct{ beaten chan struct{} }
+// Activities are its activities.
+type Activities struct{ beaten chan struct{} }
 
 // Register makes a worker the garden's.
 func (g *Garden) Register(r worker.Registry) {
 	r.RegisterWorkflowWithOptions(g.Grow, workflow.RegisterOptions{Name: "Grow"})
 	r.RegisterWorkflowWithOptions(g.Child, workflow.RegisterOptions{Name: "Child"})
-	r.RegisterActivity(&Deeds{beaten: g.Beaten})
+	r.RegisterActivity(&Activities{beaten: g.Beaten})
 }
 
-var deeds *Deeds // for the names of its methods
+var activities *Activities // for the names of its methods
 
 // Grow plants, then waits with an activity that beats and one that backs off until it is told to go on; its second run ends.
 func (g *Garden) Grow(ctx workflow.Context, word string) (string, error) {
@@ -78,10 +78,10 @@ func (g *Garden) Grow(ctx workflow.Context, word string) (string, error) {
 		return "", err
 	}
 	waiting, stop := workflow.WithCancel(ctx)
-	beating := workflow.ExecuteActivity(options(waiting, workflow.ActivityOptions{HeartbeatTimeout: time.Hour, WaitForCancellation: true}), deeds.Beat)
+	beating := workflow.ExecuteActivity(options(waiting, workflow.ActivityOptions{HeartbeatTimeout: time.Hour, WaitForCancellation: true}), activities.Beat)
 	backing := workflow.ExecuteActivity(options(waiting, workflow.ActivityOptions{
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Hour, MaximumInterval: time.Hour},
-	}), deeds.BackOff)
+	}), activities.BackOff)
 	workflow.GetSignalChannel(ctx, GoOn).Receive(ctx, nil)
 	stop()
 	_, _ = beating.Get(ctx, nil), backing.Get(ctx, nil)
@@ -102,11 +102,11 @@ func (g *Garden) small(ctx workflow.Context) error {
 		return err
 	}
 	summed := options(ctx, workflow.ActivityOptions{Summary: Word("activity-summary")})
-	if err := workflow.ExecuteActivity(summed, deeds.Echo, Word("activity-input"), "activity-result").Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteActivity(summed, activities.Echo, Word("activity-input"), "activity-result").Get(ctx, nil); err != nil {
 		return err
 	}
 	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: time.Hour})
-	if err := workflow.ExecuteLocalActivity(local, deeds.Echo, "", "local-result").Get(ctx, nil); err != nil {
+	if err := workflow.ExecuteLocalActivity(local, activities.Echo, "", "local-result").Get(ctx, nil); err != nil {
 		return err
 	}
 	var drawn string
@@ -119,8 +119,8 @@ func (g *Garden) small(ctx workflow.Context) error {
 // fail plants in every kind of failure; all of them are expected.
 func (g *Garden) fail(ctx workflow.Context) error {
 	once := options(ctx, workflow.ActivityOptions{})
-	for _, deed := range []any{deeds.Fail, deeds.Panic} {
-		if workflow.ExecuteActivity(once, deed).Get(ctx, nil) == nil {
+	for _, activity := range []any{activities.Fail, activities.Panic} {
+		if workflow.ExecuteActivity(once, activity).Get(ctx, nil) == nil {
 			return errors.New("a deed that should fail did not")
 		}
 	}
@@ -147,17 +147,19 @@ func (g *Garden) Child(_ workflow.Context, word string) (string, error) {
 }
 
 // Echo answers a word.
-func (d *Deeds) Echo(_ context.Context, _, place string) (string, error) { return Word(place), nil }
+func (d *Activities) Echo(_ context.Context, _, place string) (string, error) {
+	return Word(place), nil
+}
 
 // Fail fails with a word in its message, its details and its cause.
-func (d *Deeds) Fail(context.Context) error {
+func (d *Activities) Fail(context.Context) error {
 	return temporal.NewApplicationErrorWithOptions(Word("failure-message"), "labelled-type", temporal.ApplicationErrorOptions{
 		Details: []any{Word("failure-details")}, Cause: errors.New(Word("cause-message")),
 	})
 }
 
 // Panic panics some calls deep.
-func (d *Deeds) Panic(context.Context) error { return plantedInTheStack(8) }
+func (d *Activities) Panic(context.Context) error { return plantedInTheStack(8) }
 
 func plantedInTheStack(depth int) error {
 	if depth == 0 {
@@ -167,12 +169,12 @@ func plantedInTheStack(depth int) error {
 }
 
 // BackOff fails, to be tried again long after.
-func (d *Deeds) BackOff(context.Context) error {
+func (d *Activities) BackOff(context.Context) error {
 	return temporal.NewApplicationError(Word("backoff-message"), "labelled-type", Word("backoff-details"))
 }
 
 // Beat leaves a word in its heartbeat and waits to be cancelled; its last details are in the cancellation.
-func (d *Deeds) Beat(ctx context.Context) error {
+func (d *Activities) Beat(ctx context.Context) error {
 	activity.RecordHeartbeat(ctx, Word("heartbeat")) // the first beat is sent before this returns
 	close(d.beaten)
 	<-ctx.Done()

@@ -42,14 +42,14 @@ func (j *judging) before(t *testing.T, behind string) string {
 	honest.FlushInterval = -1
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := chaos.ReadKey(r.Header.Get("Idempotency-Key"))
-		scores, told := j.scores[c.Deed]
+		scores, told := j.scores[c.Activity]
 		if c.Phase != dream.REM || !told {
 			honest.ServeHTTP(w, r)
 			return
 		}
 		body, _ := io.ReadAll(r.Body)
 		j.mu.Lock()
-		j.asked = append(j.asked, c.Deed)
+		j.asked = append(j.asked, c.Activity)
 		j.mu.Unlock()
 		w.Header().Set("Content-Type", "text/event-stream")
 		chunk := func(v map[string]any) {

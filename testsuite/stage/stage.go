@@ -45,11 +45,11 @@ type Play struct {
 
 	Specs inference.Table `json:"specs,omitempty"` // of models that the provider serves beside those of the scripted one
 
-	Deeds     int                `json:"deeds"`      // paid calls at once; 0: the worker's own
-	Cache     int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
-	Deaf      bool               `json:"deaf"`       // workers do not listen to the bell
-	Settings  workflows.Settings `json:"settings"`   // of agents' lives
-	ResumeTTL time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
+	Activities int                `json:"deeds"`      // paid calls at once; 0: the worker's own
+	Cache      int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
+	Deaf       bool               `json:"deaf"`       // workers do not listen to the bell
+	Settings   workflows.Settings `json:"settings"`   // of agents' lives
+	ResumeTTL  time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
 
 	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
 	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
@@ -213,7 +213,7 @@ func (c *Company) Work() (worker.Worker, error) {
 	ports := c.Ports
 	ports.World = c.Starter
 	w := workers.New(c.Client, ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{
-		TaskQueue: c.Play.Queue, Deeds: c.Play.Deeds, StickyCache: c.Play.Cache, Deaf: c.Play.Deaf, Alarms: c.Starter,
+		TaskQueue: c.Play.Queue, Activities: c.Play.Activities, StickyCache: c.Play.Cache, Deaf: c.Play.Deaf, Alarms: c.Starter,
 	})
 	return w, w.Start()
 }

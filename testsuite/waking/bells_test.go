@@ -31,7 +31,7 @@ func TestForgedAndStaleRingsStopNoDream(t *testing.T) {
 	id := first(agent)
 	streaming := []touch{{dream.Onset, "1/partial-2", provider.None}, {dream.NREM, "forward", provider.None}, {dream.REM, "branch-1", provider.None}}
 	for i, at := range streaming {
-		moment := r.await(at.fault, id, at.phase, at.deed)
+		moment := r.await(at.fault, id, at.phase, at.activity)
 		if i == 0 {
 			r.begin(agent)
 		}

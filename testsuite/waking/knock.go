@@ -48,10 +48,10 @@ func (r *race) run(ctx context.Context) (Score, error) {
 	}
 	r.moment, r.reached = dice.IntN(steps+1), make(chan struct{})
 	var s Score
-	var deedErr error
+	var activityErr error
 	faults, raised := make([]error, visitors), make([]bool, visitors)
 	var both, visits sync.WaitGroup
-	both.Go(func() { s, deedErr = r.deed(ctx, slot.Epoch, steps) })
+	both.Go(func() { s, activityErr = r.activity(ctx, slot.Epoch, steps) })
 	both.Go(func() {
 		<-r.reached
 		for i := range visitors {
@@ -61,7 +61,7 @@ func (r *race) run(ctx context.Context) (Score, error) {
 		r.knocked.Store(true)
 	})
 	both.Wait()
-	if err := errors.Join(append(faults, deedErr)...); err != nil {
+	if err := errors.Join(append(faults, activityErr)...); err != nil {
 		return s, err
 	}
 	for _, up := range raised {
@@ -100,8 +100,8 @@ func (r *race) knock(ctx context.Context, before int64, visitor int) (bool, erro
 	return a.Raised, r.door.Ring(ctx, ring)
 }
 
-// deed takes its seat, then runs and writes by turns, and looks before each step whether it is woken.
-func (r *race) deed(ctx context.Context, epoch int64, steps int) (Score, error) {
+// activity takes its seat, then runs and writes by turns, and looks before each step whether it is woken.
+func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, error) {
 	dice, at := r.dice(1), 0
 	come := func() {
 		if at == r.moment {

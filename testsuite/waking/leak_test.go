@@ -36,7 +36,7 @@ import (
 const mark = "quorv"
 
 // quoting is a provider that answers some calls with an error that quotes all it was sent, as real ones do.
-func quoting(t *testing.T, behind string, deeds ...string) string {
+func quoting(t *testing.T, behind string, activities ...string) string {
 	t.Helper()
 	to, err := url.Parse(strings.TrimSuffix(behind, "/v1"))
 	require.NoError(t, err)
@@ -45,8 +45,8 @@ func quoting(t *testing.T, behind string, deeds ...string) string {
 	honest.ErrorLog = log.New(io.Discard, "", 0)
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _ := chaos.ReadKey(r.Header.Get("Idempotency-Key"))
-		for _, name := range deeds {
-			if c.Attempt == 1 && string(c.Phase)+"/"+c.Deed == name {
+		for _, name := range activities {
+			if c.Attempt == 1 && string(c.Phase)+"/"+c.Activity == name {
 				body, _ := io.ReadAll(r.Body)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusInternalServerError)
@@ -144,7 +144,7 @@ func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
 		{touch{dream.NREM, "forward", provider.HangMiddle}, starter.Knock{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"}},
 		{touch{dream.Return, "surface", provider.HangMiddle}, starter.Knock{Client: "somebody", Cause: presence.Operator}},
 	} {
-		moment := r.await(k.fault, id, k.phase, k.deed)
+		moment := r.await(k.fault, id, k.phase, k.activity)
 		if i == 0 {
 			r.begin(agent)
 		} else {
@@ -152,7 +152,7 @@ func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
 			h.take("begun", r.resume(agent))
 		}
 		r.come(moment)
-		r.spoken(string(k.phase)+"/"+k.deed, 20)
+		r.spoken(string(k.phase)+"/"+k.activity, 20)
 		r.listen(h, agent, id)
 		woken := r.visit(agent, k.Knock)
 		h.take("woken", woken)
@@ -224,16 +224,16 @@ func (r *room) listen(h *heard, agent dream.Agent, id string) {
 }
 
 // spoken waits until a call of a deed has said so many tokens.
-func (r *room) spoken(deed string, tokens int64) {
+func (r *room) spoken(activity string, tokens int64) {
 	r.t.Helper()
 	r.until(func() bool {
 		for _, call := range r.till.Till.Calls() {
-			if call.Completion >= tokens && strings.Contains(call.Key, "/"+deed+"#") {
+			if call.Completion >= tokens && strings.Contains(call.Key, "/"+activity+"#") {
 				return true
 			}
 		}
 		return false
-	}, "%s never says %d tokens", deed, tokens)
+	}, "%s never says %d tokens", activity, tokens)
 }
 
 // marked counts journal entries with the mark: of insights, and of what was cut off.

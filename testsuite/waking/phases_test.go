@@ -16,9 +16,9 @@ import (
 
 // touch is a moment of a night at which somebody knocks: when a call of this deed has arrived, which then goes wrong, or not.
 type touch struct {
-	phase dream.Phase
-	deed  string
-	fault provider.Fault
+	phase    dream.Phase
+	activity string
+	fault    provider.Fault
 }
 
 // touches fall into each phase: in mid-stream, before the first token, while an answer is embedded and then written.
@@ -107,7 +107,7 @@ func meetAll(t *testing.T, f furniture, touches map[string]touch) {
 func (at touch) meet(r *room) {
 	t, agent := r.t, r.hire()
 	id := first(agent)
-	moment := r.await(at.fault, id, at.phase, at.deed)
+	moment := r.await(at.fault, id, at.phase, at.activity)
 	require.Equal(t, id, r.begin(agent))
 	r.come(moment)
 	woken := r.knock(agent)
@@ -160,7 +160,7 @@ func TestADreamWokenInEveryPhaseEndsAsOne(t *testing.T) {
 		{dream.Return, "surface", provider.HangMiddle},
 	}
 	for i, touch := range at {
-		moment := r.await(touch.fault, id, touch.phase, touch.deed)
+		moment := r.await(touch.fault, id, touch.phase, touch.activity)
 		if i == 0 {
 			r.begin(agent)
 		} else {

@@ -245,7 +245,7 @@ func (r *room) come(moment <-chan provider.Arrival) {
 func (r *room) await(fault provider.Fault, id string, phase dream.Phase, name string) <-chan provider.Arrival {
 	return r.moments.Await(fault, func(_ int, a provider.Arrival) bool {
 		c, ok := chaos.ReadKey(a.Key)
-		return ok && c.Dream == id && c.Phase == phase && (c.Deed == name || strings.HasPrefix(c.Deed, name+"-"))
+		return ok && c.Dream == id && c.Phase == phase && (c.Activity == name || strings.HasPrefix(c.Activity, name+"-"))
 	})
 }
 

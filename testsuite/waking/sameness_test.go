@@ -63,7 +63,7 @@ func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 	require.NoError(t, err)
 	id := first(agent)
 	for i, touch := range at {
-		moment := r.await(touch.fault, id, touch.phase, touch.deed)
+		moment := r.await(touch.fault, id, touch.phase, touch.activity)
 		if i == 0 {
 			r.begin(agent)
 		} else {

@@ -24,8 +24,8 @@ func TestASearchThatIsWokenInItsMidstIsTheSameSearch(t *testing.T) {
 		return &one
 	}
 	undisturbed := nightOf(t, apart())
-	for _, deed := range []string{"rem/merge-4", "rem/refine-5", "rem/weigh-2"} {
-		require.Contains(t, undisturbed, deed)
+	for _, activity := range []string{"rem/merge-4", "rem/refine-5", "rem/weigh-2"} {
+		require.Contains(t, undisturbed, activity)
 	}
 	require.Equal(t, undisturbed, nightOf(
 		t, apart(),

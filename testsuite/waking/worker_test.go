@@ -32,12 +32,12 @@ func blows() []touch {
 func TestAWorkerKilledBetweenBellAndResultLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, at := range blows() {
-		t.Run(string(at.phase)+" "+at.deed, func(t *testing.T) {
+		t.Run(string(at.phase)+" "+at.activity, func(t *testing.T) {
 			t.Parallel()
 			r := furnish(t, furniture{})
 			agent := r.hire()
 			id := first(agent)
-			moment := r.await(at.fault, id, at.phase, at.deed)
+			moment := r.await(at.fault, id, at.phase, at.activity)
 			r.begin(agent)
 			r.come(moment)
 			woken := r.knock(agent)

@@ -70,13 +70,13 @@ func (f *Face) begun(w http.ResponseWriter, r *http.Request, begun psyche.Dream,
 }
 
 // bare is a deed that needs nothing but the dream's id. A body may be absent or empty.
-func (f *Face) bare(deed func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)) http.HandlerFunc {
+func (f *Face) bare(activity func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := readFields(r, nil); err != nil {
 			front.Refuse(w, r, err)
 			return
 		}
-		done, err := deed(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
+		done, err := activity(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
 		answer(w, r, http.StatusOK, done, err)
 	}
 }

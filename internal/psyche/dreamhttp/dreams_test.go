@@ -260,7 +260,7 @@ func TestAQueryThatIsWrongIsRefusedByTheNameOfItsParameter(t *testing.T) {
 	refused(t, r.get(stranger, "/v1/dreams?after=dream_iris_0001"), 400, "invalid_value", "after", "no dream that this key reaches")
 }
 
-func TestADeedThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
+func TestAActivityThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.lay("iris", 1, nil)

@@ -33,17 +33,17 @@ func (f *Face) Routes() []front.Route {
 	read := func(path string, role access.Role, serve http.HandlerFunc) front.Route {
 		return front.Route{Method: http.MethodGet, Path: path, Role: role, Serve: serve}
 	}
-	deed := func(path string, serve http.HandlerFunc) front.Route {
+	activity := func(path string, serve http.HandlerFunc) front.Route {
 		return front.Route{Method: http.MethodPost, Path: path, Role: access.Operator, Once: true, Body: largest, Serve: serve}
 	}
 	return []front.Route{
-		deed("/v1/dreams", f.begin),
+		activity("/v1/dreams", f.begin),
 		read("/v1/dreams", access.Client, f.list),
 		read("/v1/dreams/{id}", access.Client, f.show),
-		deed("/v1/dreams/{id}/cancel", f.bare(f.Dreams.Cancel)),
-		deed("/v1/dreams/{id}/resume", f.bare(f.Dreams.Resume)),
-		deed("/v1/dreams/{id}/archive", f.bare(f.Dreams.Archive)),
-		deed("/v1/dreams/{id}/redream", f.redream),
+		activity("/v1/dreams/{id}/cancel", f.bare(f.Dreams.Cancel)),
+		activity("/v1/dreams/{id}/resume", f.bare(f.Dreams.Resume)),
+		activity("/v1/dreams/{id}/archive", f.bare(f.Dreams.Archive)),
+		activity("/v1/dreams/{id}/redream", f.redream),
 		read("/v1/dreams/{id}/insights", access.Client, f.insights),
 		read("/v1/dreams/{id}/fragments", access.Operator, f.fragments),
 		read("/v1/dreams/{id}/scenarios", access.Operator, f.scenarios),
@@ -54,7 +54,7 @@ func (f *Face) Routes() []front.Route {
 		{Method: http.MethodPost, Path: "/v1/agents/{agent}/memories", Role: access.Client, Once: true, Body: largest, Serve: f.add},
 		{Method: http.MethodPost, Path: "/v1/agents/{agent}/memories/forget", Role: access.Owner, Once: true, Body: largestForget, Serve: f.forget},
 		read("/v1/agents/{agent}/memories/archived", access.Operator, f.archived),
-		deed("/v1/agents/{agent}/memories/restore", f.restore),
+		activity("/v1/agents/{agent}/memories/restore", f.restore),
 		read("/v1/agents/{agent}/owners", access.Owner, f.owners),
 		read("/v1/agents/{agent}/journal", access.Operator, f.journal),
 		read("/v1/agents/{agent}/playbook", access.Operator, f.playbook),

@@ -210,26 +210,26 @@ func refused(t *testing.T, a said, status int, code, param, hint string) {
 
 // bed carries dreams on by hand: their records are real, and nobody dreams them.
 type bed struct {
-	store  store
-	now    func() time.Time
-	mu     sync.Mutex
-	wishes []psyche.Wish
-	again  []psyche.Again
-	deeds  []string
-	refuse error
+	store      store
+	now        func() time.Time
+	mu         sync.Mutex
+	wishes     []psyche.Wish
+	again      []psyche.Again
+	activities []string
+	refuse     error
 }
 
-func (b *bed) did(deed string) error {
+func (b *bed) did(activity string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deeds = append(b.deeds, deed)
+	b.activities = append(b.activities, activity)
 	return b.refuse
 }
 
 func (b *bed) done() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.deeds)
+	return slices.Clone(b.activities)
 }
 
 func (b *bed) Begin(ctx context.Context, w psyche.Wish) (string, error) {
