@@ -30,7 +30,7 @@ type surfaced struct {
 
 // Surface asks what is worth remembering by day and writes it into the journal, with its significance (H15, W5).
 func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
-	order, err := a.order(ctx, r.Sitting)
+	order, err := a.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -39,7 +39,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "surface", role: dream.Integrator, heat: r.Heat,
+		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, heat: r.Heat,
 		text: prompt.Surface(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
 	}
 	var answer surfaced
@@ -71,13 +71,13 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 			}
 		}
 	}
-	return a.keep(ctx, r.Sitting, c, done, items, memory.Write{})
+	return a.keep(ctx, r.Stretch, c, done, items, memory.Write{})
 }
 
 // entry is a journal entry, its significance counted over the distinct lived memories it goes back to (Z1).
 func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
 	roots := map[string]bool{}
-	if err := a.roots(ctx, r.Sitting, sources, 4, roots); err != nil {
+	if err := a.roots(ctx, r.Stretch, sources, 4, roots); err != nil {
 		return nil, err
 	}
 	if o.Review == dream.JournalOnly { // what lies between will be gone
@@ -90,7 +90,7 @@ func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n 
 }
 
 // roots collects the lived memories that items go back to, at most depth steps away.
-func (p Ports) roots(ctx context.Context, s Sitting, ids []string, depth int, found map[string]bool) error {
+func (p Ports) roots(ctx context.Context, s Stretch, ids []string, depth int, found map[string]bool) error {
 	if depth == 0 || len(ids) == 0 {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (p Ports) roots(ctx context.Context, s Sitting, ids []string, depth int, fo
 
 // SettleRequest ends the return.
 type SettleRequest struct {
-	Sitting
+	Stretch
 	Insights []string `json:"insights"` // ids of journal entries
 	Kept     []string `json:"kept"`     // ids of the fragments whose tones made the dream's mood
 	Selected int      `json:"selected"`
@@ -127,7 +127,7 @@ type SettleResult struct {
 // Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14). Of a
 // dream that was resumed what a knock has applied is not applied again (Bed.goOn).
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
-	order, err := a.order(ctx, r.Sitting)
+	order, err := a.order(ctx, r.Stretch)
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
@@ -154,12 +154,12 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
 	night.AfterAt = since
 	night.After, night.Insights, night.Selected, night.Shown = after, r.Insights, r.Selected, r.Shown
-	return result, tell(a.write(ctx, r.Sitting, memory.Write{
+	return result, tell(a.write(ctx, r.Stretch, memory.Write{
 		Add:    asks,
 		Change: []dream.Item{night},
 		Affect: &dream.Affect{PAD: after, Since: since, Cause: r.Dream},
 		Waking: &memory.Waking{Digest: r.Insights},
-		Events: []event.Event{a.event(r.Sitting, "return/end", event.HypnopompicCompleted{
+		Events: []event.Event{a.event(r.Stretch, "return/end", event.HypnopompicCompleted{
 			Insights: len(r.Insights), Transitioned: result.Delta > 0, Delta: result.Delta,
 		})},
 	}))

@@ -110,7 +110,7 @@ func TestARingThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing
 	r := newRig(t)
 	r.live(3)
 	s := r.lie(r.order(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	rouser := rouser(t, r.store)
 	ports := r.ports
@@ -145,7 +145,7 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		request := RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"}}
+		request := RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"}}
 		for range 2 {
 			_, err := bed.Rise(ctx, request)
 			require.Error(t, err)
@@ -201,11 +201,11 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
 	said := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
-	c := call{order: o, phase: dream.Onset, step: "1/partial-1", sitting: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
+	c := call{order: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
 	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: said}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.knock()
-	_, err = r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
+	_, err = r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
 	require.NoError(t, err)
 	entries := r.journals()
 	require.Len(t, entries, 1)
@@ -225,7 +225,7 @@ func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
 	onset := &Onset{r.ports}
-	_, err := onset.Gather(ctx, GatherRequest{Sitting: s})
+	_, err := onset.Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "context e0 again"
 	request := step(s, 1.3)
@@ -272,10 +272,10 @@ func TestAGatheringThatCannotBeReadIsNotGatheredAnew(t *testing.T) {
 	r.live(3)
 	s := r.lie(r.order(1, tonight))
 	onset := &Onset{r.ports}
-	_, err := onset.Gather(t.Context(), GatherRequest{Sitting: s})
+	_, err := onset.Gather(t.Context(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	onset.Memory = &notes{Store: r.store, unread: errors.New("disk I/O error")}
-	_, err = onset.Gather(t.Context(), GatherRequest{Sitting: s})
+	_, err = onset.Gather(t.Context(), GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "disk I/O error")
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
@@ -294,7 +294,7 @@ func TestOfTwoGatheringsTheOneNotedFirstHolds(t *testing.T) {
 		require.NoError(t, err)
 		return body
 	}}
-	got, err := onset.Gather(t.Context(), GatherRequest{Sitting: s})
+	got, err := onset.Gather(t.Context(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, first.Result, got)
 }

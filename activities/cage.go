@@ -42,7 +42,7 @@ func flagsOf(c *policy.Cage, texts ...string) []dream.Flag {
 
 // tag marks a fragment that the observer has judged with what the policy says of it. It stays where a person can see it and is
 // never developed (S4, Safety Constraints 2). One that was discarded is developed by nobody: it is not looked at.
-func (p Ports) tag(ctx context.Context, s Sitting, f *dream.Fragment, w *memory.Write) error {
+func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.Write) error {
 	if f.Status == dream.FragmentDiscarded {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (p Ports) tag(ctx context.Context, s Sitting, f *dream.Fragment, w *memory.
 func barredBy(flag dream.Flag) string { return "barred by " + flag.By }
 
 // flag adds flags to a fragment, each once, and announces them without a word of it (W6).
-func (p Ports) flag(s Sitting, f *dream.Fragment, flags []dream.Flag, w *memory.Write) {
+func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.Write) {
 	for _, flag := range flags {
 		if slices.ContainsFunc(f.Flags, func(known dream.Flag) bool { return known.By == flag.By }) {
 			continue
@@ -87,7 +87,7 @@ func mayDevelop(o Order, f *dream.Fragment) (bool, error) {
 }
 
 // mayWeave leaves out what later phases may not rest on: barred fragments, and every text that breaks the policy.
-func (p Ports) mayWeave(ctx context.Context, s Sitting, items []dream.Item) ([]dream.Item, error) {
+func (p Ports) mayWeave(ctx context.Context, s Stretch, items []dream.Item) ([]dream.Item, error) {
 	o, err := p.order(ctx, s)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (p Ports) mayWeave(ctx context.Context, s Sitting, items []dream.Item) ([]d
 }
 
 // maySurface says whether words that an interrupted call had said may become an entry of the journal.
-func (p Ports) maySurface(ctx context.Context, s Sitting, text string) (bool, error) {
+func (p Ports) maySurface(ctx context.Context, s Stretch, text string) (bool, error) {
 	o, err := p.order(ctx, s)
 	if errors.Is(err, memory.ErrNotFound) { // it never lay down, or its notes are gone
 		return true, nil
@@ -122,7 +122,7 @@ func (p Ports) maySurface(ctx context.Context, s Sitting, text string) (bool, er
 // sift keeps what the policy bars out of what a step made: it is archived with its flags, so that a person can read it, and
 // neither kept nor staged nor surfaced. What rests on it goes with it: the prediction of a scenario, the promotion of a
 // fragment, the announcement. It answers what remains.
-func (p Ports) sift(s Sitting, o Order, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
+func (p Ports) sift(s Stretch, o Order, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
 	c, err := cage(o)
 	if err != nil || c == nil {
 		return items, err

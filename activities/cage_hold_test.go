@@ -34,9 +34,9 @@ func (r *rig) breaks(schema string) {
 	r.ports.Purse = &purse.Purse{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
 }
 
-func (r *rig) seeds(t *testing.T, s Sitting, all []*dream.Fragment) []string {
+func (r *rig) seeds(t *testing.T, s Stretch, all []*dream.Fragment) []string {
 	t.Helper()
-	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Sitting: s, Limit: budget.Dollar, Fragments: idsOf(all)})
+	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: idsOf(all)})
 	require.NoError(t, err)
 	return survey.Seeds
 }

@@ -24,7 +24,7 @@ func forbidding() *policy.Rules {
 }
 
 // caught keeps fragments as the observer leaves them, under a policy.
-func (r *rig) caged(rules *policy.Rules, texts ...string) (Order, Sitting, []*dream.Fragment) {
+func (r *rig) caged(rules *policy.Rules, texts ...string) (Order, Stretch, []*dream.Fragment) {
 	r.t.Helper()
 	o := r.order(1, tonight)
 	o.Policy = rules
@@ -86,7 +86,7 @@ func TestAnOrderWithoutAPolicyBarsNothing(t *testing.T) {
 	require.Empty(t, r.events("FragmentFlagged"))
 }
 
-func captureAll(t *testing.T, r *rig, s Sitting, all []*dream.Fragment) StepResult {
+func captureAll(t *testing.T, r *rig, s Stretch, all []*dream.Fragment) StepResult {
 	t.Helper()
 	request := CaptureRequest{StepRequest: step(s, .5)}
 	for _, f := range all {
@@ -268,7 +268,7 @@ func TestLaterPhasesRestOnNothingThatIsBarred(t *testing.T) {
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{strange}})
 	require.NoError(t, err)
 	ids := []string{all[0].ID, all[1].ID, strange.ID}
-	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Sitting: s, Limit: budget.Dollar, Fragments: ids})
+	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(), SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: ids})
 	require.NoError(t, err)
 	require.Equal(t, []string{byText(all)[plain].ID}, survey.Seeds)
 	view, behind, err := r.ports.material(context.Background(), ConsolidateRequest{StepRequest: step(s, .4), Items: ids}, 3)
@@ -287,7 +287,7 @@ func TestWordsOfAnInterruptedCallAreHeldBackToo(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, may, got, text)
 	}
-	got, err := r.ports.maySurface(context.Background(), Sitting{Agent: "a", Dream: "dream/a/9999"}, rash)
+	got, err := r.ports.maySurface(context.Background(), Stretch{Agent: "a", Dream: "dream/a/9999"}, rash)
 	require.NoError(t, err)
 	require.True(t, got, "of a dream that never lay down there is no policy")
 }

@@ -50,7 +50,7 @@ func (o *Onset) hold(r CaptureRequest, order Order, all []*dream.Fragment, flags
 		if order.Policy != nil && !barredOtherwise(f, order.Policy) {
 			f.HeldTo = order.Policy.Words()
 		}
-		o.flag(r.Sitting, f, flags[f.ID], w)
+		o.flag(r.Stretch, f, flags[f.ID], w)
 		flag, barred := f.Barred()
 		if !barred {
 			free = append(free, f)
@@ -66,7 +66,7 @@ func (o *Onset) hold(r CaptureRequest, order Order, all []*dream.Fragment, flags
 // Hold asks about the rules in words for fragments that no lucid capture has asked about: an alarm ended their onset, or the
 // capture failed. What it bought before is not bought again; when nobody answers, each is unclear. Nothing is rated.
 func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -91,7 +91,7 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
 	}
-	return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Sitting, w))
+	return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
 }
 
 // lastAttempt says whether a deed that fails now is not asked for again.
@@ -153,7 +153,7 @@ func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Order, all
 
 func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, order Order, shown []*dream.Fragment) (breaches, Done, error) {
 	var answer breaches
-	self, _, err := o.self(ctx, r.Sitting)
+	self, _, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return answer, Done{}, err
 	}
@@ -162,7 +162,7 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, order Order, 
 		rules[i] = s.Text
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "policy", role: dream.Observer,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "policy", role: dream.Observer,
 		heat: order.Knobs.ObserverHeat, behind: idsOf(shown), seed: seedOf(order, dream.Onset, 98, 0),
 		text:   prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
 		tokens: CageTokens(order.Knobs, len(shown)),

@@ -48,7 +48,7 @@ const (
 // Capture rates every kept fragment promote, stage or discard (H7) and writes down what each predicts (E2). A model whose
 // ratings mean nothing is not asked, and one there is no money for cannot be: then the best third is promoted by the observer's composite, and nothing discarded.
 func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -63,7 +63,7 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		return StepResult{Done: done}, tell(err)
 	}
 	if len(fragments) == 0 {
-		return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Sitting, w))
+		return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
 	}
 	rated, done, err := o.rate(ctx, r, order, fragments)
 	if err != nil || done.Interrupted() {
@@ -78,7 +78,7 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 			f.Status, f.Reason = dream.FragmentSelected, verdict.Reason
 		case discard:
 			f.Status, f.Reason = dream.FragmentDiscarded, dream.LucidDiscard+verdict.Reason
-			w.Events = append(w.Events, o.event(r.Sitting, "capture/"+strings.TrimPrefix(f.ID, r.Dream+"/"),
+			w.Events = append(w.Events, o.event(r.Stretch, "capture/"+strings.TrimPrefix(f.ID, r.Dream+"/"),
 				event.FragmentDiscarded{Fragment: f.ID, Reason: "discarded at lucid capture", Composite: f.Verdict.Composite}))
 		default:
 			f.Reason = verdict.Reason
@@ -87,11 +87,11 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded, Chosen: f.Status == dream.FragmentSelected})
 		predictions = append(predictions, fragmentPrediction(order, f, verdict))
 	}
-	if predictions, err = o.sift(r.Sitting, order, predictions, &w); err != nil {
+	if predictions, err = o.sift(r.Stretch, order, predictions, &w); err != nil {
 		return StepResult{}, tell(err)
 	}
 	w.Add = append(w.Add, predictions...)
-	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Sitting, w))
+	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
 }
 
 func fragmentPrediction(o Order, f *dream.Fragment, r rating) *dream.Prediction {
@@ -125,11 +125,11 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	if err != nil || !spec.Judges || order.Tier == dream.Core {
 		return measured, Done{}, err
 	}
-	self, _, err := o.self(ctx, r.Sitting)
+	self, _, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return nil, Done{}, err
 	}
-	known, err := o.playbook(ctx, r.Sitting)
+	known, err := o.playbook(ctx, r.Stretch)
 	if err != nil {
 		return nil, Done{}, err
 	}
@@ -139,7 +139,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	}
 	lines := prompt.Lines("f", texts...)
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "capture", role: dream.Observer, heat: r.Heat,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, heat: r.Heat,
 		behind: idsOf(fragments),
 		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: known}),
 		tokens: order.Knobs.AnswerTokens + 60*len(fragments), seed: seedOf(order, dream.Onset, 99, 0),

@@ -17,7 +17,7 @@ type Chronicle struct{ Ports }
 
 // MarkRequest asks to announce where phases stand: one that ends and the one that follows it go in one write.
 type MarkRequest struct {
-	Sitting
+	Stretch
 	Now   time.Time `json:"now"`
 	Marks []Mark    `json:"marks"`
 	Last  bool      `json:"last,omitempty"` // the dream is over: a wake does not stop these
@@ -73,29 +73,29 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 			return nil, tell(err)
 		}
 		tallies[i] = t
-		there, back := c.moves(r.Sitting, m)
+		there, back := c.moves(r.Stretch, m)
 		events = append(events, there...)
 		for _, p := range edge(m, t, r.Now) {
-			events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, p))
+			events = append(events, c.event(r.Stretch, string(m.Phase)+"/"+m.Name, p))
 		}
 		events = append(events, back...)
-		events = append(events, c.event(r.Sitting, string(m.Phase)+"/"+m.Name, event.Spent{Tally: t}))
+		events = append(events, c.event(r.Stretch, string(m.Phase)+"/"+m.Name, event.Spent{Tally: t}))
 	}
 	w := memory.Write{Events: events, Late: r.Last}
 	if !r.Last && moved(r.Marks) {
-		order, err := c.order(ctx, r.Sitting)
+		order, err := c.order(ctx, r.Stretch)
 		if err == nil {
-			w.Waking, err = c.waking(ctx, order, r.Sitting)
+			w.Waking, err = c.waking(ctx, order, r.Stretch)
 		}
 		if err != nil {
 			return nil, tell(err)
 		}
 	}
-	return tallies, tell(c.write(ctx, r.Sitting, w))
+	return tallies, tell(c.write(ctx, r.Stretch, w))
 }
 
 // moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way back after it.
-func (c *Chronicle) moves(s Sitting, m Mark) (there, back []event.Event) {
+func (c *Chronicle) moves(s Stretch, m Mark) (there, back []event.Event) {
 	for i, d := range m.Moves {
 		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
 		if d.To == dream.TooDeep {

@@ -27,8 +27,8 @@ func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 	require.Equal(t, dream.Canceled, lie("dream/echo/0002").Refused, "the first one dreams")
 	require.Equal(t, ahead, h.night("dream/echo/0002").Ended)
 	later := ahead.Add(time.Minute)
-	s := activities.Sitting{Agent: h.agent.ID, Dream: "dream/echo/0001", Run: "run of dream/echo/0001", Now: later}
-	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{Sitting: s, Ending: activities.Ending{Outcome: dream.Empty}})
+	s := activities.Stretch{Agent: h.agent.ID, Dream: "dream/echo/0001", Run: "run of dream/echo/0001", Now: later}
+	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Empty}})
 	require.NoError(t, err)
 	require.Equal(t, later, h.night("dream/echo/0001").Ended)
 	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)

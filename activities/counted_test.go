@@ -31,7 +31,7 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 				&dream.Scenario{Head: head(dream.REM, dream.KindScenario, "s2"), Content: "a calm"},
 			}})
 			require.NoError(t, err)
-			_, err = r.bed().Rise(ctx, RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies}})
+			_, err = r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies}})
 			require.NoError(t, err)
 			night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
 			require.NoError(t, err)

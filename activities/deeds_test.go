@@ -74,7 +74,7 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 	require.Contains(t, kept.Reason, secret, "the item keeps its reason")
 }
 
-func (r *rig) fragment(o Order, s Sitting) *dream.Fragment {
+func (r *rig) fragment(o Order, s Stretch) *dream.Fragment {
 	r.t.Helper()
 	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "a gull counts the days", Status: dream.FragmentRaw}
 	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
@@ -86,7 +86,7 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.lie(r.order(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
 	var result StepResult
@@ -110,7 +110,7 @@ func TestAnInductionThatSaysTheSameTwiceHasOneThought(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.lie(r.order(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a lamp counts the quiet tides at night","sources":["r1"]},
 		{"text":"A lamp  counts the quiet tides at night","sources":["r2"]}]}`
@@ -152,7 +152,7 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	}}))
 	r.rise(before)
 	s := r.lie(r.order(2, tonight.Add(time.Hour)))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "zebra walks in the orchard"
 	r.model.say["verdict"] = `{"novelty":0.5,"relevance":0.5,"coherence":0.5,"reason":"fine"}`
@@ -278,7 +278,7 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 	}}, Vectors: []memory.Vector{{Item: "e", Space: "other/model/8", V: vectorOf("old")}}})
 	require.NoError(t, err)
 	s := r.lie(r.order(1, tonight))
-	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "oneiros memory embed --agent a")
 	require.Empty(t, r.model.asked)
 }
@@ -322,7 +322,7 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
 	require.NoError(t, err)
 	for range 2 { // done twice it changes nothing
-		_, err = r.bed().Rise(ctx, RiseRequest{Sitting: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
+		_, err = r.bed().Rise(ctx, RiseRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
 		require.NoError(t, err)
 		require.Equal(t, balance.Spent, taken(), "an aborted dream gives back all of it")
 	}
@@ -343,7 +343,7 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 		r := newRig(t)
 		r.live(10)
 		s := r.lie(r.order(1, tonight))
-		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 		require.NoError(t, err)
 		r.model.say["partial"] = c.said
 		r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
@@ -365,7 +365,7 @@ func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
 	r.live(10)
 	ctx := context.Background()
 	s := r.lie(r.order(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "a lamp"
 	shown := func(turn int) string {
@@ -394,7 +394,7 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 	for i, outcome := range outcomes {
 		o := r.order(i+1, tonight.Add(time.Duration(i)*time.Hour))
 		s := r.lie(o)
-		_, err := r.bed().Rise(ctx, RiseRequest{Sitting: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
+		_, err := r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
 		require.NoError(t, err)
 	}
 	events, err := r.store.Events(ctx, "a", 0, 100)

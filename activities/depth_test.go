@@ -31,7 +31,7 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	r := newRig(t)
 	r.live(10) // each of surprise .5
 	s := r.lie(r.adaptive(1, tonight))
-	first, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	first, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.NotNil(t, first.Depth)
 	require.Equal(t, .5, first.Depth.Surprise)
@@ -42,10 +42,10 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	calm := &dream.Episode{Head: dream.Head{ID: "calm", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Minute), State: dream.Live, Taint: dream.FromHuman}, Content: "nothing happened"}
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{calm}})
 	require.NoError(t, err)
-	again, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	again, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, first, again)
-	later, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s, Cycle: 1})
+	later, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s, Cycle: 1})
 	require.NoError(t, err)
 	require.Nil(t, later.Depth, "it is told with the first gathering")
 
@@ -61,7 +61,7 @@ func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.lie(r.order(1, tonight))
-	g, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	g, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Nil(t, g.Depth)
 	notes, err := r.store.Notes(ctx, "a", s.Dream, "")
@@ -81,7 +81,7 @@ func TestADreamOfTheCoreTierStaysAboveThePeak(t *testing.T) {
 	r.live(10)
 	o := r.adaptive(1, tonight)
 	o.Tier = dream.Core
-	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: r.lie(o)})
+	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: r.lie(o)})
 	require.NoError(t, err)
 	require.Zero(t, g.Depth.Cycles)
 	require.Equal(t, dream.Transitional, g.Depth.Stage)
@@ -184,7 +184,7 @@ func TestTheWorldIsLetInByAShareThatFallsWithDepth(t *testing.T) {
 	r.live(3)
 	f := r.follow()
 	s := r.lie(r.adaptive(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	f.readings = nil // what it says later stays outside
 	r.model.say["partial"] = "a lamp counts the tide"
@@ -226,7 +226,7 @@ func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
 	f := r.follow()
 	f.err = errors.New("no probe")
 	s := r.lie(r.adaptive(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	request := step(s, 1)
 	request.Cycle, request.Turn, request.Stage = 1, 1, dream.Shallow
@@ -258,7 +258,7 @@ func TestAJudgedPartialTellsItsSense(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.lie(r.adaptive(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = strings.Repeat("the half story in the half story ", 6)
 	r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
@@ -281,7 +281,7 @@ func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	s := r.lie(r.adaptive(1, tonight))
-	mark := MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{
+	mark := MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
 		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{Cycle: 1, Partials: 4, Captured: 1, Heat: 1.5, TooDeep: hypnagogia.LostIncoherent},
 		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Heat: 1.5}, {From: dream.TooDeep, To: dream.Peak, Heat: 1.286}},
 	}}}

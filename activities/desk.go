@@ -45,7 +45,7 @@ const writing = 15 * time.Second
 const orderNote = "order"
 
 // order reads the frozen order of a dream.
-func (p Ports) order(ctx context.Context, s Sitting) (Order, error) {
+func (p Ports) order(ctx context.Context, s Stretch) (Order, error) {
 	var o Order
 	forgets, err := p.forgettings(ctx, s.Agent)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
 }
 
 // self reads who dreams, and the theme of the night.
-func (p Ports) self(ctx context.Context, s Sitting) (prompt.Self, string, error) {
+func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error) {
 	var known *prompt.Self
 	var theme string
 	if p.shelf.read(ctx, s.Dream, func(v *volume) { known, theme = v.self, v.theme }); known != nil {
@@ -111,7 +111,7 @@ type call struct {
 
 	logProbs bool // how sure the model was is wanted, where it tells
 
-	sitting Sitting  // that asks
+	stretch Stretch  // that asks
 	tone    mood.PAD // the mood it dreams in
 }
 
@@ -120,7 +120,7 @@ func (c call) key() string { return c.order.Dream + "/" + string(c.phase) + "/" 
 func (c call) charge(step string) purse.Charge {
 	accounts := append([]budget.Account{{Scope: PhaseScope(c.order.Dream, c.phase), Limit: c.limit}}, c.order.Accounts...)
 	return purse.Charge{
-		Step: step, Agent: c.order.Agent, Dream: c.order.Dream, Phase: string(c.phase), Day: c.order.Day, Accounts: accounts, Asked: c.sitting.Now,
+		Step: step, Agent: c.order.Agent, Dream: c.order.Dream, Phase: string(c.phase), Day: c.order.Day, Accounts: accounts, Asked: c.stretch.Now,
 	}
 }
 
@@ -153,13 +153,13 @@ func (p Ports) ask(ctx context.Context, c call) (purse.Paid, Done, error) {
 func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request) (purse.Paid, Done, error) {
 	ctx, done := attended(ctx)
 	defer done()
-	began := p.now(c.sitting)
+	began := p.now(c.stretch)
 	charge := c.charge(key)
 	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.order.Agent) }
 	var cut *Cut
 	charge.Broken = func(broken purse.Paid) {
 		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
-			cut = p.cut(ctx, c.sitting, c, broken, began)
+			cut = p.cut(ctx, c.stretch, c, broken, began)
 		}
 	}
 	paid, err := p.Purse.Generate(ctx, charge, r, func(string) bool { return true })
@@ -169,7 +169,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	d, err := p.ended(ctx, r.Model, err)
 	if d.End == EndWoken || d.End == EndCut {
 		if d.Cut = cut; cut == nil { // it ended before the model was asked
-			d.Cut = p.cut(ctx, c.sitting, c, paid, began)
+			d.Cut = p.cut(ctx, c.stretch, c, paid, began)
 		}
 	}
 	return paid, d, err
@@ -246,7 +246,7 @@ func (p Ports) ended(ctx context.Context, model string, err error) (Done, error)
 }
 
 // write is what a deed adds to the store, fenced by its sitting.
-func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
+func (p Ports) write(ctx context.Context, s Stretch, w memory.Write) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writing) // what was paid for is kept, though nobody waits
 	defer cancel()
 	w, err := p.held(ctx, s, w)
@@ -262,7 +262,7 @@ func (p Ports) write(ctx context.Context, s Sitting, w memory.Write) error {
 }
 
 // now is the later of the clock and the time that the workflow asked at, which runs ahead where a server skips idle time.
-func (p Ports) now(s Sitting) time.Time {
+func (p Ports) now(s Stretch) time.Time {
 	if now := p.Now(); now.After(s.Now) {
 		return now
 	}
@@ -270,7 +270,7 @@ func (p Ports) now(s Sitting) time.Time {
 }
 
 // event makes an event whose id derives from the deed, so that a deed done twice announces once.
-func (p Ports) event(s Sitting, activityName string, payload event.Payload) event.Event {
+func (p Ports) event(s Stretch, activityName string, payload event.Payload) event.Event {
 	return event.New(s.Dream+"/"+activityName+"/"+payload.EventType(), s.Agent, s.Dream, p.now(s), payload)
 }
 

@@ -65,7 +65,7 @@ type RouseResult struct {
 // Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than ours. It
 // answers the wake with the epoch that holds now.
 func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
-	now := b.now(Sitting{Now: r.Now})
+	now := b.now(Stretch{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
 	visit.Lock, visit.Ring = r.Lock, b.Bell != nil
 	arrival, err := b.Presence.Arrive(ctx, visit)
@@ -73,7 +73,7 @@ func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 		return RouseResult{Wake: r.Wake}, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
-	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Sitting{Now: r.Now})
+	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Stretch{Now: r.Now})
 	if arrival.Raised && !arrival.Rung {
 		b.ring(ctx, r.Agent, w)
 	}
@@ -116,7 +116,7 @@ func (b *Bed) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 		r.Epoch, result = newest, GreetResult{Forged: true, Epoch: newest}
 	}
 	if !r.Asleep {
-		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Sitting{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
+		e := event.New(fmt.Sprintf("awake/%d", r.Epoch), r.Agent, r.Dream, b.now(Stretch{Now: r.Now}), event.AgentAwake{Epoch: r.Epoch, Cause: r.Cause, Dream: r.Dream})
 		if _, err := b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "wake", Events: []event.Event{e}, Late: true}); err != nil { // somebody waits
 			return result, tell(fmt.Errorf("announce that %s is awake: %w", r.Agent, err))
 		}
@@ -144,7 +144,7 @@ type LookResult struct {
 
 // Look asks who holds an agent awake; when nobody does, it announces that the agent falls asleep.
 func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
-	now := b.now(Sitting{Now: r.Now})
+	now := b.now(Stretch{Now: r.Now})
 	standing, err := b.Presence.Standing(ctx, r.Agent, now)
 	if err != nil {
 		return LookResult{}, tell(fmt.Errorf("ask who is connected to %s: %w", r.Agent, err))

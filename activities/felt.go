@@ -29,7 +29,7 @@ func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Ni
 	if r.Phase != dream.Onset {
 		return max(night.Knocked, r.Cycle+1), nil
 	}
-	kept, err := b.kept(ctx, r.Sitting)
+	kept, err := b.kept(ctx, r.Stretch)
 	if err != nil {
 		return 0, err
 	}

@@ -20,9 +20,9 @@ func (r *rig) feels(p float64) {
 	require.NoError(r.t, err)
 }
 
-func (r *rig) settle(s Sitting, kept ...string) SettleResult {
+func (r *rig) settle(s Stretch, kept ...string) SettleResult {
 	r.t.Helper()
-	settled, err := (&Awakening{r.ports}).Settle(context.Background(), SettleRequest{Sitting: s, Kept: kept})
+	settled, err := (&Awakening{r.ports}).Settle(context.Background(), SettleRequest{Stretch: s, Kept: kept})
 	require.NoError(r.t, err)
 	return settled
 }
@@ -42,7 +42,7 @@ func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
 }
 
 // keeps has a dream keep a fragment of a Dali cycle that draws on a memory of this pleasure.
-func (r *rig) keeps(o Order, s Sitting, cycle int, pleasure float64) string {
+func (r *rig) keeps(o Order, s Stretch, cycle int, pleasure float64) string {
 	r.t.Helper()
 	lived := &dream.Episode{
 		Head:    dream.Head{ID: fragmentStep(cycle, 9), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
@@ -55,9 +55,9 @@ func (r *rig) keeps(o Order, s Sitting, cycle int, pleasure float64) string {
 	return f.ID
 }
 
-func (r *rig) marks(s Sitting, cycle int) {
+func (r *rig) marks(s Stretch, cycle int) {
 	r.t.Helper()
-	_, err := (&Chronicle{r.ports}).Mark(context.Background(), MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{
+	_, err := (&Chronicle{r.ports}).Mark(context.Background(), MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
 		Phase: dream.Onset, Name: "cycle-" + fragmentStep(cycle, 0), State: stillRunning, Dali: &Dali{Cycle: cycle},
 	}}})
 	require.NoError(r.t, err)
@@ -77,7 +77,7 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 		if woken {
 			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
 			require.NoError(t, err)
-			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
+			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
 			lain := r.lieAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
 			s.Epoch = lain.Epoch
@@ -127,7 +127,7 @@ func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
 			}
 			_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
 			require.NoError(t, err)
-			o, s = r.putDown(s, PauseRequest{Sitting: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
+			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
 			require.Equal(t, c.felt, r.nightOf(s).Knocked)
 			r.feels(-.5)
 			lain := r.lieAgain(o, s)
@@ -165,7 +165,7 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, later.Raised)
 		}
-		_, err = r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
+		_, err = r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
 		require.NoError(t, err)
 		var told event.DreamInterrupted
 		require.Equal(t, 1, r.told(told.EventType(), &told))

@@ -16,7 +16,7 @@ import (
 
 // GatherRequest asks for the memories of an onset cycle.
 type GatherRequest struct {
-	Sitting
+	Stretch
 	Cycle  int       `json:"cycle"`
 	Since  *mood.PAD `json:"since,omitempty"`  // affect of the last gathering; gathered anew only when it moved by > .15
 	Deeper *Deeper   `json:"deeper,omitempty"` // announced on the way into the cycle
@@ -52,7 +52,7 @@ func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 // Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
 // window and shuffles them (H4). What it chose is frozen in a note: done twice it answers the same.
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
@@ -63,15 +63,15 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 	if r.Cycle > 0 {
 		result.Behaviour, err = o.behaviour(ctx, order)
 	} else {
-		result.Depth, err = o.aim(ctx, order, r.Sitting)
+		result.Depth, err = o.aim(ctx, order, r.Stretch)
 	}
 	return result, tell(err)
 }
 
 func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (GatherResult, error) {
 	if d := r.Deeper; d != nil {
-		e := o.event(r.Sitting, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
-		if err := o.write(ctx, r.Sitting, memory.Write{Events: []event.Event{e}}); err != nil {
+		e := o.event(r.Stretch, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
+		if err := o.write(ctx, r.Stretch, memory.Write{Events: []event.Event{e}}); err != nil {
 			return GatherResult{}, tell(err)
 		}
 	}
@@ -98,7 +98,7 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 		return GatherResult{}, tell(err)
 	}
 	pooled := func() ([]string, error) { return idsOf(memory.As[*dream.Episode](items)), nil }
-	if _, err := o.frozen(ctx, r.Sitting, poolNote, pooled); err != nil {
+	if _, err := o.frozen(ctx, r.Stretch, poolNote, pooled); err != nil {
 		return GatherResult{}, tell(err)
 	}
 	var pieces []hypnagogia.Piece
@@ -107,11 +107,11 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	}
 	ranked := hypnagogia.Rank(pieces, feels, order.AsOf)
 	if r.Cycle == 0 {
-		if err := o.listen(ctx, order, r.Sitting); err != nil {
+		if err := o.listen(ctx, order, r.Stretch); err != nil {
 			return GatherResult{}, tell(err)
 		}
 	}
-	world, err := o.world(ctx, order, r.Sitting)
+	world, err := o.world(ctx, order, r.Stretch)
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
@@ -217,7 +217,7 @@ func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
 }
 
 // again reads memories that a dream has chosen, from the store where they are not at hand. They must not be changed.
-func (p Ports) again(ctx context.Context, s Sitting, ids []string) ([]dream.Item, error) {
+func (p Ports) again(ctx context.Context, s Stretch, ids []string) ([]dream.Item, error) {
 	var known []dream.Item
 	if p.shelf.read(ctx, s.Dream, func(v *volume) { known = v.those(ids) }); known != nil {
 		return known, nil
@@ -238,7 +238,7 @@ func (o *Onset) bare(ctx context.Context, order Order, pieces []hypnagogia.Piece
 var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindPlaybook, dream.KindGist}
 
 // remember reads a gathering back as the lines of a prompt, with the item behind each line.
-func (o *Onset) remember(ctx context.Context, s Sitting, cycle int) ([]prompt.Line, []string, error) {
+func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Line, []string, error) {
 	var known *remembered
 	if o.shelf.read(ctx, s.Dream, func(v *volume) { known = v.shown[cycle] }); known != nil {
 		return known.lines, known.behind, nil

@@ -87,7 +87,7 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, order Order, fragments 
 	if order.Observer == nil {
 		return base, parts, nil, space, nil
 	}
-	w, held, err := o.watch(ctx, order, r.Sitting)
+	w, held, err := o.watch(ctx, order, r.Stretch)
 	if err != nil {
 		return nil, nil, nil, space, err
 	}

@@ -102,7 +102,7 @@ type Frontier struct{ Ports }
 
 // EntryRequest asks the hooks whether the onset may run.
 type EntryRequest struct {
-	Sitting
+	Stretch
 	Onset     budget.Micros `json:"onset"`
 	Remaining budget.Micros `json:"remaining"`
 	Cycles    int           `json:"cycles"`
@@ -112,11 +112,11 @@ type EntryRequest struct {
 // Enter asks every hook of the entry. Done.Scope names the one that vetoed and Done.Reason why; both empty, the onset runs.
 // The first answer is noted and holds, however often the deed is done.
 func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
-	order, err := f.order(ctx, r.Sitting)
+	order, err := f.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	answers, err := f.ask(ctx, r.Sitting, order, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
+	answers, err := f.ask(ctx, r.Stretch, order, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
 		veto, err := h.Entry(ctx, HookEntry{
 			Agent: order.Handle, Dream: order.Dream, Tier: order.Tier, AsOf: order.AsOf, Budget: order.Budget, Onset: r.Onset, Remaining: r.Remaining,
 			Behaviour: order.Behaviour, Depths: depthTable(), Cycles: r.Cycles, Affect: r.Gathered.Affect, Bias: r.Gathered.Bias, Memories: r.Gathered.Shown,
@@ -135,7 +135,7 @@ func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error
 			result.Scope, result.Reason = a.Hook, a.Veto
 		}
 	}
-	return result, tell(f.write(ctx, r.Sitting, memory.Write{Events: f.silences(r.Sitting, AtEntry, "entry", answers)}))
+	return result, tell(f.write(ctx, r.Stretch, memory.Write{Events: f.silences(r.Stretch, AtEntry, "entry", answers)}))
 }
 
 func depthTable() map[dream.Behaviour]dream.DepthBound {
@@ -149,7 +149,7 @@ func depthTable() map[dream.Behaviour]dream.DepthBound {
 
 // ReviewRequest asks the hooks about the fragments that a cycle kept.
 type ReviewRequest struct {
-	Sitting
+	Stretch
 	Cycle     int      `json:"cycle"`
 	Fragments []string `json:"fragments"`
 }
@@ -157,7 +157,7 @@ type ReviewRequest struct {
 // Review shows the kept fragments of a cycle to every hook of the capture and holds those they are concerned about: they are
 // flagged, announced and never developed, and stay where a person can see them. Nothing is dropped.
 func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
-	order, err := f.order(ctx, r.Sitting)
+	order, err := f.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -167,14 +167,14 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	border := fmt.Sprintf("hooks/capture-%d", r.Cycle)
-	answers, err := f.ask(ctx, r.Sitting, order, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
+	answers, err := f.ask(ctx, r.Stretch, order, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
 		concerns, err := h.Capture(ctx, HookCapture{Agent: order.Handle, Dream: order.Dream, Cycle: r.Cycle, Fragments: captured(fragments, rule.Text)})
 		return answered{Concerns: concerns, Fault: astray(concerns, r.Fragments)}, err
 	})
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	w := memory.Write{Events: f.silences(r.Sitting, AtCapture, border, answers)}
+	w := memory.Write{Events: f.silences(r.Stretch, AtCapture, border, answers)}
 	var result StepResult
 	for _, fragment := range fragments {
 		changed := false
@@ -185,7 +185,7 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 				continue
 			}
 			fragment.Flags, changed = append(fragment.Flags, flag), true
-			w.Events = append(w.Events, f.event(r.Sitting, strings.TrimPrefix(fragment.ID, r.Dream+"/")+"/"+flag.By,
+			w.Events = append(w.Events, f.event(r.Stretch, strings.TrimPrefix(fragment.ID, r.Dream+"/")+"/"+flag.By,
 				event.FragmentFlagged{Fragment: fragment.ID, By: flag.By, Bars: true}))
 		}
 		if changed {
@@ -194,7 +194,7 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 		_, barred := fragment.Barred()
 		result.Made = append(result.Made, Made{ID: fragment.ID, Score: fragment.Verdict.Composite, Kept: !barred})
 	}
-	return result, tell(f.write(ctx, r.Sitting, w))
+	return result, tell(f.write(ctx, r.Stretch, w))
 }
 
 func captured(fragments []*dream.Fragment, text bool) []Captured {
@@ -213,7 +213,7 @@ func captured(fragments []*dream.Fragment, text bool) []Captured {
 
 // ExitRequest tells the hooks what a dream came to.
 type ExitRequest struct {
-	Sitting
+	Stretch
 	Ending Ending        `json:"ending"`
 	Cost   RiseResult    `json:"cost"`
 	Rules  []HookRule    `json:"rules"` // the order's: its note may be gone by now
@@ -226,13 +226,13 @@ func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 	x := HookExit{
 		Agent: r.Handle, Dream: r.Dream, Outcome: r.Ending.Outcome, Reason: r.Ending.Reason, Budget: r.Budget, Spent: r.Cost.Spent, Phases: r.Cost.Tallies,
 	}
-	if err := f.count(ctx, r.Sitting, &x); err != nil {
+	if err := f.count(ctx, r.Stretch, &x); err != nil {
 		return tell(err)
 	}
 	answers := f.every(ctx, rulesAt(r.Rules, AtExit), func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
 		return answered{}, h.Exit(ctx, x)
 	})
-	events := f.silences(r.Sitting, AtExit, "exit", answers)
+	events := f.silences(r.Stretch, AtExit, "exit", answers)
 	if len(events) == 0 {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 }
 
 // count fills in what the dream has made.
-func (f *Frontier) count(ctx context.Context, s Sitting, x *HookExit) error {
+func (f *Frontier) count(ctx context.Context, s Stretch, x *HookExit) error {
 	items, err := f.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{
 		dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindNight,
 	}})
@@ -264,7 +264,7 @@ func (f *Frontier) count(ctx context.Context, s Sitting, x *HookExit) error {
 		case *dream.Hypothesis:
 			x.Hypotheses++
 		case *dream.Night:
-			x.Sittings = i.Sittings
+			x.Stretches = i.Stretches
 		}
 	}
 	return nil
@@ -282,7 +282,7 @@ func rulesAt(rules []HookRule, at Border) []HookRule {
 
 // ask asks the hooks of a border once: what they said is noted, and a deed that is done again reads it.
 func (f *Frontier) ask(
-	ctx context.Context, s Sitting, o Order, at Border, note string, how func(context.Context, Hook, HookRule) (answered, error),
+	ctx context.Context, s Stretch, o Order, at Border, note string, how func(context.Context, Hook, HookRule) (answered, error),
 ) ([]answered, error) {
 	body, err := f.Memory.Note(ctx, s.Agent, s.Dream, note)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -361,7 +361,7 @@ func (f *Frontier) one(ctx context.Context, rule HookRule, how func(context.Cont
 }
 
 // silences announces the hooks that gave no answer, or one that nobody could follow, and what stood for it.
-func (f *Frontier) silences(s Sitting, at Border, activityName string, answers []answered) []event.Event {
+func (f *Frontier) silences(s Stretch, at Border, activityName string, answers []answered) []event.Event {
 	var events []event.Event
 	for _, a := range answers {
 		if a.Fault != "" {

@@ -58,7 +58,7 @@ func ruleOf(name, silent string) HookRule {
 }
 
 // guarded lies down under rules, with hooks fitted.
-func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Sitting) {
+func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Stretch) {
 	t.Helper()
 	r := newRig(t)
 	r.live(3)
@@ -89,7 +89,7 @@ func TestAHookOfTheEntryMayVetoAndIsShownWhatItMayNotChange(t *testing.T) {
 	w := &warden{veto: "the day has been long"}
 	r, f, s := guarded(t, Hooks{"night-watch": w, "other": &warden{}}, ruleOf("other", SilentAllow), ruleOf("night-watch", SilentAllow))
 	for range 2 { // done again it asks nobody again
-		result, err := f.Enter(context.Background(), EntryRequest{Sitting: s, Onset: 70, Remaining: 900, Cycles: 3, Gathered: GatherResult{Shown: 12}})
+		result, err := f.Enter(context.Background(), EntryRequest{Stretch: s, Onset: 70, Remaining: 900, Cycles: 3, Gathered: GatherResult{Shown: 12}})
 		require.NoError(t, err)
 		require.Equal(t, "night-watch", result.Scope)
 		require.Equal(t, "the day has been long", result.Reason)
@@ -119,7 +119,7 @@ func TestASilentHookIsAnsweredForByItsDefaultAndAnnounced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, f, s := guarded(t, c.hooks, ruleOf("h", c.silent))
-			result, err := f.Enter(context.Background(), EntryRequest{Sitting: s})
+			result, err := f.Enter(context.Background(), EntryRequest{Stretch: s})
 			require.NoError(t, err)
 			require.Equal(t, c.vetoes, result.Scope == "h", result.Reason)
 			if name == "answers" {
@@ -131,7 +131,7 @@ func TestASilentHookIsAnsweredForByItsDefaultAndAnnounced(t *testing.T) {
 	}
 }
 
-func (r *rig) caught(s Sitting, texts ...string) []string {
+func (r *rig) caught(s Stretch, texts ...string) []string {
 	r.t.Helper()
 	w := memory.Write{Agent: "a", Cause: s.Dream, Fence: s.fence()}
 	for i, text := range texts {
@@ -154,7 +154,7 @@ func TestAHeldFragmentIsFlaggedAnnouncedAndKept(t *testing.T) {
 	caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
 	reader.concerns = []Concern{{Fragment: caught[1], Reason: "it speaks of fire"}, {Fragment: "dream/b/0001/onset/1.1", Reason: "somebody else's"}}
 	for range 2 {
-		result, err := f.Review(context.Background(), ReviewRequest{Sitting: s, Cycle: 1, Fragments: caught})
+		result, err := f.Review(context.Background(), ReviewRequest{Stretch: s, Cycle: 1, Fragments: caught})
 		require.NoError(t, err)
 		require.Equal(t, []Made{{ID: caught[0], Score: .4, Kept: true}, {ID: caught[1], Score: .4}}, result.Made)
 	}
@@ -196,7 +196,7 @@ func TestAConcernAboutWhatWasNotShownIsNoAnswerToTheRest(t *testing.T) {
 			r, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", silent))
 			caught := r.caught(s, "a lantern is a slow clock", "burn the ledger")
 			w.concerns = []Concern{{Fragment: caught[1], Reason: "it speaks of fire"}, {Fragment: "onset/1.1", Reason: "so does this"}}
-			result, err := f.Review(t.Context(), ReviewRequest{Sitting: s, Cycle: 1, Fragments: caught})
+			result, err := f.Review(t.Context(), ReviewRequest{Stretch: s, Cycle: 1, Fragments: caught})
 			require.NoError(t, err)
 			require.Equal(t, silent == SilentAllow, result.Made[0].Kept, "its default answers for what nobody could follow")
 			require.False(t, result.Made[1].Kept, "what could be followed holds")
@@ -224,7 +224,7 @@ func TestTheReasonsOfAHookAreOneShortLineAndNeverNone(t *testing.T) {
 	} {
 		w := &warden{veto: said}
 		_, f, s := guarded(t, Hooks{"h": w}, ruleOf("h", SilentAllow))
-		result, err := f.Enter(t.Context(), EntryRequest{Sitting: s})
+		result, err := f.Enter(t.Context(), EntryRequest{Stretch: s})
 		require.NoError(t, err)
 		require.Equal(t, "h", result.Scope, "a veto is a veto, however it is put")
 		require.Equal(t, want, result.Reason)
@@ -240,7 +240,7 @@ func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
 	r.caught(s, "one", "two")
 	r.rise(s)
 	err := f.Leave(context.Background(), ExitRequest{
-		Sitting: s, Ending: Ending{Outcome: dream.Completed}, Cost: RiseResult{Spent: 1234}, Rules: []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
+		Stretch: s, Ending: Ending{Outcome: dream.Completed}, Cost: RiseResult{Spent: 1234}, Rules: []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
 		Handle: "a", Budget: 5000,
 	})
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestAWokenDreamTakesNoSilenceForAnAnswer(t *testing.T) {
 	r, f, s := guarded(t, Hooks{"h": &warden{hangs: true}}, HookRule{Name: "h", At: Borders, Timeout: LongestHook, Silent: SilentRefuse})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(&Woken{})
-	_, err := f.Enter(ctx, EntryRequest{Sitting: s})
+	_, err := f.Enter(ctx, EntryRequest{Stretch: s})
 	require.Error(t, err)
 	_, err = r.store.Note(context.Background(), "a", s.Dream, "hooks/entry")
 	require.ErrorIs(t, err, memory.ErrNotFound)
@@ -279,7 +279,7 @@ func TestTheDefaultOfAHookStandsThoughTheActivityHasLessTimeThanTheHook(t *testi
 	_, f, s := guarded(t, Hooks{"h": &warden{hangs: true}}, rule)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*noting)
 	defer cancel()
-	result, err := f.Enter(ctx, EntryRequest{Sitting: s})
+	result, err := f.Enter(ctx, EntryRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, "h", result.Scope)
 	require.Contains(t, result.Reason, "its silence refuses")

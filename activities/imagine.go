@@ -36,11 +36,11 @@ type scenario struct {
 // Branch imagines one scenario from a fragment and a what-if, with the prediction it makes (H10, H13). A barred fragment is
 // not developed (H18): its scenario rests on the what-if alone.
 func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, error) {
-	order, err := m.order(ctx, r.Sitting)
+	order, err := m.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	view, err := m.view(ctx, r.Sitting)
+	view, err := m.view(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -65,7 +65,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 }
 
 // view is what every prompt of REM shows of the dreamer.
-func (m *Imagination) view(ctx context.Context, s Sitting) (prompt.Imagining, error) {
+func (m *Imagination) view(ctx context.Context, s Stretch) (prompt.Imagining, error) {
 	self, theme, err := m.self(ctx, s)
 	if err != nil {
 		return prompt.Imagining{}, err
@@ -77,7 +77,7 @@ func (m *Imagination) view(ctx context.Context, s Sitting) (prompt.Imagining, er
 // setOut draws the what-if of a branch: parts of two or three episodes put together, or one that went otherwise. Where
 // memory cannot give the one it gives the other; where it can give neither there is none.
 func (m *Imagination) setOut(ctx context.Context, o Order, r BranchRequest, s *dream.Scenario, view *prompt.Imagining) error {
-	episodes, err := m.pool(ctx, o, r.Sitting)
+	episodes, err := m.pool(ctx, o, r.Stretch)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (m *Imagination) setOut(ctx context.Context, o Order, r BranchRequest, s *d
 // imagine buys one scenario and keeps it, with the prediction it makes.
 func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s *dream.Scenario, text prompt.Text) (StepResult, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
+		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
 		role: dream.Imaginer, heat: r.Heat, minP: true, text: text, behind: s.Sources, tokens: order.Knobs.AnswerTokens,
 		seed: seedOf(order, dream.REM, 0, r.Turn),
 	}
@@ -117,13 +117,13 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s
 	if claim := strings.TrimSpace(answer.Claim); claim != "" {
 		p := foretell(order, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
 		lived := map[string]bool{}
-		if err := m.roots(ctx, r.Sitting, s.Sources, 2, lived); err != nil { // a scenario has the sources of those it grew from
+		if err := m.roots(ctx, r.Stretch, s.Sources, 2, lived); err != nil { // a scenario has the sources of those it grew from
 			return StepResult{}, tell(err)
 		}
 		p.Scenario, p.Episodes = s.ID, slices.Sorted(maps.Keys(lived))
 		items = append(items, p)
 	}
-	result, err := m.keep(ctx, r.Sitting, c, done, items, memory.Write{})
+	result, err := m.keep(ctx, r.Stretch, c, done, items, memory.Write{})
 	if len(result.Made) > 0 {
 		result.Made = result.Made[:1]
 	}

@@ -34,7 +34,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 	if len(r.Scenarios) != want {
 		return StepResult{}, tell(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
 	}
-	order, err := m.order(ctx, r.Sitting)
+	order, err := m.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -44,7 +44,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 			return StepResult{}, tell(err)
 		}
 	}
-	view, err := m.view(ctx, r.Sitting)
+	view, err := m.view(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -55,7 +55,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 		return m.imagine(ctx, r.StepRequest, order, s, prompt.Merge(g))
 	}
 	g.Weakest, g.Said = weakest(from[0].Worth), from[0].Said
-	if g.Claim, err = m.claimOf(ctx, r.Sitting, from[0].ID); err != nil {
+	if g.Claim, err = m.claimOf(ctx, r.Stretch, from[0].ID); err != nil {
 		return StepResult{}, tell(err)
 	}
 	return m.imagine(ctx, r.StepRequest, order, s, prompt.Refine(g))
@@ -93,7 +93,7 @@ func weakest(w *dream.Worth) string {
 }
 
 // claimOf is what the prediction of a scenario claims; empty when it made none, or when that is gone.
-func (m *Imagination) claimOf(ctx context.Context, s Sitting, scenario string) (string, error) {
+func (m *Imagination) claimOf(ctx context.Context, s Stretch, scenario string) (string, error) {
 	items, err := m.made(ctx, s, scenario+"/p")
 	for _, p := range memory.As[*dream.Prediction](items) {
 		return strings.TrimSpace(p.Claim), err

@@ -15,7 +15,7 @@ import (
 
 // KeepRequest ends a search.
 type KeepRequest struct {
-	Sitting
+	Stretch
 	Scenarios []string `json:"scenarios"` // all of them, in the order they were made
 	Keep      int      `json:"keep"`
 	Why       string   `json:"why,omitempty"` // the search went no further
@@ -32,26 +32,26 @@ func (m *Imagination) Keep(ctx context.Context, r KeepRequest) (StepResult, erro
 	if len(all) > 0 {
 		all[len(all)-1].Ended = r.Why
 	}
-	made, err := m.settle(ctx, r.Sitting, all, r.Keep)
+	made, err := m.settle(ctx, r.Stretch, all, r.Keep)
 	return StepResult{Made: made}, tell(err)
 }
 
 // settle decides what becomes of scenarios, for good, and announces it.
-func (m *Imagination) settle(ctx context.Context, sitting Sitting, all []*dream.Scenario, keep int) ([]Made, error) {
+func (m *Imagination) settle(ctx context.Context, stretch Stretch, all []*dream.Scenario, keep int) ([]Made, error) {
 	decide(all, keep)
 	w := memory.Write{}
 	var made []Made
 	developed := map[string]bool{}
 	for _, s := range ranked(all) {
 		w.Change = append(w.Change, s)
-		w.Events = append(w.Events, m.event(sitting, strings.TrimPrefix(s.ID, sitting.Dream+"/"), event.ScenarioImagined{
+		w.Events = append(w.Events, m.event(stretch, strings.TrimPrefix(s.ID, stretch.Dream+"/"), event.ScenarioImagined{
 			Scenario: s.ID, Score: s.Score, Kept: s.Kept, Synthetic: s.Synthetic, Operation: s.Operation, Parents: s.Parents,
 		}))
 		made = append(made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
 		if !s.Kept {
 			continue
 		}
-		seeds, err := m.Memory.Get(ctx, sitting.Agent, s.Develops()...)
+		seeds, err := m.Memory.Get(ctx, stretch.Agent, s.Develops()...)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (m *Imagination) settle(ctx context.Context, sitting Sitting, all []*dream.
 			}
 		}
 	}
-	return made, m.write(ctx, sitting, w)
+	return made, m.write(ctx, stretch, w)
 }
 
 // decide marks the scenarios that are kept, and gives each other its reason.

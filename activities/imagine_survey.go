@@ -16,7 +16,7 @@ import (
 
 // SurveyRequest asks what a round of the search has to go by.
 type SurveyRequest struct {
-	Sitting
+	Stretch
 	Limit     budget.Micros `json:"limit"`               // the phase's cap
 	Fragments []string      `json:"fragments,omitempty"` // that might be developed, in order; empty when that is known
 }
@@ -30,7 +30,7 @@ type SurveyResult struct {
 // Survey reads which fragments may be developed (H18), what is left for the phase under every cap, and what a call of each
 // kind costs at most. It costs nothing.
 func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult, error) {
-	order, err := m.order(ctx, r.Sitting)
+	order, err := m.order(ctx, r.Stretch)
 	if err != nil {
 		return SurveyResult{}, tell(err)
 	}
@@ -62,7 +62,7 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 		}
 		result.Means.Left = min(result.Means.Left, max(0, account.Limit-balance.Reserved-balance.Spent))
 	}
-	result.Means.Prices, err = m.prices(ctx, r.Sitting, order)
+	result.Means.Prices, err = m.prices(ctx, r.Stretch, order)
 	return result, tell(err)
 }
 
@@ -71,7 +71,7 @@ var longest = strings.Repeat("imagined ", 66)
 
 // prices are the worst prices of a call of each kind, with every text as long as a prompt shows it. A second call that
 // repairs an unreadable answer is not in them; the purse holds its cap all the same.
-func (m *Imagination) prices(ctx context.Context, s Sitting, o Order) (map[string]budget.Micros, error) {
+func (m *Imagination) prices(ctx context.Context, s Stretch, o Order) (map[string]budget.Micros, error) {
 	view, err := m.view(ctx, s)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 )
 
 // imagining is a rig whose model imagines what it is told to.
-func imagining(t *testing.T) (*rig, Order, Sitting, *Imagination) {
+func imagining(t *testing.T) (*rig, Order, Stretch, *Imagination) {
 	t.Helper()
 	r := newRig(t)
 	r.live(10)
@@ -39,7 +39,7 @@ func (r *rig) weighs(parts ...float64) {
 	r.model.say["scores"] = `{"scores":[` + strings.Join(lines, ",") + `]}`
 }
 
-func round(s Sitting, round, turn int) StepRequest {
+func round(s Stretch, round, turn int) StepRequest {
 	r := step(s, 1)
 	r.Cycle, r.Turn = round, turn
 	return r
@@ -53,7 +53,7 @@ func (r *rig) scenario(id string) *dream.Scenario {
 }
 
 // branches imagines scenarios of the first round, each with a text of its own.
-func (r *rig) branches(m *Imagination, s Sitting, texts ...string) []string {
+func (r *rig) branches(m *Imagination, s Stretch, texts ...string) []string {
 	r.t.Helper()
 	var ids []string
 	for i, text := range texts {
@@ -117,7 +117,7 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 		Flags: []dream.Flag{{By: "policy/leverage", Reason: "no leverage", Bars: true}, {By: "hook/x", Reason: "look"}},
 	}
 	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{barred}}))
-	survey, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
+	survey, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{free.ID}, survey.Seeds)
 	r.tells("a scenario")
@@ -224,7 +224,7 @@ func TestWeighingToldRoundByRoundLeavesTheStoreInOrderAtAnyMoment(t *testing.T) 
 	}
 	all := append(append([]string{}, made...), fresh...)
 	for range 2 { // done twice it says the same, once
-		kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: all, Keep: 1, Why: "its rounds are used"})
+		kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: all, Keep: 1, Why: "its rounds are used"})
 		require.NoError(t, err)
 		require.Len(t, kept.Made, 5)
 		require.Equal(t, Made{ID: fresh[1], Score: kept.Made[0].Score, Kept: true}, kept.Made[0])
@@ -271,7 +271,7 @@ func TestWhatTheMoneyDoesNotReachToWeighKeepsThatReason(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, EndCap, result.End)
 	require.Empty(t, result.Made)
-	kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: append(made, second.Made[0].ID), Keep: 2})
+	kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: append(made, second.Made[0].ID), Keep: 2})
 	require.NoError(t, err)
 	require.Equal(t, 1, Kept(kept.Made))
 	require.Equal(t, "nobody weighed it: the money was spent", r.scenario(second.Made[0].ID).Reason)
@@ -284,7 +284,7 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 	t.Parallel()
 	r, _, s, m := imagining(t)
 	ctx := context.Background()
-	before, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: 100_000})
+	before, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 100_000})
 	require.NoError(t, err)
 	require.EqualValues(t, 100_000, before.Means.Left)
 	made := r.branches(m, s, "the lamp floats away", "the key is found")
@@ -316,7 +316,7 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 		require.Less(t, paid, before.Means.Prices[kind], kind)
 		spent += paid
 	}
-	after, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: 100_000})
+	after, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 100_000})
 	require.NoError(t, err)
 	require.Equal(t, before.Means.Left-spent, after.Means.Left)
 
@@ -328,7 +328,7 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 	free := r.order(2, tonight)
 	free.Free = true
 	r.rise(s)
-	rest, err := m.Survey(ctx, SurveyRequest{Sitting: r.lie(free), Limit: 1})
+	rest, err := m.Survey(ctx, SurveyRequest{Stretch: r.lie(free), Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, budget.Unlimited, rest.Means.Left)
 }

@@ -38,7 +38,7 @@ var unweighed = map[End]string{
 // Weigh scores scenarios and says which would be kept as things stand (H13). Of a search it answers those that it scored, in
 // their order; without a round that is the end of it, and it answers all, best first.
 func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, error) {
-	order, err := m.order(ctx, r.Sitting)
+	order, err := m.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -63,7 +63,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 	}
 	all := append(known, fresh...)
 	if r.Cycle == 0 {
-		made, err := m.settle(ctx, r.Sitting, all, r.Keep)
+		made, err := m.settle(ctx, r.Stretch, all, r.Keep)
 		return StepResult{Done: done, Made: made}, tell(err)
 	}
 	decide(all, r.Keep)
@@ -77,7 +77,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 			result.Made = append(result.Made, Made{ID: s.ID, Score: s.Score, Kept: s.Kept})
 		}
 	}
-	return result, tell(m.write(ctx, r.Sitting, w))
+	return result, tell(m.write(ctx, r.Stretch, w))
 }
 
 // apart takes the scenarios of these ids out of all.
@@ -111,7 +111,7 @@ const shownKnown = 4
 // score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
 func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, known, fresh []*dream.Scenario) (Done, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: weighStep(r.Cycle), role: dream.Observer, heat: r.Heat,
+		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, heat: r.Heat,
 		tokens: weighTokens(order.Knobs, len(fresh)), seed: seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
 	}
 	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
@@ -121,7 +121,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, kn
 	if !spec.Judges {
 		return m.measure(ctx, c, fresh)
 	}
-	self, _, err := m.self(ctx, r.Sitting)
+	self, _, err := m.self(ctx, r.Stretch)
 	if err != nil {
 		return Done{}, err
 	}

@@ -36,14 +36,14 @@ const most = 3
 // Consolidate stages hypotheses for the playbook, at most Knobs.MaxStaged at a time (H14), and marks the fragments they
 // come from as promoted.
 func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
-	order, err := g.order(ctx, r.Sitting)
+	order, err := g.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	if err := g.learn(ctx, order, r.Sitting); err != nil { // by now every memory of the night has its place
+	if err := g.learn(ctx, order, r.Stretch); err != nil { // by now every memory of the night has its place
 		return StepResult{}, tell(err)
 	}
-	staged, err := g.stagedBefore(ctx, r.Sitting)
+	staged, err := g.stagedBefore(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -62,7 +62,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "consolidate", role: dream.Integrator, heat: r.Heat,
+		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, heat: r.Heat,
 		text: prompt.Consolidate(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Integration, 0, 0),
 	}
 	var answer hypotheses
@@ -81,17 +81,17 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.Stage(h.Confidence), Status: dream.HypothesisStaged,
 		}
 		items = append(items, item)
-		w.Events = append(w.Events, g.event(r.Sitting, fmt.Sprintf("integration/%d", i+1),
+		w.Events = append(w.Events, g.event(r.Stretch, fmt.Sprintf("integration/%d", i+1),
 			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
 	}
-	if items, err = g.sift(r.Sitting, order, items, &w); err != nil { // what is barred promotes nothing
+	if items, err = g.sift(r.Stretch, order, items, &w); err != nil { // what is barred promotes nothing
 		return StepResult{}, tell(err)
 	}
 	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
 		return StepResult{}, tell(err)
 	}
-	g.rest(r.Sitting, resting, staged+len(items)-order.Knobs.MaxStaged, &w)
-	return g.keep(ctx, r.Sitting, c, done, items, w)
+	g.rest(r.Stretch, resting, staged+len(items)-order.Knobs.MaxStaged, &w)
+	return g.keep(ctx, r.Stretch, c, done, items, w)
 }
 
 // mayRest are the staged hypotheses that may give way tonight, the first to go first. A dream whose makings wait for a person
@@ -110,7 +110,7 @@ func (g *Integration) mayRest(ctx context.Context, o Order) ([]*dream.Hypothesis
 }
 
 // rest archives as many hypotheses as are too many with the new ones.
-func (g *Integration) rest(s Sitting, resting []*dream.Hypothesis, surplus int, w *memory.Write) {
+func (g *Integration) rest(s Stretch, resting []*dream.Hypothesis, surplus int, w *memory.Write) {
 	for _, h := range resting[:max(0, min(surplus, len(resting)))] {
 		h.State, h.Status = dream.Archived, dream.HypothesisRested
 		w.Change = append(w.Change, h)
@@ -120,7 +120,7 @@ func (g *Integration) rest(s Sitting, resting []*dream.Hypothesis, surplus int, 
 
 // stagedBefore counts the hypotheses that are staged, or wait to be, but for the dream's own: a deed that is done again has the
 // room that it had.
-func (g *Integration) stagedBefore(ctx context.Context, s Sitting) (int, error) {
+func (g *Integration) stagedBefore(ctx context.Context, s Stretch) (int, error) {
 	q := memory.Query{
 		Agent: s.Agent, Kinds: []dream.Kind{dream.KindHypothesis}, Statuses: []string{dream.HypothesisStaged}, States: []dream.State{dream.Live, dream.Proposed},
 	}
@@ -138,18 +138,18 @@ func (g *Integration) stagedBefore(ctx context.Context, s Sitting) (int, error) 
 
 // material are the texts to consolidate, as lines, with the item behind each.
 func (p Ports) material(ctx context.Context, r ConsolidateRequest, room int) (prompt.Consolidating, []string, error) {
-	items, err := p.made(ctx, r.Sitting, r.Items...)
+	items, err := p.made(ctx, r.Stretch, r.Items...)
 	if err != nil {
 		return prompt.Consolidating{}, nil, fmt.Errorf("read what the night has made: %w", err)
 	}
-	if items, err = p.mayWeave(ctx, r.Sitting, items); err != nil {
+	if items, err = p.mayWeave(ctx, r.Stretch, items); err != nil {
 		return prompt.Consolidating{}, nil, err
 	}
-	self, _, err := p.self(ctx, r.Sitting)
+	self, _, err := p.self(ctx, r.Stretch)
 	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}
-	known, err := p.playbook(ctx, r.Sitting)
+	known, err := p.playbook(ctx, r.Stretch)
 	if err != nil {
 		return prompt.Consolidating{}, nil, err
 	}

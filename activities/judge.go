@@ -25,9 +25,9 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragme
 		for _, f := range fragments {
 			f.Status, f.Reason = dream.FragmentDiscarded, notJudged
 			w.Add = append(w.Add, f)
-			w.Events = append(w.Events, o.verdictEvent(r.Sitting, f))
+			w.Events = append(w.Events, o.verdictEvent(r.Stretch, f))
 		}
-		return StepResult{Done: done}, tell(o.write(ctx, r.Sitting, w))
+		return StepResult{Done: done}, tell(o.write(ctx, r.Stretch, w))
 	}
 	said := map[string]bool{}
 	for _, h := range heard {
@@ -60,7 +60,7 @@ func (j judgement) scores() *dream.Scores {
 // Judge lets the observer judge one partial and keeps or discards it (H5, H6). A model whose numbers mean nothing is not
 // asked: then the verdict is measured with the embedder, and says so.
 func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -103,7 +103,7 @@ func (o *Onset) caught(ctx context.Context, order Order, r StepRequest, turn int
 
 func (o *Onset) judging(order Order, r StepRequest, step string, throw, tokens int) call {
 	return call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: step, role: dream.Observer,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: step, role: dream.Observer,
 		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, throw), tokens: tokens,
 	}
 }
@@ -117,16 +117,16 @@ func (o *Onset) judged(ctx context.Context, r StepRequest, all []heard) (StepRes
 		if h.vector.Item != "" {
 			w.Vectors = append(w.Vectors, h.vector)
 		}
-		w.Events = append(w.Events, o.verdictEvent(r.Sitting, h.f))
-		if err := o.tag(ctx, r.Sitting, h.f, &w); err != nil {
+		w.Events = append(w.Events, o.verdictEvent(r.Stretch, h.f))
+		if err := o.tag(ctx, r.Stretch, h.f, &w); err != nil {
 			return StepResult{}, tell(err)
 		}
-		if fired := o.firedEvent(r.Sitting, h.f); fired != nil {
+		if fired := o.firedEvent(r.Stretch, h.f); fired != nil {
 			w.Events = append(w.Events, *fired)
 		}
 		made = append(made, Made{ID: h.f.ID, Score: h.f.Verdict.Composite, Kept: h.f.Status != dream.FragmentDiscarded})
 	}
-	return StepResult{Made: made}, tell(o.write(ctx, r.Sitting, w))
+	return StepResult{Made: made}, tell(o.write(ctx, r.Stretch, w))
 }
 
 // verdict asks the judge about one thought. What it does not answer is measured.
@@ -135,7 +135,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dr
 	if err != nil || !spec.Judges {
 		return h.weigh(c.order, nil), "", Done{}, err
 	}
-	self, theme, err := o.self(ctx, r.Sitting)
+	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return dream.Verdict{}, "", Done{}, err
 	}
@@ -143,7 +143,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dr
 	if err != nil {
 		return dream.Verdict{}, "", Done{}, err
 	}
-	rules, err := o.playbook(ctx, r.Sitting)
+	rules, err := o.playbook(ctx, r.Stretch)
 	if err != nil {
 		return dream.Verdict{}, "", Done{}, err
 	}
@@ -215,7 +215,7 @@ func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
 	}
 }
 
-func (o *Onset) verdictEvent(s Sitting, f *dream.Fragment) event.Event {
+func (o *Onset) verdictEvent(s Stretch, f *dream.Fragment) event.Event {
 	activityName := strings.TrimPrefix(f.ID, s.Dream+"/")
 	if f.Status == dream.FragmentDiscarded {
 		return o.event(s, activityName, event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
@@ -226,7 +226,7 @@ func (o *Onset) verdictEvent(s Sitting, f *dream.Fragment) event.Event {
 }
 
 // firedEvent announces the marker that a fragment fired; nil for none.
-func (o *Onset) firedEvent(s Sitting, f *dream.Fragment) *event.Event {
+func (o *Onset) firedEvent(s Stretch, f *dream.Fragment) *event.Event {
 	p := f.Verdict.Parts
 	if p == nil || p.Marker == nil {
 		return nil

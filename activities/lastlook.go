@@ -25,25 +25,25 @@ type gists struct {
 // entry is archived in the write that keeps the gist, under the gist's id. An entry that gave none, or only its own words,
 // stays. A gist that still carries numbers, dates or addresses is cut down until it does not.
 func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := n.order(ctx, r.Sitting)
+	order, err := n.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	if err := n.renew(ctx, order, r.Sitting); err != nil {
+	if err := n.renew(ctx, order, r.Stretch); err != nil {
 		return StepResult{}, tell(err)
 	}
-	volatility, err := n.volatility(ctx, order, r.Sitting)
+	volatility, err := n.volatility(ctx, order, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	entries, err := n.fading(ctx, order, r.Sitting, volatility)
+	entries, err := n.fading(ctx, order, r.Stretch, volatility)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	if len(entries) == 0 {
 		return StepResult{Done: Done{Unasked: true}}, nil
 	}
-	self, _, err := n.self(ctx, r.Sitting)
+	self, _, err := n.self(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -54,7 +54,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	}
 	lines := prompt.Lines("r", texts...)
 	c := call{
-		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "last-look", role: dream.Replayer, heat: r.Heat, text: prompt.LastLook(self, lines), behind: behind,
+		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "last-look", role: dream.Replayer, heat: r.Heat, text: prompt.LastLook(self, lines), behind: behind,
 		tokens: order.Knobs.AnswerTokens + 40*len(entries), seed: seedOf(order, dream.NREM, 0, 50),
 	}
 	var answer gists
@@ -68,11 +68,11 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 			return StepResult{Done: done}, tell(err)
 		}
 	}
-	items, w, err := n.distil(ctx, order, r.Sitting, entries, gistsBySource(answer, lines, texts, spec.Judges))
+	items, w, err := n.distil(ctx, order, r.Stretch, entries, gistsBySource(answer, lines, texts, spec.Judges))
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	return n.keep(ctx, r.Sitting, c, done, items, w)
+	return n.keep(ctx, r.Stretch, c, done, items, w)
 }
 
 // fadingNote freezes what is looked at tonight, out of the fadingPool live entries that are due soonest.
@@ -80,7 +80,7 @@ const fadingNote, fadingPool = "fading", 10_000
 
 // fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of forgetting
 // that the volatility of the night's episodes sets. The choice is frozen in a note.
-func (n *Replay) fading(ctx context.Context, o Order, s Sitting, volatility float64) ([]*dream.Semantic, error) {
+func (n *Replay) fading(ctx context.Context, o Order, s Stretch, volatility float64) ([]*dream.Semantic, error) {
 	ids, err := n.frozen(ctx, s, fadingNote, func() ([]string, error) {
 		all, err := n.entries(ctx, o)
 		if err != nil {
@@ -142,7 +142,7 @@ func (n *Replay) gisted(ctx context.Context, agent, id string) (dream.State, err
 }
 
 // volatility is the dispersion of the surprise of the night's episodes (H11).
-func (n *Replay) volatility(ctx context.Context, o Order, s Sitting) (float64, error) {
+func (n *Replay) volatility(ctx context.Context, o Order, s Stretch) (float64, error) {
 	episodes, err := n.pool(ctx, o, s)
 	if err != nil {
 		return 0, err
@@ -173,7 +173,7 @@ func gistsBySource(answer gists, lines []prompt.Line, texts []string, asked bool
 }
 
 // distil makes the gists of entries, and lets each take the place of its entry.
-func (n *Replay) distil(ctx context.Context, o Order, s Sitting, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
+func (n *Replay) distil(ctx context.Context, o Order, s Stretch, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
 	var items []dream.Item
 	w := memory.Write{}
 	names, err := n.namesOfPeople(ctx, o.Agent)

@@ -107,7 +107,7 @@ func TestALastLookThatGivesNoGistArchivesNothing(t *testing.T) {
 			}
 			require.Empty(t, r.looks(1).Made)
 			require.Zero(t, r.archived())
-			require.Empty(t, r.find(Sitting{}, dream.KindGist), "a gist never repeats a source that stays")
+			require.Empty(t, r.find(Stretch{}, dream.KindGist), "a gist never repeats a source that stays")
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // keepLate keeps one more snapshot of a sitting.
-func (r *rig) keepLate(s Sitting, key string) {
+func (r *rig) keepLate(s Stretch, key string) {
 	r.t.Helper()
 	body, err := json.Marshal(snapshot{Step: key, Phase: dream.Onset, Partial: telling, Drawn: 2, Began: tonight, Stopped: tonight, Epoch: s.Epoch})
 	require.NoError(r.t, err)
@@ -22,7 +22,7 @@ func (r *rig) keepLate(s Sitting, key string) {
 	require.NoError(r.t, err)
 }
 
-func (r *rig) waiting(s Sitting) int {
+func (r *rig) waiting(s Stretch) int {
 	r.t.Helper()
 	notes, err := r.store.Notes(context.Background(), "a", s.Dream, memory.LateNote)
 	require.NoError(r.t, err)
@@ -50,7 +50,7 @@ func TestWhatWasJudgedIsErasedByWhoeverBooksAgain(t *testing.T) {
 }
 
 // W2: what a call had said that did not stop in time is given up, and makes no entry of a later wake.
-func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterSitting(t *testing.T) {
+func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -61,7 +61,7 @@ func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterSitting(t *testing.T) {
 	require.NoError(t, err)
 	order, err := r.bed().order(ctx, s)
 	require.NoError(t, err)
-	lain, err := r.bed().LieDown(ctx, LieDownRequest{Order: order, Workflow: s.Dream, Run: s.Run, Sitting: 2, Now: tonight})
+	lain, err := r.bed().LieDown(ctx, LieDownRequest{Order: order, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
 	r.keepLate(s, "late") // of the first sitting

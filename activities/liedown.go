@@ -21,14 +21,14 @@ type LieDownRequest struct {
 	Order    Order       `json:"order"`
 	Workflow string      `json:"workflow"`
 	Run      string      `json:"run"`
-	Sitting  int         `json:"sitting,omitempty"` // 2, 3, … of a dream that goes on after an interruption
+	Stretch  int         `json:"sitting,omitempty"` // 2, 3, … of a dream that goes on after an interruption
 	Now      time.Time   `json:"now,omitzero"`      // the workflow's
 	Phase    dream.Phase `json:"phase,omitempty"`   // where it goes on
 }
 
 // seat is the sitting that is to begin; its epoch is not known yet.
-func (r LieDownRequest) seat() Sitting {
-	return Sitting{Agent: r.Order.Agent, Dream: r.Order.Dream, Run: r.Run, Now: r.Now}
+func (r LieDownRequest) seat() Stretch {
+	return Stretch{Agent: r.Order.Agent, Dream: r.Order.Dream, Run: r.Run, Now: r.Now}
 }
 
 // LieDownResult says whether the dream may go on.
@@ -56,12 +56,12 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
 	o := r.Order
 	s := r.seat()
-	if o.Alone && r.Sitting < 2 {
+	if o.Alone && r.Stretch < 2 {
 		if err := b.open(ctx, o, b.now(s)); err != nil {
 			return LieDownResult{}, tell(err)
 		}
 	}
-	if r.Sitting > 1 {
+	if r.Stretch > 1 {
 		night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 		if err != nil {
 			return LieDownResult{}, tell(err)
@@ -73,7 +73,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	held, err := b.takeSlot(ctx, s, r.Workflow)
 	if errors.Is(err, memory.ErrAwake) {
 		reason := o.Handle + " is awake: somebody woke it before the dream lay down"
-		if r.Sitting > 1 {
+		if r.Stretch > 1 {
 			return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
 		}
 		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
@@ -99,7 +99,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 		}
 		return late(r), tell(b.Memory.FreeSlot(ctx, o.Agent, s.fence()))
 	}
-	if r.Sitting > 1 {
+	if r.Stretch > 1 {
 		return b.goOn(ctx, s, r, night)
 	}
 	if night.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
@@ -139,7 +139,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	}
 	night.Workflow, night.Cluster, night.Run = r.Workflow, b.Lives.Here(), r.Run
 	night.Feels(affect, o.AsOf)
-	night.Sittings, night.Open = 1, true
+	night.Stretches, night.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, o.Agent)
 	if err != nil {
 		return LieDownResult{}, tell(err)
@@ -159,12 +159,12 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 // lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another did this in its
 // place would begin it once more, and nobody would dream it.
 func lain(night *dream.Night, r LieDownRequest) bool {
-	n := max(1, r.Sitting)
-	return night.Run == r.Run && (night.Sittings > n || night.Sittings == n && night.Outcome == dream.Interrupted)
+	n := max(1, r.Stretch)
+	return night.Run == r.Run && (night.Stretches > n || night.Stretches == n && night.Outcome == dream.Interrupted)
 }
 
 func late(r LieDownRequest) LieDownResult {
-	return LieDownResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Sitting), r.Order.Dream)}
+	return LieDownResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Order.Dream)}
 }
 
 // open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
@@ -184,7 +184,7 @@ func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
 
 // takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
 // dream on another cluster nobody here can say whether it has: its slot is its own.
-func (b *Bed) takeSlot(ctx context.Context, s Sitting, workflow string) (memory.Slot, error) {
+func (b *Bed) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.Slot, error) {
 	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Lives.Here(), Since: b.now(s)}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
 	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {

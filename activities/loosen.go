@@ -27,7 +27,7 @@ func (o *Onset) verbalise(ctx context.Context, order Order, r StepRequest, text 
 		Words: seedWords(order, r, text.Lines, 2*order.Knobs.Partials), Scenes: scenes, Count: order.Knobs.Partials,
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: scrapsStep(r.Cycle), role: dream.Generator,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: scrapsStep(r.Cycle), role: dream.Generator,
 		behind: append(append([]string{}, behind...), sources...), minP: true, logProbs: true,
 		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat),
 	}
@@ -71,7 +71,7 @@ const scenesShown = 2
 
 // scenes are put together from episodes that never met (H10), and the episodes they come from.
 func (o *Onset) scenes(ctx context.Context, order Order, r StepRequest) ([]prompt.Scene, []string, error) {
-	episodes, err := o.pool(ctx, order, r.Sitting)
+	episodes, err := o.pool(ctx, order, r.Stretch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +138,7 @@ type spoken struct {
 }
 
 // spokenIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none when it was no such step.
-func (p Ports) spokenIn(ctx context.Context, s Sitting, step, answer string) ([]spoken, error) {
+func (p Ports) spokenIn(ctx context.Context, s Stretch, step, answer string) ([]spoken, error) {
 	var cycle, turn int
 	if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err == nil {
 		return []spoken{{cycle, turn, answer}}, nil

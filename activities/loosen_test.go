@@ -13,14 +13,14 @@ import (
 )
 
 // loosened lies down to a dream whose generator is loosened by words, with what it falls asleep over gathered.
-func (r *rig) loosened(way dream.Loosening) (Order, Sitting) {
+func (r *rig) loosened(way dream.Loosening) (Order, Stretch) {
 	r.t.Helper()
 	r.live(10)
 	o := r.order(1, tonight)
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: way}
 	require.NoError(r.t, o.Validate())
 	s := r.lie(o)
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(r.t, err)
 	return o, s
 }

@@ -26,7 +26,7 @@ func (r *rig) returns(n int, asOf time.Time) *dream.Night {
 	ctx := context.Background()
 	s := r.lie(r.order(n, asOf))
 	awakening := &Awakening{r.ports}
-	_, err := awakening.Settle(ctx, SettleRequest{Sitting: s})
+	_, err := awakening.Settle(ctx, SettleRequest{Stretch: s})
 	require.NoError(r.t, err)
 	r.rise(s)
 	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
@@ -59,7 +59,7 @@ func TestWhatIsGatheredGoesByTheMoodOfThatTime(t *testing.T) {
 	r.live(3)
 	r.moved(mood.PAD{Pleasure: -.9, Arousal: .9}, tonight)
 	s := r.lie(r.order(1, tonight.Add(6*time.Hour)))
-	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Sitting: s})
+	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, mood.Broad, g.Bias, "six hours later nothing is left of the fright")
 	require.Less(t, mood.PAD{}.Distance(g.Affect), .05)

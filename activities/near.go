@@ -93,7 +93,7 @@ func (p Ports) texts(ctx context.Context, agent string, ids []string) ([]string,
 const rules = 12
 
 // playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a dream lasts.
-func (p Ports) playbook(ctx context.Context, s Sitting) ([]prompt.Line, error) {
+func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	var known *[]prompt.Line
 	if p.shelf.read(ctx, s.Dream, func(v *volume) { known = v.rules }); known != nil {
 		return *known, nil

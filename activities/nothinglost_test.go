@@ -101,14 +101,14 @@ func (l *life) night() {
 	if l.old {
 		l.oldArchive(s, o)
 	}
-	_, err = (&Awakening{l.ports}).Settle(ctx, SettleRequest{Sitting: s})
+	_, err = (&Awakening{l.ports}).Settle(ctx, SettleRequest{Stretch: s})
 	require.NoError(l.t, err)
 	l.rise(s)
 	l.nights = append(l.nights, s.Dream)
 }
 
 // oldArchive is the rule of before, the negative control: what has faded below the threshold is archived, gist or no gist.
-func (l *life) oldArchive(s Sitting, o Order) {
+func (l *life) oldArchive(s Stretch, o Order) {
 	replay := &Replay{l.ports}
 	all, err := replay.entries(context.Background(), o)
 	require.NoError(l.t, err)

@@ -30,7 +30,7 @@ const observerNote = "observer"
 const calibrating = 64
 
 // watch is what the observer of a dream goes by.
-func (p Ports) watch(ctx context.Context, o Order, s Sitting) (watching, []hypnagogia.Placed, error) {
+func (p Ports) watch(ctx context.Context, o Order, s Stretch) (watching, []hypnagogia.Placed, error) {
 	var known *watching
 	var held []hypnagogia.Placed
 	if p.shelf.read(ctx, s.Dream, func(v *volume) { known, held = v.watch, v.markers }); known != nil {
@@ -59,7 +59,7 @@ func (p Ports) watch(ctx context.Context, o Order, s Sitting) (watching, []hypna
 }
 
 // beginWatch looks at what is known now, freezes it, and raises the alarms that the outcomes give reason for.
-func (p Ports) beginWatch(ctx context.Context, o Order, s Sitting) ([]byte, error) {
+func (p Ports) beginWatch(ctx context.Context, o Order, s Stretch) ([]byte, error) {
 	w, err := p.look(ctx, o)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, e
 	if o.shelf.read(ctx, r.Dream, func(v *volume) { t, known = v.tongues[r.Source] }); known {
 		return t, nil
 	}
-	lines, _, err := o.remember(ctx, r.Sitting, r.Source)
+	lines, _, err := o.remember(ctx, r.Stretch, r.Source)
 	if err != nil {
 		return t, err
 	}

@@ -26,10 +26,10 @@ func (r *rig) watched(n int, way string) Order {
 }
 
 // drift makes the partials of a cycle, each saying what it is told to.
-func (r *rig) drift(s Sitting, texts ...string) TogetherRequest {
+func (r *rig) drift(s Stretch, texts ...string) TogetherRequest {
 	r.t.Helper()
 	ctx := context.Background()
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Sitting: s, Cycle: 1})
+	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s, Cycle: 1})
 	require.NoError(r.t, err)
 	all := TogetherRequest{StepRequest: step(s, .4)}
 	all.Cycle, all.Source = 1, 1
@@ -178,7 +178,7 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	r.rise(s)
 	s = r.lie(r.order(2, tonight))
 	r.drift(s, thoughts[0])
-	request.Sitting = s
+	request.Stretch = s
 	result, err = (&Onset{r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	old := r.thought(result.Made[0].ID)

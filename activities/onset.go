@@ -22,7 +22,7 @@ type Onset struct{ Ports }
 
 // StepRequest names one paid step of a phase.
 type StepRequest struct {
-	Sitting
+	Stretch
 	Limit  budget.Micros `json:"limit"` // the phase's cap
 	Cycle  int           `json:"cycle,omitempty"`
 	Turn   int           `json:"turn,omitempty"`
@@ -55,7 +55,7 @@ const batch = 64
 // embedded everything would seem new. One call, at most a batch. Where another process embeds them in the background, it
 // waits for that, a while at a time.
 func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -70,12 +70,12 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || len(items) == 0 {
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
-	c := call{order: order, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, sitting: r.Sitting}
+	c := call{order: order, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, stretch: r.Stretch}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
 	}
-	return StepResult{Made: make([]Made, len(vectors))}, tell(o.write(ctx, r.Sitting, memory.Write{Vectors: vectors}))
+	return StepResult{Made: make([]Made, len(vectors))}, tell(o.write(ctx, r.Stretch, memory.Write{Vectors: vectors}))
 }
 
 // How long one activity waits for the background at most, and how often it looks.
@@ -150,7 +150,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		return StepResult{}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
 		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat), minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
@@ -191,7 +191,7 @@ func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) 
 
 func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call {
 	return call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
 		text: prompt.Partial(text, seedWords(order, r, text.Lines, 3)), logProbs: true,
 		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat), minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
 	}
@@ -210,15 +210,15 @@ func seedWords(order Order, r StepRequest, lines []prompt.Line, n int) []string 
 func partialStep(cycle, turn int) string { return fmt.Sprintf("%d/partial-%d", cycle, turn) }
 
 func (o *Onset) prepare(ctx context.Context, r StepRequest) (Order, prompt.Onset, []string, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return order, prompt.Onset{}, nil, err
 	}
-	self, theme, err := o.self(ctx, r.Sitting)
+	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return order, prompt.Onset{}, nil, err
 	}
-	lines, behind, err := o.remember(ctx, r.Sitting, r.Source)
+	lines, behind, err := o.remember(ctx, r.Stretch, r.Source)
 	if err != nil {
 		return order, prompt.Onset{}, nil, err
 	}

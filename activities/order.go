@@ -43,7 +43,7 @@ type Order struct {
 	Behaviour  dream.Behaviour       `json:"behaviour,omitempty"`  // how the agent was doing when it began (H24); empty bounds nothing
 	Thresholds *circadian.Thresholds `json:"thresholds,omitempty"` // of vitality, where each behavioural phase begins; nil: circadian.DefaultThresholds
 	ResumeTTL  time.Duration         `json:"resume_ttl,omitempty"` // how long after an interruption it may go on; 0: it ends with the first
-	Sittings   int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
+	Stretches  int                   `json:"sittings,omitempty"`   // how often it may lie down; 0: as often as it is woken
 	Depth      *DepthRule            `json:"depth,omitempty"`      // how its depth is chosen when it lies down (H3); nil: always to the peak
 
 	Holds *Holds `json:"holds,omitempty"` // how long a wake that names no time keeps the agent awake; nil: a minute
@@ -117,8 +117,8 @@ func (o Order) Validate() error {
 	if h := o.Holds; h != nil && (h.Alarm < 0 || h.Client < 0 || h.Lock < 0) {
 		fault("holds are alarm %s, client %s and lock %s; they must not be negative", h.Alarm, h.Client, h.Lock)
 	}
-	if o.Sittings < 0 {
-		fault("sittings is %d; it must not be negative", o.Sittings)
+	if o.Stretches < 0 {
+		fault("sittings is %d; it must not be negative", o.Stretches)
 	}
 	if o.Behaviour != "" && !slices.Contains(dream.Behaviours, o.Behaviour) {
 		fault("behaviour %q must be one of %v, or empty", o.Behaviour, dream.Behaviours)
@@ -176,8 +176,8 @@ func (o Order) Night(theme string, feeling dream.Affect, now time.Time) *dream.N
 	return n
 }
 
-// Sitting names the dream run that acts; every deed carries it, and the store fences by it.
-type Sitting struct {
+// Stretch names the dream run that acts; every deed carries it, and the store fences by it.
+type Stretch struct {
 	Agent string `json:"agent"`
 	Dream string `json:"dream"`
 	Run   string `json:"run"`
@@ -187,9 +187,9 @@ type Sitting struct {
 }
 
 // Seat is the sitting itself: whatever embeds one can be asked for it.
-func (s Sitting) Seat() Sitting { return s }
+func (s Stretch) Seat() Stretch { return s }
 
-func (s Sitting) fence() memory.Fence {
+func (s Stretch) fence() memory.Fence {
 	return memory.Fence{Dream: s.Dream, Run: s.Run, Epoch: s.Epoch}
 }
 

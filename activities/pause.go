@@ -18,7 +18,7 @@ import (
 
 // PauseRequest ends a sitting that was woken.
 type PauseRequest struct {
-	Sitting
+	Stretch
 	Wake    Wake          `json:"wake"`   // what the workflow heard of it; zero when only its deeds were reached
 	Number  int           `json:"number"` // of the sitting, from 1
 	Phase   dream.Phase   `json:"phase"`
@@ -51,11 +51,11 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	if err != nil {
 		return result, tell(err)
 	}
-	if night.Sittings > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
+	if night.Stretches > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
 		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
 		return result, nil
 	}
-	order, err := b.order(ctx, r.Sitting)
+	order, err := b.order(ctx, r.Stretch)
 	if err != nil {
 		return result, tell(err)
 	}
@@ -66,11 +66,11 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	if err != nil {
 		return result, tell(err)
 	}
-	judged, err := b.weigh(ctx, r.Sitting, r.Number, b.now(r.Sitting))
+	judged, err := b.weigh(ctx, r.Stretch, r.Number, b.now(r.Stretch))
 	if err != nil {
 		return result, tell(err)
 	}
-	if night.Outcome == dream.Interrupted && night.Sittings == r.Number { // by a worker that died before it had erased them
+	if night.Outcome == dream.Interrupted && night.Stretches == r.Number { // by a worker that died before it had erased them
 		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
 		return result, tell(b.putDown(ctx, r, judged))
 	}
@@ -98,7 +98,7 @@ func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) er
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
 func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *PauseResult) (presence.Wake, error) {
-	standing, err := b.Presence.Standing(ctx, r.Agent, b.now(r.Sitting))
+	standing, err := b.Presence.Standing(ctx, r.Agent, b.now(r.Stretch))
 	if err != nil {
 		return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 	}
@@ -115,7 +115,7 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *
 			return presence.Wake{}, err
 		}
 		result.Wake = roused.Wake
-		if standing, err = b.Presence.Standing(ctx, r.Agent, b.now(r.Sitting)); err != nil {
+		if standing, err = b.Presence.Standing(ctx, r.Agent, b.now(r.Stretch)); err != nil {
 			return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 		}
 	}
@@ -139,7 +139,7 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *
 
 // book writes the record, the events and the journal entry of an interrupted sitting, in one step.
 func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Order, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
-	now := b.now(r.Sitting)
+	now := b.now(r.Stretch)
 	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
 	if err != nil {
 		return fmt.Errorf("sum up %s: %w", r.Dream, err)
@@ -152,13 +152,13 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	for _, t := range r.Tallies {
 		night.Phases = append(night.Phases, sumUp(t, rows))
 	}
-	if err := b.counted(ctx, r.Sitting, night.Phases, nil); err != nil {
+	if err := b.counted(ctx, r.Stretch, night.Phases, nil); err != nil {
 		return err
 	}
 	if o.ResumeTTL > 0 && r.TTL > 0 && (o.Free || result.Left > 0) {
 		result.Until = now.Add(o.ResumeTTL)
 	}
-	night.Outcome, night.Ended, night.Until, night.Sittings = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number
+	night.Outcome, night.Ended, night.Until, night.Stretches = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number
 	night.Reason = becauseOf(result.Wake)
 	if last.Dream == r.Dream {
 		night.After, night.AfterAt = last.Affect, last.At.UTC()
@@ -176,7 +176,7 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 
 	times := r.times(result.Wake, now)
 	told := event.DreamInterrupted{
-		Cause: string(result.Wake.Cause), Epoch: result.Wake.Epoch, Sitting: r.Number, Phase: r.Phase, Cycle: r.Cycle,
+		Cause: string(result.Wake.Cause), Epoch: result.Wake.Epoch, Stretch: r.Number, Phase: r.Phase, Cycle: r.Cycle,
 		Light: r.Light, Forced: r.Forced, Receipt: milliseconds(times.Receipt), Stop: milliseconds(times.Stop),
 		Preserve: milliseconds(times.Preserve), Switch: milliseconds(times.Switch), Partials: j.partials, Significance: j.significance,
 		Until: result.Until.UTC(), DeltaUnknown: !known,
@@ -192,12 +192,12 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 	}
 	activityName := fmt.Sprintf("sitting-%d/%s", r.Number, r.Run)
 	if r.Onset && result.Wake.Cause == presence.Alarm {
-		w.Events = append(w.Events, b.event(r.Sitting, activityName, event.AlarmAbort{
+		w.Events = append(w.Events, b.event(r.Stretch, activityName, event.AlarmAbort{
 			Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: spentIn(night.Phases, dream.Onset),
 		}))
 	}
-	w.Events = append(w.Events, b.event(r.Sitting, activityName, told))
-	return b.write(ctx, r.Sitting, w)
+	w.Events = append(w.Events, b.event(r.Stretch, activityName, told))
+	return b.write(ctx, r.Stretch, w)
 }
 
 // spentIn is what a phase has cost so far.

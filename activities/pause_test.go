@@ -21,7 +21,7 @@ import (
 var telling = strings.Repeat("the tide went out over glass and nobody was there to count it, ", 4) + "so the keeper slept."
 
 // woken lays a dream down, lets a call be cut with these words, and wakes the agent.
-func (r *rig) woken(n int, ttl time.Duration, words ...string) (Sitting, PauseRequest) {
+func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRequest) {
 	r.t.Helper()
 	ctx := context.Background()
 	o := r.order(n, tonight)
@@ -35,7 +35,7 @@ func (r *rig) woken(n int, ttl time.Duration, words ...string) (Sitting, PauseRe
 	}
 	_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute, Lock: time.Second})
 	require.NoError(r.t, err)
-	return s, PauseRequest{Sitting: s, Number: 1, Phase: dream.Onset, TTL: ttl, Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}}}
+	return s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: ttl, Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}}}
 }
 
 func (r *rig) told(kind string, into any) int {
@@ -59,7 +59,7 @@ func (r *rig) journals() []*dream.Journal {
 }
 
 // W4, W5: the most significant partial becomes the one entry of the wake, what is less is erased, and twice is once.
-func TestASittingIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
+func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -118,7 +118,7 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	o := r.order(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
-	paused, err := r.bed().Pause(ctx, PauseRequest{Sitting: s, Number: 1, TTL: time.Hour})
+	paused, err := r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, TTL: time.Hour})
 	require.NoError(t, err)
 	require.Equal(t, presence.Operator, paused.Wake.Cause)
 	require.Equal(t, int64(1), paused.Wake.Epoch)
@@ -149,7 +149,7 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 			o := r.order(1, tonight)
 			o.ResumeTTL, o.Holds = time.Hour, c.holds
 			s := r.lie(o)
-			_, err := r.bed().Pause(t.Context(), PauseRequest{Sitting: s, Wake: c.wake, Number: 1, TTL: time.Hour})
+			_, err := r.bed().Pause(t.Context(), PauseRequest{Stretch: s, Wake: c.wake, Number: 1, TTL: time.Hour})
 			require.NoError(t, err)
 			standing, err := r.store.Standing(t.Context(), "a", tonight)
 			require.NoError(t, err)
@@ -161,7 +161,7 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 	}
 }
 
-func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
+func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -170,7 +170,7 @@ func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
 	require.NoError(t, err)
 	o := r.order(1, tonight)
 	o.ResumeTTL = time.Hour
-	again := LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Sitting: 2, Now: time.Now(), Phase: dream.NREM}
+	again := LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
 	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: time.Now(), For: time.Hour})
 	require.NoError(t, err)
 	lain, err := r.bed().LieDown(ctx, again)
@@ -189,23 +189,23 @@ func TestALaterSittingLiesDownUnderTheNewEpoch(t *testing.T) {
 	require.Equal(t, standing.Epoch, lain.Epoch)
 	var told event.DreamResumed
 	require.Equal(t, 1, r.told(told.EventType(), &told))
-	require.Equal(t, event.DreamResumed{Sitting: 2, Phase: dream.NREM, Left: told.Left}, told)
+	require.Equal(t, event.DreamResumed{Stretch: 2, Phase: dream.NREM, Left: told.Left}, told)
 	night, err := memory.One[*dream.Night](ctx, r.store, "a", o.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Dreaming, night.Outcome)
-	require.Equal(t, 2, night.Sittings)
+	require.Equal(t, 2, night.Stretches)
 }
 
 // A worker that stood still for longer than a workflow task may last does late what another has done in its place.
-func TestAActivityOfASittingThatIsOverChangesNothing(t *testing.T) {
+func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
 	s, request := r.woken(1, time.Hour)
 	o := r.order(1, tonight)
 	o.ResumeTTL = time.Hour
-	lie := func(sitting int) LieDownResult {
-		result, err := r.bed().LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Sitting: sitting, Now: time.Now(), Phase: dream.NREM})
+	lie := func(stretch int) LieDownResult {
+		result, err := r.bed().LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Stretch: stretch, Now: time.Now(), Phase: dream.NREM})
 		require.NoError(t, err)
 		return result
 	}
@@ -213,7 +213,7 @@ func TestAActivityOfASittingThatIsOverChangesNothing(t *testing.T) {
 		night, err := memory.One[*dream.Night](ctx, r.store, "a", o.Dream)
 		require.NoError(t, err)
 		require.Equal(t, outcome, night.Outcome)
-		require.Equal(t, of, night.Sittings)
+		require.Equal(t, of, night.Stretches)
 		slots, err := r.store.Slots(ctx)
 		require.NoError(t, err)
 		require.Equal(t, held, len(slots) == 1, slots)
@@ -300,7 +300,7 @@ func TestAKnockLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{f}}))
 	chronicle := Chronicle{r.ports}
-	_, err = chronicle.Mark(ctx, MarkRequest{Sitting: s, Now: tonight, Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}}})
+	_, err = chronicle.Mark(ctx, MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}}})
 	require.NoError(t, err)
 	arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
 	require.NoError(t, err)

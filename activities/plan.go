@@ -17,7 +17,7 @@ type PlanRequest struct {
 	Now         time.Time     `json:"now"`
 	IdleTimeout time.Duration `json:"idle_timeout"`
 
-	Resume  *Sitting `json:"resume,omitempty"`  // go on with this interrupted dream instead of planning one
+	Resume  *Stretch `json:"resume,omitempty"`  // go on with this interrupted dream instead of planning one
 	Windows []string `json:"windows,omitempty"` // when dreams by themselves may begin, in the agent's zone; none: always
 	Quiet   []string `json:"quiet,omitempty"`   // and when never
 

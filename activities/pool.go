@@ -15,7 +15,7 @@ import (
 const poolNote = "pool"
 
 // pool are the episodes that replay and recombination draw from: those an onset chooses from (S4). They must not be changed.
-func (p Ports) pool(ctx context.Context, o Order, s Sitting) ([]*dream.Episode, error) {
+func (p Ports) pool(ctx context.Context, o Order, s Stretch) ([]*dream.Episode, error) {
 	var known []*dream.Episode
 	if p.shelf.read(ctx, o.Dream, func(v *volume) { known = v.episodes }); known != nil {
 		return known, nil
@@ -37,7 +37,7 @@ func (p Ports) pool(ctx context.Context, o Order, s Sitting) ([]*dream.Episode, 
 }
 
 // frozen is a choice of items that is made once in a dream: the first that is noted holds.
-func (p Ports) frozen(ctx context.Context, s Sitting, key string, choose func() ([]string, error)) ([]string, error) {
+func (p Ports) frozen(ctx context.Context, s Stretch, key string, choose func() ([]string, error)) ([]string, error) {
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, key)
 	if errors.Is(err, memory.ErrNotFound) {
 		var ids []string
@@ -68,7 +68,7 @@ func idsOf[T dream.Item](items []T) []string {
 }
 
 // draw samples episodes by surprise (H10, Schaul 2016), without replacement.
-func (p Ports) draw(ctx context.Context, o Order, s Sitting, purpose string, n int) ([]*dream.Episode, error) {
+func (p Ports) draw(ctx context.Context, o Order, s Stretch, purpose string, n int) ([]*dream.Episode, error) {
 	all, err := p.pool(ctx, o, s)
 	if err != nil {
 		return nil, err

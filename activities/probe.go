@@ -36,7 +36,7 @@ type probed struct {
 }
 
 // before asks an agent's memory what it should know, when the night begins, and keeps what it found.
-func (p Ports) before(ctx context.Context, o Order, s Sitting) error {
+func (p Ports) before(ctx context.Context, o Order, s Stretch) error {
 	if o.Knobs.Probe <= 0 {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (p Ports) recallable(ctx context.Context, agent string) ([]probe.Doc, []str
 }
 
 // after asks the same again when the night ends. Nil when nothing was asked before.
-func (p Ports) after(ctx context.Context, s Sitting) (*probe.Verdict, error) {
+func (p Ports) after(ctx context.Context, s Stretch) (*probe.Verdict, error) {
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, verdictNote)
 	if err == nil {
 		v := new(probe.Verdict)
@@ -164,7 +164,7 @@ func (p Ports) after(ctx context.Context, s Sitting) (*probe.Verdict, error) {
 }
 
 // freshlyMade are the ids of what the night made and recall may find.
-func (p Ports) freshlyMade(ctx context.Context, s Sitting) (map[string]bool, error) {
+func (p Ports) freshlyMade(ctx context.Context, s Stretch) (map[string]bool, error) {
 	items, err := p.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: recall.Kinds})
 	if err != nil {
 		return nil, fmt.Errorf("read what %s has made: %w", s.Dream, err)
@@ -196,7 +196,7 @@ func behind(before int, id string, found []string, fresh map[string]bool) bool {
 // compared says what became of the text that a question was made of, which stood at the place before. It is not known any more when
 // it was forgotten.
 func (p Ports) compared(
-	ctx context.Context, s Sitting, id string, before int, found []string, fresh map[string]bool,
+	ctx context.Context, s Stretch, id string, before int, found []string, fresh map[string]bool,
 ) (r probe.Result, known bool, err error) {
 	at := id
 	for range 5 { // what took its place, and what took the place of that
@@ -231,7 +231,7 @@ func (p Ports) compared(
 
 // undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night ends then,
 // and what it is to announce; what was spent stays spent. Done twice it decides once.
-func (b *Bed) undoIfWorse(ctx context.Context, s Sitting, night *dream.Night, e Ending) (*dream.Night, Ending, []event.Event, error) {
+func (b *Bed) undoIfWorse(ctx context.Context, s Stretch, night *dream.Night, e Ending) (*dream.Night, Ending, []event.Event, error) {
 	v, err := b.after(ctx, s)
 	if err != nil || v == nil {
 		return night, e, nil, err

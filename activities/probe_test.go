@@ -37,7 +37,7 @@ func (r *rig) says(n int) []string {
 func letters(n int) string { return string([]rune{'a' + rune(n/26), 'a' + rune(n%26)}) }
 
 // archives is a night that puts facts aside, as a faulty rule would.
-func (r *rig) archives(s Sitting, ids ...string) {
+func (r *rig) archives(s Stretch, ids ...string) {
 	r.t.Helper()
 	items, err := r.store.Get(context.Background(), "a", ids...)
 	require.NoError(r.t, err)
@@ -47,14 +47,14 @@ func (r *rig) archives(s Sitting, ids ...string) {
 	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Change: items}))
 }
 
-func (r *rig) ends(s Sitting) RiseResult {
+func (r *rig) ends(s Stretch) RiseResult {
 	r.t.Helper()
-	result, err := r.bed().Rise(context.Background(), RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
+	result, err := r.bed().Rise(context.Background(), RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
 	require.NoError(r.t, err)
 	return result
 }
 
-func (r *rig) recordOf(s Sitting) *dream.Night {
+func (r *rig) recordOf(s Stretch) *dream.Night {
 	r.t.Helper()
 	night, err := memory.One[*dream.Night](context.Background(), r.store, "a", s.Dream)
 	require.NoError(r.t, err)
@@ -228,7 +228,7 @@ func TestAGistThatSpeaksOfWhatAPersonSaidIsNotWritten(t *testing.T) {
 	r.floods(20, false)
 	require.Empty(t, r.looks(1).Made)
 	require.Zero(t, r.archived())
-	require.Empty(t, r.find(Sitting{}, dream.KindGist))
+	require.Empty(t, r.find(Stretch{}, dream.KindGist))
 	r = newRig(t)
 	r.says(30)
 	r.knowsHarbours(1)
@@ -249,7 +249,7 @@ func TestAQuietNightStandsAndKeepsBothCounts(t *testing.T) {
 	r := newRig(t)
 	r.says(250)
 	r.looks(1)
-	night := r.recordOf(Sitting{Dream: "dream/a/0001"})
+	night := r.recordOf(Stretch{Dream: "dream/a/0001"})
 	require.Equal(t, dream.Completed, night.Outcome)
 	require.Equal(t, 200, night.Recall.Asked)
 	require.Equal(t, night.Recall.Before, night.Recall.After)

@@ -87,7 +87,7 @@ func (b *Bed) Abandon(ctx context.Context, agent, dreamID string) error {
 	if held := slots[agent]; held.Dream == dreamID {
 		fence = held.Fence
 	}
-	s := Sitting{Agent: agent, Dream: dreamID, Run: fence.Run}
+	s := Stretch{Agent: agent, Dream: dreamID, Run: fence.Run}
 	if _, err := b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: "it was abandoned"}); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
 	case night.Outcome == dream.Interrupted && !night.Resumable(): // it had ended already, and was about to say so
 		ending = Ending{Outcome: dream.Interrupted, Reason: "it may not be resumed", Tallies: night.Phases}
 	}
-	s := Sitting{Agent: agent, Dream: held.Dream, Run: held.Run}
+	s := Stretch{Agent: agent, Dream: held.Dream, Run: held.Run}
 	_, err = b.close(ctx, s, night, ending)
 	return err
 }
@@ -204,7 +204,7 @@ func (b *Bed) closeLeft(ctx context.Context, agent, id string) (bool, error) {
 	case err != nil || night.Unsettled():
 		return false, err
 	}
-	s := Sitting{Agent: agent, Dream: id, Run: night.Run}
+	s := Stretch{Agent: agent, Dream: id, Run: night.Run}
 	if _, err = b.close(ctx, s, night, Ending{Outcome: night.Outcome, Reason: night.Reason, Tallies: night.Phases}); err != nil {
 		return false, err
 	}

@@ -77,7 +77,7 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Knock, Now: h.now, For: time.Minute})
 	require.NoError(t, err)
 	paused, err := h.bed.Pause(h.ctx, activities.PauseRequest{
-		Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,
+		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,
 		Tallies: []dream.Tally{{Phase: dream.Onset, State: "stopped", Reason: "woken", Made: 3}},
 	})
 	require.NoError(t, err)
@@ -236,7 +236,7 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 	h.buy(o, "1/partial-2", "late", 7) // by a deed that outlived its workflow
 	ending := activities.Ending{Outcome: dream.Completed, Kept: 1}
 	for range 2 {
-		risen, err := h.bed.Rise(h.ctx, activities.RiseRequest{Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: ending})
+		risen, err := h.bed.Rise(h.ctx, activities.RiseRequest{Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: ending})
 		require.NoError(t, err)
 		require.Equal(t, budget.Micros(17), risen.Spent)
 		require.Equal(t, []string{"before", "late"}, h.fragments(o))
@@ -256,7 +256,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 		"risen": func(h *house, o activities.Order) {
 			for range 2 {
 				_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
-					Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
+					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
 				})
 				require.NoError(h.t, err)
 			}
@@ -301,7 +301,7 @@ func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "going on", 10)
 	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
-		Sitting: activities.Sitting{Agent: o.Agent, Dream: o.Dream, Run: "twin"}, Ending: activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
+		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "twin"}, Ending: activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
 	})
 	require.NoError(t, err)
 	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)

@@ -12,7 +12,7 @@ import (
 )
 
 // TakeOverRequest asks for what the earlier phases of another dream have made.
-type TakeOverRequest struct{ Sitting }
+type TakeOverRequest struct{ Stretch }
 
 // TakeOverResult names it. Nothing is copied: the items stay the other dream's, as they are.
 type TakeOverResult struct {
@@ -33,12 +33,12 @@ const takenNote = "taken"
 
 // TakeOver names what a dream that goes on from another takes over. The first answer holds.
 func (b *Bed) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverResult, error) {
-	order, err := b.order(ctx, r.Sitting)
+	order, err := b.order(ctx, r.Stretch)
 	if err != nil || order.Redreams == nil {
 		return TakeOverResult{}, tell(err)
 	}
 	var taken TakeOverResult
-	ids, err := b.frozen(ctx, r.Sitting, takenNote, func() ([]string, error) {
+	ids, err := b.frozen(ctx, r.Stretch, takenNote, func() ([]string, error) {
 		items, err := Taken(ctx, b.Memory, r.Agent, *order.Redreams)
 		return idsOf(items), err
 	})

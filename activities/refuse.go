@@ -40,7 +40,7 @@ func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDown
 // refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
 // without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
 // under the same id.
-func (b *Bed) refuse(ctx context.Context, o Order, s Sitting, outcome dream.Outcome, reason string) error {
+func (b *Bed) refuse(ctx context.Context, o Order, s Stretch, outcome dream.Outcome, reason string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return tell(err)

@@ -19,7 +19,7 @@ func (n *Replay) mentions(ctx context.Context, o Order) float64 {
 
 // renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose makings
 // wait for a person leaves the uses to the next.
-func (n *Replay) renew(ctx context.Context, o Order, s Sitting) error {
+func (n *Replay) renew(ctx context.Context, o Order, s Stretch) error {
 	if o.Review.Holds() {
 		return nil
 	}

@@ -42,11 +42,11 @@ type patterns struct {
 
 // Run replays the most surprising episodes forward or backward and keeps the patterns found as predictions (H12).
 func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
-	order, err := n.order(ctx, r.Sitting)
+	order, err := n.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	self, _, err := n.self(ctx, r.Sitting)
+	self, _, err := n.self(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -66,7 +66,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	})
 	lines, behind := tellEpisodes(episodes)
 	c := call{
-		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, sitting: r.Sitting, step: r.direction(), role: dream.Replayer, heat: r.Heat,
+		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, heat: r.Heat,
 		behind: behind,
 		text:   prompt.Replay(prompt.Replaying{Self: self, Lines: lines, Backward: r.Backward}),
 		tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.NREM, 0, len(r.direction())),
@@ -85,15 +85,15 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 		}
 		item := foretell(order, dream.NREM, fmt.Sprintf("%s/%d", r.direction(), i+1), p.Claim, p.Criterion, p.Days, p.Confidence, p.Trace, sources)
 		found = append(found, item)
-		w.Events = append(w.Events, n.event(r.Sitting, fmt.Sprintf("nrem/%s/%d", r.direction(), i+1),
+		w.Events = append(w.Events, n.event(r.Stretch, fmt.Sprintf("nrem/%s/%d", r.direction(), i+1),
 			event.PatternFound{Prediction: item.ID, Confidence: item.Confidence, Direction: r.direction()}))
 	}
-	return n.keep(ctx, r.Sitting, c, done, found, w)
+	return n.keep(ctx, r.Stretch, c, done, found, w)
 }
 
 // keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
 // needs none, and costs none.
-func (p Ports) keep(ctx context.Context, s Sitting, c call, asked Done, items []dream.Item, w memory.Write) (StepResult, error) {
+func (p Ports) keep(ctx context.Context, s Stretch, c call, asked Done, items []dream.Item, w memory.Write) (StepResult, error) {
 	items, err := p.sift(s, c.order, items, &w)
 	if err != nil {
 		return StepResult{}, tell(err)

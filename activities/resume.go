@@ -14,13 +14,13 @@ import (
 // goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake left, the
 // dream begins from that: what the agent lived through since is not taken back when it settles, and what the knock applied
 // is not applied again. When it is the same, the dream goes on as if nobody had come.
-func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *dream.Night) (LieDownResult, error) {
+func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *dream.Night) (LieDownResult, error) {
 	left, err := b.remaining(ctx, r.Order)
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
 	result := LieDownResult{Remaining: left, Epoch: s.Epoch}
-	if night.Outcome == dream.Dreaming && night.Sittings >= r.Sitting {
+	if night.Outcome == dream.Dreaming && night.Stretches >= r.Stretch {
 		return result, nil
 	}
 	if result.Reason, err = b.stale(ctx, r.Order, night); err != nil {
@@ -37,14 +37,14 @@ func (b *Bed) goOn(ctx context.Context, s Sitting, r LieDownRequest, night *drea
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
-	night.Outcome, night.Reason, night.Ended, night.Until, night.Sittings = dream.Dreaming, "", time.Time{}, time.Time{}, r.Sitting
+	night.Outcome, night.Reason, night.Ended, night.Until, night.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
 	if !affect.Same(night.Woke()) { // somebody has moved it since the wake
 		night.Feels(affect, affect.Since)
 		night.Felt, night.Knocked = max(night.Felt, night.Knocked), 0
 	}
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},
-		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Sitting, s.Run), event.DreamResumed{Sitting: r.Sitting, Phase: r.Phase, Left: left})},
+		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Stretch, s.Run), event.DreamResumed{Stretch: r.Stretch, Phase: r.Phase, Left: left})},
 	})
 	if errors.Is(err, memory.ErrWoken) { // between the slot and this write
 		result.Refused, result.Awake, result.Reason = dream.Canceled, true, r.Order.Handle+" was woken again"

@@ -12,13 +12,13 @@ import (
 )
 
 // waits is a dream that was woken in its first sitting, has been booked, and whose visitor has gone.
-func (r *rig) waits() (Order, Sitting) {
+func (r *rig) waits() (Order, Stretch) {
 	r.t.Helper()
 	s, request := r.woken(1, time.Hour)
 	return r.putDown(s, request)
 }
 
-func (r *rig) putDown(s Sitting, request PauseRequest) (Order, Sitting) {
+func (r *rig) putDown(s Stretch, request PauseRequest) (Order, Stretch) {
 	r.t.Helper()
 	ctx := context.Background()
 	_, err := r.bed().Pause(ctx, request)
@@ -30,14 +30,14 @@ func (r *rig) putDown(s Sitting, request PauseRequest) (Order, Sitting) {
 	return o, s
 }
 
-func (r *rig) lieAgain(o Order, s Sitting) LieDownResult {
+func (r *rig) lieAgain(o Order, s Stretch) LieDownResult {
 	r.t.Helper()
-	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: s.Dream, Run: s.Run, Sitting: 2, Now: tonight})
+	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
 	require.NoError(r.t, err)
 	return lain
 }
 
-func (r *rig) nightOf(s Sitting) *dream.Night {
+func (r *rig) nightOf(s Stretch) *dream.Night {
 	r.t.Helper()
 	night, err := memory.One[*dream.Night](context.Background(), r.store, "a", s.Dream)
 	require.NoError(r.t, err)
@@ -124,7 +124,7 @@ func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
 	ctx := context.Background()
 	o, s := r.waits()
 	require.Equal(t, dream.NightWaits, r.nightOf(s).Marks().Status)
-	_, err := r.bed().Rise(ctx, RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
+	_, err := r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
 	require.NoError(t, err)
 	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)
 	bed, seen := r.bed(), &counting{Store: r.store}

@@ -19,7 +19,7 @@ const draftNote = "draft/"
 
 // held makes of a write what the dream's order lets it be (Order.Review), and leaves alone what other dreams have on record. A
 // dream whose notes are gone is over: what is written of it then is its record.
-func (p Ports) held(ctx context.Context, s Sitting, w memory.Write) (memory.Write, error) {
+func (p Ports) held(ctx context.Context, s Stretch, w memory.Write) (memory.Write, error) {
 	w.Change = slices.DeleteFunc(slices.Clone(w.Change), func(item dream.Item) bool { return ofAnother(s, item.Header()) })
 	if !outlives(s, w) {
 		return w, nil
@@ -39,19 +39,19 @@ func (p Ports) held(ctx context.Context, s Sitting, w memory.Write) (memory.Writ
 }
 
 // ofAnother says whether an item is on the record of another dream, which stays as it is when a dream goes on from that.
-func ofAnother(s Sitting, h *dream.Head) bool {
+func ofAnother(s Stretch, h *dream.Head) bool {
 	return h.Dream != "" && h.Dream != s.Dream && !h.Kind.Outlives()
 }
 
 // outlives says whether something in a write goes on to count when the dream is over.
-func outlives(s Sitting, w memory.Write) bool {
+func outlives(s Stretch, w memory.Write) bool {
 	return w.Affect != nil || w.Waking != nil ||
 		slices.ContainsFunc(w.Add, func(item dream.Item) bool { return item.Header().Kind.Outlives() }) ||
 		slices.ContainsFunc(w.Change, func(item dream.Item) bool { return item.Header().Dream != s.Dream })
 }
 
 // proposed keeps everything that would outlive the dream, and lets none of it count.
-func (p Ports) proposed(o Order, s Sitting, w memory.Write) memory.Write {
+func (p Ports) proposed(o Order, s Stretch, w memory.Write) memory.Write {
 	changes := w.Change
 	w.Add, w.Change = slices.Clone(w.Add), nil
 	for _, item := range changes {
@@ -91,7 +91,7 @@ func moodProposal(o Order, from, to mood.PAD) []dream.Item {
 }
 
 // drafted keeps of a write the journal and the record. What the dream itself still needs is noted until it is over.
-func (p Ports) drafted(ctx context.Context, s Sitting, w memory.Write) (memory.Write, error) {
+func (p Ports) drafted(ctx context.Context, s Stretch, w memory.Write) (memory.Write, error) {
 	gone := map[string]bool{}
 	all := w.Add
 	w.Add = nil
@@ -136,7 +136,7 @@ func unsaid(events []event.Event, types ...event.Payload) []event.Event {
 }
 
 // made reads what a dream has made or drawn on, its drafts too, in the order of ids.
-func (p Ports) made(ctx context.Context, s Sitting, ids ...string) ([]dream.Item, error) {
+func (p Ports) made(ctx context.Context, s Stretch, ids ...string) ([]dream.Item, error) {
 	items, err := p.Memory.Get(ctx, s.Agent, ids...)
 	if err != nil || len(items) == len(ids) {
 		return items, err
@@ -161,7 +161,7 @@ func (p Ports) made(ctx context.Context, s Sitting, ids ...string) ([]dream.Item
 }
 
 // draft reads one back; nil when there is none.
-func (p Ports) draft(ctx context.Context, s Sitting, id string) (dream.Item, error) {
+func (p Ports) draft(ctx context.Context, s Stretch, id string) (dream.Item, error) {
 	if !strings.HasPrefix(id, s.Dream+"/") {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // yield is a write with one of everything that a deed can leave behind.
-func yield(r *rig, o Order, s Sitting) memory.Write {
+func yield(r *rig, o Order, s Stretch) memory.Write {
 	h := &dream.Hypothesis{Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.", Status: dream.HypothesisStaged}
 	barred := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "barred", nil), Content: "Borrow all."}
 	barred.State = dream.Archived // as the policy leaves it

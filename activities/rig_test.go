@@ -129,7 +129,7 @@ func (r *rig) order(n int, asOf time.Time) Order {
 	return o
 }
 
-func (r *rig) lie(o Order) Sitting {
+func (r *rig) lie(o Order) Stretch {
 	r.t.Helper()
 	night := &dream.Night{
 		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindNight, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
@@ -139,12 +139,12 @@ func (r *rig) lie(o Order) Sitting {
 	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(r.t, err)
 	require.Empty(r.t, lain.Refused, lain.Reason)
-	return Sitting{Agent: "a", Dream: o.Dream, Run: "run"}
+	return Stretch{Agent: "a", Dream: o.Dream, Run: "run"}
 }
 
-func (r *rig) rise(s Sitting) {
+func (r *rig) rise(s Stretch) {
 	r.t.Helper()
-	_, err := r.bed().Rise(context.Background(), RiseRequest{Sitting: s, Ending: Ending{Outcome: dream.Completed}})
+	_, err := r.bed().Rise(context.Background(), RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed}})
 	require.NoError(r.t, err)
 }
 
@@ -166,11 +166,11 @@ func (r *rig) live(n int) {
 }
 
 // step asks as a phase with plenty of money does.
-func step(s Sitting, heat float64) StepRequest {
-	return StepRequest{Sitting: s, Limit: budget.Dollar, Heat: heat}
+func step(s Stretch, heat float64) StepRequest {
+	return StepRequest{Stretch: s, Limit: budget.Dollar, Heat: heat}
 }
 
-func (r *rig) find(s Sitting, kind dream.Kind) []dream.Item {
+func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {
 	r.t.Helper()
 	items, err := r.store.Find(context.Background(), memory.Query{Agent: "a", Dream: s.Dream, Kinds: []dream.Kind{kind}})
 	require.NoError(r.t, err)

@@ -27,7 +27,7 @@ type Ending struct {
 
 // RiseRequest ends a sitting.
 type RiseRequest struct {
-	Sitting
+	Stretch
 	Ending Ending `json:"ending"`
 }
 
@@ -51,7 +51,7 @@ func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
 	if night.Run != "" && night.Run != r.Run {
 		return RiseResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
 	}
-	result, err := b.close(ctx, r.Sitting, night, r.Ending)
+	result, err := b.close(ctx, r.Stretch, night, r.Ending)
 	if err != nil {
 		return result, tell(err)
 	}
@@ -79,7 +79,7 @@ func (b *Bed) forget(ctx context.Context, dreamID string) error {
 }
 
 // emptyAlarm is how many empty nights in a row raise the alarm.
-func (p Ports) emptyAlarm(ctx context.Context, s Sitting) int {
+func (p Ports) emptyAlarm(ctx context.Context, s Stretch) int {
 	if o, err := p.order(ctx, s); err == nil && o.Knobs.EmptyAlarm > 0 {
 		return o.Knobs.EmptyAlarm
 	}
@@ -130,7 +130,7 @@ func (b *Bed) settleAllowance(ctx context.Context, night *dream.Night, e Ending,
 	return nil
 }
 
-func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending) (RiseResult, error) {
+func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending) (RiseResult, error) {
 	ledger := b.Purse.Ledger
 	lost, _, err := ledger.Close(ctx, s.Dream, b.now(s))
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 	if ends || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
 		night.Outcome, night.Reason, night.Ended, night.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
 	}
-	judged, err := b.weigh(ctx, s, max(1, night.Sittings), b.now(s))
+	judged, err := b.weigh(ctx, s, max(1, night.Stretches), b.now(s))
 	if err != nil {
 		return RiseResult{}, err
 	}
@@ -212,7 +212,7 @@ func (b *Bed) close(ctx context.Context, s Sitting, night *dream.Night, e Ending
 
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
 // Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
-func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write, rows []purse.Row, told []event.Event) error {
+func (b *Bed) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row, told []event.Event) error {
 	w, err := b.held(ctx, s, w)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (b *Bed) closeUnfenced(ctx context.Context, s Sitting, w memory.Write, rows
 
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
 // that every answer that was bought can be found (H5).
-func (b *Bed) unjudged(ctx context.Context, s Sitting, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
+func (b *Bed) unjudged(ctx context.Context, s Stretch, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
 	o := Order{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
 	var found []dream.Item
 	var told []event.Event

@@ -135,7 +135,7 @@ func (r *Rouser) stop(ring presence.Ring) {
 
 // Seat registers a deed of a sitting: the returned context ends with a *Woken when the agent is woken. release must be
 // called when the deed is over. A sitting that is woken already gets a context that has ended.
-func (r *Rouser) Seat(ctx context.Context, s Sitting) (seated context.Context, release func()) {
+func (r *Rouser) Seat(ctx context.Context, s Stretch) (seated context.Context, release func()) {
 	seated, stop := context.WithCancelCause(ctx)
 	d := &running{epoch: s.Epoch, stops: []context.CancelCauseFunc{stop}}
 	seated = context.WithValue(seated, runningKey{}, d)
@@ -187,7 +187,7 @@ func wokenBy(ctx context.Context) (*Woken, bool) {
 }
 
 // Seated is what every request of a deed of a sitting answers.
-type Seated interface{ Seat() Sitting }
+type Seated interface{ Seat() Stretch }
 
 // Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and whatever a ring broke off
 // (a call, a read) or the store refused because the sitting was woken is the end of the deed and not its failure. Deeds

@@ -28,7 +28,7 @@ func (c *clockwork) Epoch(context.Context, string) (int64, error) {
 
 func seated(t *testing.T, r *Rouser, epoch int64) context.Context {
 	t.Helper()
-	ctx, release := r.Seat(context.Background(), Sitting{Agent: "a", Epoch: epoch})
+	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a", Epoch: epoch})
 	t.Cleanup(release)
 	return ctx
 }
@@ -44,7 +44,7 @@ func TestARingStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{})
 	older, newer := seated(t, r, 1), seated(t, r, 2)
-	other, release := r.Seat(context.Background(), Sitting{Agent: "b", Epoch: 0})
+	other, release := r.Seat(context.Background(), Stretch{Agent: "b", Epoch: 0})
 	defer release()
 	require.Equal(t, 3, r.Running())
 	r.Hear(presence.Ring{Agent: "a", Epoch: 2, Local: true})
@@ -55,7 +55,7 @@ func TestARingStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
 	require.NoError(t, other.Err())
 }
 
-func TestAActivityOfASittingThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
+func TestAActivityOfAStretchThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{epoch: 3})
 	_, woken := wokenBy(seated(t, r, 2))
@@ -90,7 +90,7 @@ func TestARingFromElsewhereIsCheckedAgainstTheStore(t *testing.T) {
 func TestAReleasedActivityIsForgotten(t *testing.T) {
 	t.Parallel()
 	r := rouser(t, &clockwork{})
-	ctx, release := r.Seat(context.Background(), Sitting{Agent: "a"})
+	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a"})
 	release()
 	require.Zero(t, r.Running())
 	require.Error(t, ctx.Err())

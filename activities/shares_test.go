@@ -70,7 +70,7 @@ func (r *rig) chosen() string {
 	require.NoError(r.t, err)
 	tell("captured", captured.Made)
 	m := &Imagination{r.ports}
-	survey, err := m.Survey(ctx, SurveyRequest{Sitting: s, Limit: 1_000_000, Fragments: ids})
+	survey, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 1_000_000, Fragments: ids})
 	require.NoError(r.t, err)
 	told += fmt.Sprintln("seeds", survey.Seeds)
 	var made []string
@@ -87,7 +87,7 @@ func (r *rig) chosen() string {
 	plan := hypnagogia.SearchOf([]*dream.Scenario{r.scenario(made[0]), r.scenario(made[1]), r.scenario(made[2])}).Next(
 		hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 6}, survey.Means)
 	told += fmt.Sprintf("next %+v\n", plan)
-	kept, err := m.Keep(ctx, KeepRequest{Sitting: s, Scenarios: made, Keep: 2})
+	kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: made, Keep: 2})
 	require.NoError(r.t, err)
 	tell("kept", kept.Made)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"c","first_step":"s","confidence":0.25,"sources":["r1"]}]}`

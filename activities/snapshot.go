@@ -45,7 +45,7 @@ type Cut struct {
 }
 
 // cut keeps what an interrupted call had said. A store that cannot take it costs the partial and holds nobody up.
-func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, began time.Time) *Cut {
+func (p Ports) cut(ctx context.Context, s Stretch, c call, paid purse.Paid, began time.Time) *Cut {
 	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
 		how.At, how.Raised, how.Heard = w.Ring.At, w.Ring.Raised, w.Heard
@@ -76,7 +76,7 @@ func (p Ports) cut(ctx context.Context, s Sitting, c call, paid purse.Paid, bega
 }
 
 // stopped is when the model had stopped, by the clock that deeds go by: so long ago as the stream is closed.
-func (p Ports) stopped(s Sitting, paid purse.Paid, began time.Time) time.Time {
+func (p Ports) stopped(s Stretch, paid purse.Paid, began time.Time) time.Time {
 	now := p.now(s)
 	if paid.Ended.IsZero() { // it was never asked
 		return now
@@ -97,7 +97,7 @@ type judgedSnapshots struct {
 }
 
 // weigh judges every snapshot of a dream that waits to be judged.
-func (p Ports) weigh(ctx context.Context, s Sitting, number int, now time.Time) (judgedSnapshots, error) {
+func (p Ports) weigh(ctx context.Context, s Stretch, number int, now time.Time) (judgedSnapshots, error) {
 	var j judgedSnapshots
 	notes, err := p.Memory.Notes(ctx, s.Agent, s.Dream, memory.LateNote)
 	if err != nil {

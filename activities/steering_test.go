@@ -22,7 +22,7 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 	r.model.say["fragments"] = `{"fragments":[{"text":"The quay was closed and the wages were late.","sources":["r1"]}]}`
 	r.model.say["partial"] = "the harbour paid the baker in boats"
 	onset := &Onset{r.ports}
-	_, err := onset.Gather(context.Background(), GatherRequest{Sitting: s})
+	_, err := onset.Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	induced, err := onset.Induce(context.Background(), step(s, 1.2))
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func togetherTokens(k dream.Knobs, thoughts int) int {
 // JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each (H5, H6). A thought that the
 // answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
 func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Sitting)
+	order, err := o.order(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -125,11 +125,11 @@ func thoughtRef(i int) string { return fmt.Sprintf("t%d", i+1) }
 
 // thoughts are what the judge of a cycle sees: each thought with the memories nearest to it.
 func (o *Onset) thoughts(ctx context.Context, r StepRequest, all []heard) (prompt.Text, []string, error) {
-	self, theme, err := o.self(ctx, r.Sitting)
+	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return prompt.Text{}, nil, err
 	}
-	rules, err := o.playbook(ctx, r.Sitting)
+	rules, err := o.playbook(ctx, r.Stretch)
 	if err != nil {
 		return prompt.Text{}, nil, err
 	}

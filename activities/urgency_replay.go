@@ -39,7 +39,7 @@ const lessonNote = "lesson"
 // front, then those drawn by surprise. An order without a curriculum draws all of them.
 func (n *Replay) queue(ctx context.Context, o Order, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	if o.Curriculum == nil {
-		episodes, err := n.draw(ctx, o, r.Sitting, r.direction(), o.Knobs.ReplayEpisodes)
+		episodes, err := n.draw(ctx, o, r.Stretch, r.direction(), o.Knobs.ReplayEpisodes)
 		return episodes, Done{}, err
 	}
 	first, done, err := n.lesson(ctx, o, r)
@@ -47,7 +47,7 @@ func (n *Replay) queue(ctx context.Context, o Order, r ReplayRequest) ([]*dream.
 		return nil, done, err
 	}
 	first = first[:min(len(first), int(o.Curriculum.Share*float64(o.Knobs.ReplayEpisodes)))]
-	all, err := n.pool(ctx, o, r.Sitting)
+	all, err := n.pool(ctx, o, r.Stretch)
 	if err != nil {
 		return nil, done, err
 	}
@@ -69,7 +69,7 @@ func (n *Replay) queue(ctx context.Context, o Order, r ReplayRequest) ([]*dream.
 // lesson are the episodes behind the residuals since the last dream that are large and novel. They are chosen once in a night.
 func (n *Replay) lesson(ctx context.Context, o Order, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	var done Done
-	ids, err := n.frozen(ctx, r.Sitting, lessonNote, func() (ids []string, err error) {
+	ids, err := n.frozen(ctx, r.Stretch, lessonNote, func() (ids []string, err error) {
 		ids, done, err = n.pressing(ctx, o, r)
 		if err == nil && done.Interrupted() {
 			err = errPaused
@@ -102,7 +102,7 @@ func (n *Replay) pressing(ctx context.Context, o Order, r ReplayRequest) ([]stri
 		return nil, Done{}, nil
 	}
 	var done Done
-	c := call{order: o, phase: dream.NREM, limit: r.Limit, sitting: r.Sitting, step: lessonNote}
+	c := call{order: o, phase: dream.NREM, limit: r.Limit, stretch: r.Stretch, step: lessonNote}
 	needs := Needs{Memory: n.Memory, Place: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 		got, ended, err := n.embed(ctx, c, lessonNote+"/embed", texts)
 		done = ended

@@ -362,7 +362,7 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	s := r.lie(order)
 	replay := &Replay{Ports: r.ports}
 	queue := func(o Order, back bool) []string {
-		episodes, done, err := replay.queue(t.Context(), o, ReplayRequest{StepRequest: step(Sitting{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
+		episodes, done, err := replay.queue(t.Context(), o, ReplayRequest{StepRequest: step(Stretch{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
 		require.NoError(t, err)
 		require.False(t, done.Interrupted())
 		return idsOf(episodes)
@@ -377,7 +377,7 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	r.rise(s)
 
 	r.lie(plain)
-	drawn, err := replay.draw(t.Context(), plain, Sitting{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward", plain.Knobs.ReplayEpisodes)
+	drawn, err := replay.draw(t.Context(), plain, Stretch{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward", plain.Knobs.ReplayEpisodes)
 	require.NoError(t, err)
 	require.Equal(t, idsOf(drawn), queue(plain, false), "an order of before draws by surprise alone")
 	narrow := plain

@@ -40,7 +40,7 @@ func (p Ports) behaviour(ctx context.Context, o Order) (dream.Behaviour, error) 
 }
 
 // waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length (Z14).
-func (p Ports) waking(ctx context.Context, o Order, s Sitting) (*memory.Waking, error) {
+func (p Ports) waking(ctx context.Context, o Order, s Stretch) (*memory.Waking, error) {
 	night, err := memory.One[*dream.Night](ctx, p.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (p Ports) waking(ctx context.Context, o Order, s Sitting) (*memory.Waking, 
 }
 
 // kept are the fragments that a dream has kept so far.
-func (p Ports) kept(ctx context.Context, s Sitting) ([]*dream.Fragment, error) {
+func (p Ports) kept(ctx context.Context, s Stretch) ([]*dream.Fragment, error) {
 	items, err := p.Memory.Find(ctx, memory.Query{
 		Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{dream.KindFragment},
 		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},

@@ -34,7 +34,7 @@ const worldNote = "world"
 
 // listen takes down what the agent's feed says when the dream lies down, newest first. A feed that does not answer has said
 // nothing: a dream goes without, as it does at its peak.
-func (o *Onset) listen(ctx context.Context, order Order, s Sitting) error {
+func (o *Onset) listen(ctx context.Context, order Order, s Stretch) error {
 	if order.Depth == nil || o.World == nil {
 		return nil
 	}
@@ -58,7 +58,7 @@ func (o *Onset) listen(ctx context.Context, order Order, s Sitting) error {
 }
 
 // world is what was taken down; nothing in most dreams.
-func (o *Onset) world(ctx context.Context, order Order, s Sitting) ([]string, error) {
+func (o *Onset) world(ctx context.Context, order Order, s Stretch) ([]string, error) {
 	if order.Depth == nil || o.World == nil {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ func (o *Onset) letIn(ctx context.Context, order Order, r StepRequest) ([]prompt
 	if r.Stage == "" || share == 0 {
 		return nil, nil
 	}
-	world, err := o.world(ctx, order, r.Sitting)
+	world, err := o.world(ctx, order, r.Stretch)
 	return prompt.Lines("w", hypnagogia.Admit(world, share)...), err
 }
 

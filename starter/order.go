@@ -101,7 +101,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if o.Review = agent.Review; o.Review == "" {
 		o.Review = s.Options.Review
 	}
-	o.ResumeTTL, o.Sittings, o.Thresholds = s.Options.ResumeTTL, activities.MostSittings, s.Options.Thresholds
+	o.ResumeTTL, o.Stretches, o.Thresholds = s.Options.ResumeTTL, activities.MostStretches, s.Options.Thresholds
 	settings := s.Options.Settings
 	o.Holds = &activities.Holds{Alarm: settings.AlarmHold, Client: settings.ClientTimeout, Lock: settings.WakeLock}
 	if o.Behaviour, err = s.behaviour(ctx, agent, o); err != nil {

@@ -28,7 +28,7 @@ func (n *night) awaken(ctx workflow.Context, _ activities.LieDownResult) error {
 		Insights: ids(n.insights), Kept: n.felt(), Selected: n.gathered.Selected, Shown: n.gathered.Shown,
 	}
 	err = n.quick(ctx, "mood returns", "Awakening.Settle", func() any {
-		request.Sitting = n.seat(ctx)
+		request.Stretch = n.seat(ctx)
 		return request
 	}, nil)
 	if err != nil {

@@ -126,9 +126,9 @@ func TestAPlainWakeThatComesWhileTheDreamLiesDownStopsIt(t *testing.T) {
 	require.Equal(t, 3, b.lies)
 }
 
-func TestADreamThatIsWokenInItsLastSittingEndsAndSaysSo(t *testing.T) {
+func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 	t.Parallel()
-	for sittings, pauses := range map[int]int{1: 1, 3: 3, 0: 5} {
+	for stretches, pauses := range map[int]int{1: 1, 3: 3, 0: 5} {
 		b := newBedside(t)
 		b.lie = func() {
 			if b.lies <= 5 {
@@ -139,19 +139,19 @@ func TestADreamThatIsWokenInItsLastSittingEndsAndSaysSo(t *testing.T) {
 			b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, time.Duration(i+1)*10*time.Minute)
 		}
 		o := anOrder("dream/echo/0001")
-		o.ResumeTTL, o.Sittings = time.Hour, sittings
+		o.ResumeTTL, o.Stretches = time.Hour, stretches
 		b.env.ExecuteWorkflow(Dream, o)
 		require.Len(t, b.risen, 1)
-		require.Len(t, b.pauses, pauses, sittings)
+		require.Len(t, b.pauses, pauses, stretches)
 		ending := b.risen[0].Ending
-		if sittings == 0 { // an order of a program that knew no bound
+		if stretches == 0 { // an order of a program that knew no bound
 			require.Equal(t, dream.Completed, ending.Outcome)
 			continue
 		}
 		require.Equal(t, dream.Interrupted, ending.Outcome)
-		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", sittings), ending.Reason)
+		require.Equal(t, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", stretches), ending.Reason)
 		require.Zero(t, b.pauses[pauses-1].TTL)
-		require.Equal(t, sittings, b.lies)
+		require.Equal(t, stretches, b.lies)
 		value, err := b.env.QueryWorkflow(QueryProgress)
 		require.NoError(t, err)
 		var progress Progress
@@ -215,7 +215,7 @@ func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
 	require.Contains(t, ending.Reason, "may last 2h0m0s")
 }
 
-func TestAWakeThatTheSittingHasOutlivedIsAnsweredAtOnce(t *testing.T) {
+func TestAWakeThatTheStretchHasOutlivedIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)
 	b.cause = presence.Knock

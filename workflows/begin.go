@@ -125,7 +125,7 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 		}
 	}
 	if b := a.state.Broken; b != nil && b.Until.After(request.Now) {
-		request.Resume = &activities.Sitting{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
+		request.Resume = &activities.Stretch{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
 	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
 	if a.removed = plan.Removed; a.removed {

@@ -29,7 +29,7 @@ func Dream(ctx workflow.Context, order activities.Order) (Result, error) {
 // night is the state of a dream and what it holds on to.
 type night struct {
 	order   activities.Order
-	sitting sitting
+	stretch stretch
 	away    time.Duration // between sittings
 	plan    budget.Plan
 	began   time.Time
@@ -71,7 +71,7 @@ func (n *night) setup(ctx workflow.Context, order activities.Order) error {
 	}
 	info := workflow.GetInfo(ctx)
 	n.order = order
-	n.sitting.Sitting = activities.Sitting{Agent: order.Agent, Dream: order.Dream, Run: info.WorkflowExecution.RunID}
+	n.stretch.Stretch = activities.Stretch{Agent: order.Agent, Dream: order.Dream, Run: info.WorkflowExecution.RunID}
 	n.plan = budget.Split(order.Budget, order.Knobs.Shares)
 	n.began = workflow.Now(ctx)
 	n.state = Progress{Dream: order.Dream}
@@ -112,12 +112,12 @@ func (n *night) run(ctx workflow.Context) (Result, error) {
 
 func (n *night) lieDown(ctx workflow.Context, number int) (activities.LieDownResult, error) {
 	info := workflow.GetInfo(ctx)
-	n.sitting.lying = true
-	defer func() { n.sitting.lying = false }()
+	n.stretch.lying = true
+	defer func() { n.stretch.lying = false }()
 	var lain activities.LieDownResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
 		Order: n.order, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
-		Sitting: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
+		Stretch: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
 	}).Get(ctx, &lain)
 	return lain, err
 }
@@ -204,7 +204,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		}
 		p.note(activities.Mark{Name: "close", State: state})
 	}
-	if n.sitting.over { // it ends between two sittings: what there is to announce was booked with the last one
+	if n.stretch.over { // it ends between two sittings: what there is to announce was booked with the last one
 		n.marks, n.marked = nil, nil
 	}
 	if err := n.lastWords(free); err != nil {
@@ -212,7 +212,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
 	var risen activities.RiseResult
-	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Sitting: n.seat(free), Ending: ending}).Get(free, &risen)
+	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
 	if err != nil {
 		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
 	}

@@ -25,7 +25,7 @@ func (n *night) vetoed(ctx workflow.Context, remaining budget.Micros) (string, e
 	}
 	door := &phase{n: n, name: dream.Onset}
 	r, err := door.one(ctx, ask{"hooks at the entry", "Frontier.Enter", func() any {
-		return activities.EntryRequest{Sitting: n.seat(ctx), Onset: n.plan.Onset, Remaining: remaining, Cycles: n.cycles(), Gathered: n.gathered}
+		return activities.EntryRequest{Stretch: n.seat(ctx), Onset: n.plan.Onset, Remaining: remaining, Cycles: n.cycles(), Gathered: n.gathered}
 	}})
 	if err != nil || r.Scope == "" {
 		return "", err
@@ -40,7 +40,7 @@ func (p *phase) review(ctx workflow.Context, cycle, before int) error {
 		return nil
 	}
 	_, err := p.one(ctx, ask{"hooks at the capture", "Frontier.Review", func() any {
-		return activities.ReviewRequest{Sitting: p.n.seat(ctx), Cycle: cycle, Fragments: ids(fresh)}
+		return activities.ReviewRequest{Stretch: p.n.seat(ctx), Cycle: cycle, Fragments: ids(fresh)}
 	}})
 	if err == nil {
 		p.n.shown = len(p.n.fragments)
@@ -58,7 +58,7 @@ func (n *night) leftTo(ctx workflow.Context, ending activities.Ending, cost acti
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3},
 	})
 	err := workflow.ExecuteLocalActivity(told, "Frontier.Leave", activities.ExitRequest{
-		Sitting: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.order.Hooks, Handle: n.order.Handle, Budget: n.order.Budget,
+		Stretch: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.order.Hooks, Handle: n.order.Handle, Budget: n.order.Budget,
 	}).Get(ctx, nil)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("the hooks of the exit could not be told", "dream", n.order.Dream, "error", err)

@@ -133,7 +133,7 @@ func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deepe
 	}
 	var g activities.GatherResult
 	err := n.quick(ctx, "gather memories", "Onset.Gather", func() any {
-		request.Sitting = n.seat(ctx)
+		request.Stretch = n.seat(ctx)
 		return request
 	}, &g)
 	if err == nil && !g.Same {

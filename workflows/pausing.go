@@ -22,25 +22,25 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n.sitting.cut()
+	n.stretch.cut()
 	left := workflow.Now(ctx)
 	request := activities.PauseRequest{
-		Sitting: n.seat(ctx), Number: n.sitting.number, Phase: n.state.Phase, Cycle: n.state.Cycle, Kept: n.state.Fragments,
+		Stretch: n.seat(ctx), Number: n.stretch.number, Phase: n.state.Phase, Cycle: n.state.Cycle, Kept: n.state.Fragments,
 		Tallies: n.state.Tallies, Cuts: cuts, Light: light, Forced: forced, TTL: n.order.ResumeTTL,
 		Onset: n.open != nil && n.open.name == dream.Onset,
 	}
-	last := n.order.Sittings > 0 && n.sitting.number >= n.order.Sittings
+	last := n.order.Stretches > 0 && n.stretch.number >= n.order.Stretches
 	if last {
 		request.TTL = 0
 	}
-	if n.sitting.wake != nil {
-		request.Wake = *n.sitting.wake
+	if n.stretch.wake != nil {
+		request.Wake = *n.stretch.wake
 	}
 	var paused activities.PauseResult
 	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "book the sitting"), "Bed.Pause", request).Get(ctx, &paused); err != nil {
 		return err
 	}
-	n.sitting.over, n.sitting.wake = true, nil
+	n.stretch.over, n.stretch.wake = true, nil
 	if last {
 		paused.Until = time.Time{}
 	}
@@ -64,7 +64,7 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 		case n.order.ResumeTTL <= 0:
 			return &verdict{dream.Interrupted, "it may not be resumed"}
 		case last:
-			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.order.Sittings)}
+			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.order.Stretches)}
 		}
 		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
 	}
@@ -101,17 +101,17 @@ func (n *night) resume(ctx workflow.Context, until time.Time) error {
 		}
 		for words.ReceiveAsync(nil) { // one word is enough
 		}
-		lain, err := n.lieDown(ctx, n.sitting.number+1)
+		lain, err := n.lieDown(ctx, n.stretch.number+1)
 		switch {
 		case err != nil:
 			return err
 		case lain.Awake:
-			n.sitting.wake = nil
+			n.stretch.wake = nil
 			n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
 		case lain.Refused != dream.Dreaming:
 			return &verdict{dream.Interrupted, lain.Reason}
 		default:
-			n.sit(ctx, n.sitting.number+1, lain.Epoch)
+			n.sit(ctx, n.stretch.number+1, lain.Epoch)
 			n.state.Outcome, n.state.Reason, n.state.Until = dream.Dreaming, "", time.Time{}
 			n.breaks[len(n.breaks)-1].Open = false
 			n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet("resumed"))

@@ -34,14 +34,14 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 	var stop error
 	pause := awayFirst
 	for len(open) > 0 {
-		if p.n.sitting.wake != nil { // light sleep: it came between two calls
+		if p.n.stretch.wake != nil { // light sleep: it came between two calls
 			if err := p.n.pause(ctx, nil, true, false); err != nil {
 				return answers, worse(stop, err)
 			}
 		}
 		futures := make([]workflow.Future, len(open))
 		for at, i := range open {
-			futures[at] = workflow.ExecuteActivity(paidCall(p.n.sitting.calls, p.n.order.Knobs, asks[i].summary), asks[i].activityName, asks[i].request())
+			futures[at] = workflow.ExecuteActivity(paidCall(p.n.stretch.calls, p.n.order.Knobs, asks[i].summary), asks[i].activityName, asks[i].request())
 		}
 		all := p.n.await(ctx, futures)
 		var again []int
@@ -98,7 +98,7 @@ func (n *night) waitOut(ctx workflow.Context, pause time.Duration) error {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, pause, workflow.TimerOptions{Summary: "the store is away"})
-	if err := workflow.Await(ctx, func() bool { return timer.IsReady() || n.sitting.wake != nil }); err != nil {
+	if err := workflow.Await(ctx, func() bool { return timer.IsReady() || n.stretch.wake != nil }); err != nil {
 		return err
 	}
 	return n.watchClock(ctx)
@@ -130,7 +130,7 @@ func (n *night) await(ctx workflow.Context, futures []workflow.Future) bool {
 		}
 		return false
 	}
-	if workflow.Await(ctx, func() bool { return back() || n.sitting.wake != nil || told() }) != nil {
+	if workflow.Await(ctx, func() bool { return back() || n.stretch.wake != nil || told() }) != nil {
 		return true // cancelled: the deeds bring home what they have
 	}
 	if back() {

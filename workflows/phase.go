@@ -84,7 +84,7 @@ func (n *night) write(ctx workflow.Context, parting bool) error {
 	places := n.marked
 	n.marks, n.marked = nil, nil
 	err := n.quick(ctx, string(last.Phase)+" "+last.Name, "Chronicle.Mark", func() any {
-		request.Sitting, request.Now = n.seat(ctx), workflow.Now(ctx)
+		request.Stretch, request.Now = n.seat(ctx), workflow.Now(ctx)
 		return request
 	}, &tallies)
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *phase) leave() error {
 // step is what most paid deeds are asked with.
 func (p *phase) step(ctx workflow.Context, cycle, turn int, heat float64) activities.StepRequest {
 	return activities.StepRequest{
-		Sitting: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
+		Stretch: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
 		Stage: p.stageAsked(),
 	}
 }

@@ -14,7 +14,7 @@ func (n *night) takeOver(ctx workflow.Context) error {
 		return nil
 	}
 	var t activities.TakeOverResult
-	err := n.quick(ctx, "take over "+from.Dream, "Bed.TakeOver", func() any { return activities.TakeOverRequest{Sitting: n.seat(ctx)} }, &t)
+	err := n.quick(ctx, "take over "+from.Dream, "Bed.TakeOver", func() any { return activities.TakeOverRequest{Stretch: n.seat(ctx)} }, &t)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (p *phase) search(ctx workflow.Context) error {
 	}
 	var r activities.StepResult
 	err := n.quick(ctx, "keep scenarios", "Imagination.Keep", func() any {
-		return activities.KeepRequest{Sitting: n.seat(ctx), Scenarios: s.ids, Keep: k.Keep, Why: why}
+		return activities.KeepRequest{Stretch: n.seat(ctx), Scenarios: s.ids, Keep: k.Keep, Why: why}
 	}, &r)
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)
@@ -72,7 +72,7 @@ func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
 	}
 	var survey activities.SurveyResult
 	err := n.quick(ctx, fmt.Sprintf("survey before round %d", s.Round+1), "Imagination.Survey", func() any {
-		request.Sitting = n.seat(ctx)
+		request.Stretch = n.seat(ctx)
 		return request
 	}, &survey)
 	if err != nil {

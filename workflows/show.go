@@ -12,8 +12,8 @@ import (
 func (n *night) show(ctx workflow.Context) {
 	var b []byte
 	b = fmt.Appendf(b, "%s, seed %d, %s of %s", n.order.Tier, n.order.Seed, n.state.Spent, n.order.Budget)
-	if n.sitting.number > 1 {
-		b = fmt.Appendf(b, ", sitting %d", n.sitting.number)
+	if n.stretch.number > 1 {
+		b = fmt.Appendf(b, ", sitting %d", n.stretch.number)
 	}
 	if n.descent.aim != nil {
 		b = append(b, n.descent.summary(n.state)...)

@@ -13,9 +13,9 @@ import (
 // cooperative is how long a woken call may take to stop by itself; then the dream goes on without what it had said (W2).
 const cooperative = 500 * time.Millisecond
 
-// sitting is one stretch of a dream, from lying down to being woken.
-type sitting struct {
-	activities.Sitting
+// stretch is one stretch of a dream, from lying down to being woken.
+type stretch struct {
+	activities.Stretch
 	number int
 	calls  workflow.Context    // of the paid deeds; ends when the sitting is woken
 	cut    workflow.CancelFunc // ends it
@@ -26,17 +26,17 @@ type sitting struct {
 
 // sit begins a sitting.
 func (n *night) sit(ctx workflow.Context, number int, epoch int64) {
-	n.sitting.number, n.sitting.Epoch, n.sitting.over = number, epoch, false
-	n.sitting.calls, n.sitting.cut = workflow.WithCancel(ctx)
-	early := n.sitting.wake // it came while the dream lay down
-	if n.sitting.wake = nil; early != nil {
+	n.stretch.number, n.stretch.Epoch, n.stretch.over = number, epoch, false
+	n.stretch.calls, n.stretch.cut = workflow.WithCancel(ctx)
+	early := n.stretch.wake // it came while the dream lay down
+	if n.stretch.wake = nil; early != nil {
 		n.woken(*early)
 	}
 }
 
 // seat is the sitting as deeds are asked with.
-func (n *night) seat(ctx workflow.Context) activities.Sitting {
-	s := n.sitting.Sitting
+func (n *night) seat(ctx workflow.Context) activities.Stretch {
+	s := n.stretch.Stretch
 	s.Now = workflow.Now(ctx)
 	return s
 }
@@ -66,16 +66,16 @@ func (n *night) hear(ctx workflow.Context) {
 // one of a dream that waits: nobody dreams then.
 func (n *night) woken(w Wake) bool {
 	switch {
-	case n.sitting.lying || n.sitting.cut == nil:
-		if n.sitting.wake == nil || w.Epoch > n.sitting.wake.Epoch {
-			n.sitting.wake = &w
+	case n.stretch.lying || n.stretch.cut == nil:
+		if n.stretch.wake == nil || w.Epoch > n.stretch.wake.Epoch {
+			n.stretch.wake = &w
 		}
 		return true
-	case n.sitting.over || w.Epoch > 0 && w.Epoch <= n.sitting.Epoch:
+	case n.stretch.over || w.Epoch > 0 && w.Epoch <= n.stretch.Epoch:
 		return false
-	case n.sitting.wake == nil:
-		n.sitting.wake = &w
-		n.sitting.cut()
+	case n.stretch.wake == nil:
+		n.stretch.wake = &w
+		n.stretch.cut()
 	}
 	return true
 }
@@ -84,13 +84,13 @@ func (n *night) woken(w Wake) bool {
 func (n *night) asked(ctx workflow.Context, w Wake) (Awoken, error) {
 	if n.woken(w) {
 		err := workflow.Await(ctx, func() bool {
-			return !n.sitting.lying && n.sitting.cut != nil && (n.sitting.over || n.sitting.wake == nil) || n.state.Outcome != dream.Dreaming
+			return !n.stretch.lying && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) || n.state.Outcome != dream.Dreaming
 		})
 		if err != nil {
 			return Awoken{}, err
 		}
 	}
-	awoken := Awoken{Epoch: max(n.state.Epoch, n.sitting.Epoch), State: Awake, Dream: n.order.Dream, Until: n.state.Until}
+	awoken := Awoken{Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.order.Dream, Until: n.state.Until}
 	if n.state.Outcome == dream.Dreaming {
 		awoken.State = Dreaming
 	}

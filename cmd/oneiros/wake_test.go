@@ -51,8 +51,8 @@ func slowly(t *testing.T, file string) (*home, *provider.Server) {
 	return h, server
 }
 
-// TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn is a wake as a person sees it: three processes, one store.
-func TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn(t *testing.T) {
+// TestAKnockFromAnotherProcessEndsAStretchAndTheDreamGoesOn is a wake as a person sees it: three processes, one store.
+func TestAKnockFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]func(*testing.T) string{
 		"on SQLite": func(*testing.T) string { return "" },

@@ -21,7 +21,7 @@ func (d *desk) fall(announced ...event.Payload) {
 	id := "dream/echo/0002"
 	n := &dream.Night{
 		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "r2", Tier: dream.Hardened, Budget: budget.Dollar / 2, Sittings: 1,
+		Run:  "r2", Tier: dream.Hardened, Budget: budget.Dollar / 2, Stretches: 1,
 	}
 	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}
 	for i, p := range announced {

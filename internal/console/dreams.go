@@ -49,7 +49,7 @@ func (app *App) nightRow(item dream.Item, a dream.Agent) []string {
 	}
 	keptText, callsText, spentText := fmt.Sprint(kept), fmt.Sprint(calls), n.Spent.String()
 	switch {
-	case n.Outcome == dream.Dreaming && n.Sittings > 1: // what the sittings before this one left
+	case n.Outcome == dream.Dreaming && n.Stretches > 1: // what the sittings before this one left
 		keptText, callsText, spentText = keptText+"+", callsText+"+", spentText+"+"
 	case n.Outcome == dream.Dreaming: // its books are not closed
 		keptText, callsText, spentText = "-", "-", "-"
@@ -142,7 +142,7 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 		models[dream.Role(role)] = name
 	}
 	r.BuiltInRoles, r.BuiltIn = builtIn(h, models)
-	if err == nil && (night.Sittings > 1 || night.Outcome == dream.Interrupted) {
+	if err == nil && (night.Stretches > 1 || night.Outcome == dream.Interrupted) {
 		var events []event.Event
 		events, err = eventsOf(ctx, h, night)
 		r.Breaks = screen.Breaks(events)

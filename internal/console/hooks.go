@@ -161,7 +161,7 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 		}
 		tried.Concerns, err = hook.Capture(ctx, activities.HookCapture{Agent: "nobody", Dream: never, Cycle: 1, Fragments: []activities.Captured{fragment}})
 	case activities.AtExit:
-		err = hook.Exit(ctx, activities.HookExit{Agent: "nobody", Dream: never, Outcome: dream.Completed, Sittings: 1})
+		err = hook.Exit(ctx, activities.HookExit{Agent: "nobody", Dream: never, Outcome: dream.Completed, Stretches: 1})
 	}
 	if err != nil {
 		tried.Fault = err.Error()

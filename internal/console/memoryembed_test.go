@@ -102,12 +102,12 @@ func TestAnInterruptedChangeOfEmbedderGoesOn(t *testing.T) {
 	require.Equal(t, "letters/1/8", space)
 
 	e.limit = 0
-	sitting := memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0002", Run: "r"}}
-	_, err = d.store.TakeSlot(t.Context(), "echo", sitting, memory.Fence{})
+	stretch := memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0002", Run: "r"}}
+	_, err = d.store.TakeSlot(t.Context(), "echo", stretch, memory.Fence{})
 	require.NoError(t, err)
 	require.Equal(t, console.Failure, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "echo is dreaming and measures in the old space; everything is placed")
-	require.NoError(t, d.store.FreeSlot(t.Context(), "echo", sitting.Fence))
+	require.NoError(t, d.store.FreeSlot(t.Context(), "echo", stretch.Fence))
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo", "--estimate"))
 	require.Equal(t, "Every memory of echo is placed by house/vectors; what is left is the move from letters/1/8 to house/vectors/8, which costs nothing.\n", d.out.String())
 	require.Equal(t, console.OK, d.run(0, "memory", "embed", "-a", "echo"), d.err.String())

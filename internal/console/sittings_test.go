@@ -162,7 +162,7 @@ func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) 
 	n := d.interrupt(now.Add(time.Hour))
 	fresh, err := memory.One[*dream.Night](t.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
-	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Ended, fresh.Sittings, fresh.Spent = dream.Dreaming, "", time.Time{}, time.Time{}, 2, 12_000
+	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Ended, fresh.Stretches, fresh.Spent = dream.Dreaming, "", time.Time{}, time.Time{}, 2, 12_000
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(200, "dreams", "list", "-a", "echo"), d.err.String())

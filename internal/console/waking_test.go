@@ -139,7 +139,7 @@ func (d *desk) interrupt(until time.Time) *dream.Night {
 	id := "dream/echo/0002"
 	n := &dream.Night{
 		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now.Add(-time.Minute), State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "r2", Tier: dream.Hardened, Budget: 500_000, Outcome: dream.Interrupted, Reason: "somebody connected", Ended: now.Add(-time.Second), Until: until, Sittings: 1,
+		Run:  "r2", Tier: dream.Hardened, Budget: 500_000, Outcome: dream.Interrupted, Reason: "somebody connected", Ended: now.Add(-time.Second), Until: until, Stretches: 1,
 		Phases: []dream.Tally{{Phase: dream.Onset, State: "stopped", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}},
 	}
 	tell := func(i int, p event.Payload) event.Event {
@@ -148,7 +148,7 @@ func (d *desk) interrupt(until time.Time) *dream.Night {
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}, Events: []event.Event{
 		tell(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000}),
 		tell(2, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
-		tell(3, event.DreamInterrupted{Cause: "knock", Epoch: 3, Sitting: 1, Phase: dream.Onset, Cycle: 1, Receipt: .62, Stop: 1.1, Preserve: 1.44, Switch: 6.2, Partials: 2, Until: until}),
+		tell(3, event.DreamInterrupted{Cause: "knock", Epoch: 3, Stretch: 1, Phase: dream.Onset, Cycle: 1, Receipt: .62, Stop: 1.1, Preserve: 1.44, Switch: 6.2, Partials: 2, Until: until}),
 		event.New("awake/3", "echo", id, now, event.AgentAwake{Epoch: 3, Cause: "knock", Dream: id}),
 	}})
 	require.NoError(d, err)
@@ -160,10 +160,10 @@ func (d *desk) goOn(n *dream.Night) {
 	d.Helper()
 	fresh, err := memory.One[*dream.Night](d.Context(), d.store, "echo", n.ID)
 	require.NoError(d, err)
-	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Sittings, fresh.Ended = dream.Completed, "", time.Time{}, 2, now.Add(time.Minute)
+	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Stretches, fresh.Ended = dream.Completed, "", time.Time{}, 2, now.Add(time.Minute)
 	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}, Events: []event.Event{
 		event.New("asleep", "echo", "", now, event.AgentAsleep{Epoch: 3}),
-		event.New(n.ID+"/again", "echo", n.ID, now, event.DreamResumed{Sitting: 2, Phase: dream.Onset, Left: 488_000}),
+		event.New(n.ID+"/again", "echo", n.ID, now, event.DreamResumed{Stretch: 2, Phase: dream.Onset, Left: 488_000}),
 		event.New(n.ID+"/end", "echo", n.ID, now.Add(time.Minute), event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
 	}})
 	require.NoError(d, err)

@@ -77,7 +77,7 @@ type HookExit struct {
 	Held       int           `json:"held"`      // by hooks and the policy
 	Scenarios  int           `json:"scenarios"` // kept
 	Hypotheses int           `json:"hypotheses"`
-	Sittings   int           `json:"sittings"`
+	Stretches  int           `json:"sittings"`
 	Phases     []Tally       `json:"phases"`
 }
 

@@ -44,35 +44,35 @@ const LongestTheme = 500
 // Night is the record of one dream, written when it begins and changed when it ends. Its item id is the dream id.
 type Night struct {
 	Head
-	Workflow string        `json:"workflow"`
-	Cluster  string        `json:"cluster,omitempty"` // id of the Temporal cluster and namespace that carries it; empty when not known
-	Run      string        `json:"run"`
-	Tier     Tier          `json:"tier"`
-	Theme    string        `json:"theme,omitempty"`
-	Seed     uint64        `json:"seed"`
-	AsOf     time.Time     `json:"as_of"`
-	Outcome  Outcome       `json:"outcome"`
-	Reason   string        `json:"reason,omitempty"`
-	Ended    time.Time     `json:"ended"`
-	Budget   budget.Micros `json:"budget"`
-	Spent    budget.Micros `json:"spent"`
-	Phases   []Tally       `json:"phases,omitempty"`
-	Before   mood.PAD      `json:"mood_before"` // when it lay down; of a resumed one whose agent's mood has changed meanwhile, when it lay down again
-	After    mood.PAD      `json:"mood_after"`
-	Insights []string      `json:"insights,omitempty"` // ids of what was surfaced on return
-	Selected int           `json:"selected"`           // memory pieces that fitted the choice
-	Shown    int           `json:"shown"`              // memory pieces that fitted the model's window
-	Paid     bool          `json:"paid"`               // false when every model states a price of zero
-	Models   []string      `json:"models,omitempty"`
-	Sittings int           `json:"sittings,omitempty"` // how often it lay down
-	Depth    *Depth        `json:"depth,omitempty"`    // how deep its onset was to go; nil: to the peak, or it never got so far
-	Until    time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
-	Knocked  int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
-	Felt     int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already
-	Open     bool          `json:"open,omitempty"`     // it lay down, and its books are not closed yet
-	Episodes *int          `json:"episodes,omitempty"` // how many the agent remembered when it lay down; nil: nobody counted
-	Review   Review        `json:"review,omitempty"`   // what became of what it would have left behind; empty: it counted at once
-	Redreams *Redream      `json:"redreams,omitempty"` // the dream whose earlier phases it took over; nil: it dreamt all of them
+	Workflow  string        `json:"workflow"`
+	Cluster   string        `json:"cluster,omitempty"` // id of the Temporal cluster and namespace that carries it; empty when not known
+	Run       string        `json:"run"`
+	Tier      Tier          `json:"tier"`
+	Theme     string        `json:"theme,omitempty"`
+	Seed      uint64        `json:"seed"`
+	AsOf      time.Time     `json:"as_of"`
+	Outcome   Outcome       `json:"outcome"`
+	Reason    string        `json:"reason,omitempty"`
+	Ended     time.Time     `json:"ended"`
+	Budget    budget.Micros `json:"budget"`
+	Spent     budget.Micros `json:"spent"`
+	Phases    []Tally       `json:"phases,omitempty"`
+	Before    mood.PAD      `json:"mood_before"` // when it lay down; of a resumed one whose agent's mood has changed meanwhile, when it lay down again
+	After     mood.PAD      `json:"mood_after"`
+	Insights  []string      `json:"insights,omitempty"` // ids of what was surfaced on return
+	Selected  int           `json:"selected"`           // memory pieces that fitted the choice
+	Shown     int           `json:"shown"`              // memory pieces that fitted the model's window
+	Paid      bool          `json:"paid"`               // false when every model states a price of zero
+	Models    []string      `json:"models,omitempty"`
+	Stretches int           `json:"sittings,omitempty"` // how often it lay down
+	Depth     *Depth        `json:"depth,omitempty"`    // how deep its onset was to go; nil: to the peak, or it never got so far
+	Until     time.Time     `json:"until,omitzero"`     // an interrupted dream may be resumed until then; zero: it ended for good
+	Knocked   int           `json:"knocked,omitempty"`  // while it waits: a knock has moved the mood by the fragments of the Dali cycles before this one (Z14)
+	Felt      int           `json:"felt,omitempty"`     // and those of the cycles before this one are in Before already
+	Open      bool          `json:"open,omitempty"`     // it lay down, and its books are not closed yet
+	Episodes  *int          `json:"episodes,omitempty"` // how many the agent remembered when it lay down; nil: nobody counted
+	Review    Review        `json:"review,omitempty"`   // what became of what it would have left behind; empty: it counted at once
+	Redreams  *Redream      `json:"redreams,omitempty"` // the dream whose earlier phases it took over; nil: it dreamt all of them
 
 	Recall *Recall `json:"recall,omitempty"` // nil: nothing was asked
 

@@ -282,7 +282,7 @@ type AlarmAbort struct {
 type DreamInterrupted struct {
 	Cause        string      `json:"cause"` // knock, alarm or operator
 	Epoch        int64       `json:"epoch"`
-	Sitting      int         `json:"sitting"`
+	Stretch      int         `json:"sitting"`
 	Phase        dream.Phase `json:"phase"`
 	Cycle        int         `json:"cycle,omitempty"`
 	Light        bool        `json:"light"`  // no call was under way (W8)
@@ -302,7 +302,7 @@ type DreamInterrupted struct {
 
 // DreamResumed opens a later sitting of an interrupted dream.
 type DreamResumed struct {
-	Sitting int           `json:"sitting"`
+	Stretch int           `json:"sitting"`
 	Phase   dream.Phase   `json:"phase"`
 	Left    budget.Micros `json:"budget_left_micros"`
 }

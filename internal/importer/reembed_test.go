@@ -143,14 +143,14 @@ func TestAMoveWaitsForTheDreamThatMeasuresInTheOldSpace(t *testing.T) {
 	t.Parallel()
 	s, a := lived(t, 100)
 	l := &letters{space: next}
-	sitting := memory.Slot{Fence: memory.Fence{Dream: "d", Run: "r"}}
-	_, err := s.TakeSlot(t.Context(), "a", sitting, memory.Fence{})
+	stretch := memory.Slot{Fence: memory.Fence{Dream: "d", Run: "r"}}
+	_, err := s.TakeSlot(t.Context(), "a", stretch, memory.Fence{})
 	require.NoError(t, err)
 	moved, err := importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.ErrorIs(t, err, memory.ErrTaken)
 	require.Equal(t, alive(t, s), moved.Placed)
 	require.Equal(t, old, spaceOf(t, s))
-	require.NoError(t, s.FreeSlot(t.Context(), "a", sitting.Fence))
+	require.NoError(t, s.FreeSlot(t.Context(), "a", stretch.Fence))
 	moved, err = importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.NoError(t, err)
 	require.Equal(t, importer.Moved{From: old, To: next}, moved)

@@ -24,7 +24,7 @@ func (r *rig) returned() {
 		return j
 	}
 	night := &dream.Night{
-		Head: dreamtHead("dream/echo/0001", dream.KindNight), Run: "r", Workflow: "dream/echo/0001", Tier: dream.Core, AsOf: dawn, Sittings: 1,
+		Head: dreamtHead("dream/echo/0001", dream.KindNight), Run: "r", Workflow: "dream/echo/0001", Tier: dream.Core, AsOf: dawn, Stretches: 1,
 		Outcome: dream.Completed, Ended: dawn.Add(time.Minute), Insights: []string{"jo_1", "jo_2", "jo_5"},
 	}
 	r.plant(

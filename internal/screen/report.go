@@ -133,8 +133,8 @@ func sentence(r NightReport) string {
 	slept := ""
 	if d := n.Ended.Sub(n.At); !n.Ended.IsZero() && !n.At.IsZero() && d >= time.Second {
 		slept = " for " + span(d)
-		if n.Sittings > 1 {
-			slept = fmt.Sprintf(" in %d sittings within %s", n.Sittings, span(d))
+		if n.Stretches > 1 {
+			slept = fmt.Sprintf(" in %d sittings within %s", n.Stretches, span(d))
 		}
 	}
 	kept := keptWords(r)

@@ -56,13 +56,13 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	t.Parallel()
 	r := night()
-	r.Night.Outcome, r.Night.Reason, r.Night.Until, r.Night.Sittings = dream.Interrupted, "knock", r.Night.Ended.Add(8*time.Hour), 1
+	r.Night.Outcome, r.Night.Reason, r.Night.Until, r.Night.Stretches = dream.Interrupted, "knock", r.Night.Ended.Add(8*time.Hour), 1
 	r.Breaks = []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}
 	r.Night.Phases = r.Night.Phases[:3]
 	r.Night.Phases[2].State = "stopped"
 	golden(t, "report-woken.txt", strings.SplitAfter(screen.Report(r, screen.Style{Width: 80}), "Noticed")[0])
 	r = night()
-	r.Night.Sittings = 3
+	r.Night.Stretches = 3
 	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "echo dreamt in 3 sittings within 2 min 14 s and kept")
 }
 
@@ -78,7 +78,7 @@ func TestTheBreaksOfADreamAreReadFromItsEvents(t *testing.T) {
 		tell(event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3}}), tell(event.DreamInterrupted{Phase: dream.REM}), broken,
 	}
 	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}, screen.Breaks(woken))
-	later := append(woken, tell(event.DreamResumed{Sitting: 2}), tell(event.DreamInterrupted{Phase: dream.Return}))
+	later := append(woken, tell(event.DreamResumed{Stretch: 2}), tell(event.DreamInterrupted{Phase: dream.Return}))
 	require.Equal(t, []screen.Break{{Phase: dream.REM, Calls: 3}, {Phase: dream.Return, Open: true}}, screen.Breaks(later))
 	require.Empty(t, screen.Breaks(nil))
 }

@@ -34,7 +34,7 @@ func tellWaking(e event.Event, st Style) (about string, colour ink, text string)
 		return read(e, func(p event.DreamInterrupted) (string, ink, string) { return "woken", amber, interruption(p, e.At, st) })
 	case "DreamResumed":
 		return read(e, func(p event.DreamResumed) (string, ink, string) {
-			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Sitting, phaseName(p.Phase), p.Left)
+			return "resumed", green, fmt.Sprintf("sitting %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)
 		})
 	}
 	return tellRemark(e)

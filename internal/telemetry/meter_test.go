@@ -113,7 +113,7 @@ func aNight(b *bundle, agent, id string) {
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3, Spent: 700}},
 		event.DreamInterrupted{Cause: "knock", Phase: dream.REM, Receipt: .5, Stop: 20, Preserve: 1.5, Switch: 8, Until: dusk.Add(24 * time.Hour)},
 		event.AgentAwake{Epoch: 1, Cause: "knock"},
-		event.DreamResumed{Sitting: 2, Phase: dream.REM},
+		event.DreamResumed{Stretch: 2, Phase: dream.REM},
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 6, Spent: 1_000}},
 		event.ScenarioImagined{Kept: true}, event.ScenarioImagined{},
 		event.HypothesisStaged{Hypothesis: "h-1"},

@@ -111,7 +111,7 @@ func (w Wakes) Audit() error {
 			faults = append(faults, w.entry(d, wake)...)
 			known[wake.Journal] = true
 		}
-		known[fmt.Sprintf("%s/wake/%d", d.Night.ID, max(1, d.Night.Sittings))] = true // of a sitting that was cancelled
+		known[fmt.Sprintf("%s/wake/%d", d.Night.ID, max(1, d.Night.Stretches))] = true // of a sitting that was cancelled
 	}
 	for id := range w.Entries {
 		if !known[id] {
@@ -135,17 +135,17 @@ func (d Interrupted) turns() []error {
 		}
 	}
 	for i, wake := range d.Wakes {
-		if wake.Sitting != i+1 {
-			faults = append(faults, fmt.Errorf("%s: wake %d was of sitting %d", d.Night.ID, i+1, wake.Sitting))
+		if wake.Stretch != i+1 {
+			faults = append(faults, fmt.Errorf("%s: wake %d was of sitting %d", d.Night.ID, i+1, wake.Stretch))
 		}
 	}
 	for i, resumed := range d.Resumed {
-		if resumed.Sitting != i+2 {
-			faults = append(faults, fmt.Errorf("%s: resumption %d was of sitting %d", d.Night.ID, i+1, resumed.Sitting))
+		if resumed.Stretch != i+2 {
+			faults = append(faults, fmt.Errorf("%s: resumption %d was of sitting %d", d.Night.ID, i+1, resumed.Stretch))
 		}
 	}
-	if len(d.Wakes) > 0 && d.Night.Sittings != len(d.Resumed)+1 {
-		faults = append(faults, fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Night.ID, d.Night.Sittings, len(d.Resumed)+1))
+	if len(d.Wakes) > 0 && d.Night.Stretches != len(d.Resumed)+1 {
+		faults = append(faults, fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Night.ID, d.Night.Stretches, len(d.Resumed)+1))
 	}
 	return faults
 }
@@ -154,7 +154,7 @@ func (d Interrupted) turns() []error {
 func (w Wakes) entry(d Interrupted, wake event.DreamInterrupted) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("%s, wake %d: %s", d.Night.ID, wake.Sitting, fmt.Sprintf(format, args...)))
+		faults = append(faults, fmt.Errorf("%s, wake %d: %s", d.Night.ID, wake.Stretch, fmt.Sprintf(format, args...)))
 	}
 	j := w.Entries[wake.Journal]
 	switch significant := wake.Significance >= journal.Threshold; {

@@ -35,21 +35,21 @@ func (h *house) line(v any, args ...string) {
 
 // told is what the command line says of a dream.
 type told struct {
-	ID       string         `json:"id"`
-	Status   dream.Status   `json:"status"`
-	Outcome  dream.Outcome  `json:"outcome"`
-	Reason   string         `json:"reason"`
-	Theme    string         `json:"theme"`
-	Tier     dream.Tier     `json:"tier"`
-	At       time.Time      `json:"at"`
-	Spent    int64          `json:"spent"`
-	Budget   int64          `json:"budget"`
-	Sittings int            `json:"sittings"`
-	Insights []string       `json:"insights"`
-	Phases   []dream.Tally  `json:"phases"`
-	Models   []string       `json:"models"`
-	Redreams *dream.Redream `json:"redreams"`
-	Archived time.Time      `json:"archived_at"`
+	ID        string         `json:"id"`
+	Status    dream.Status   `json:"status"`
+	Outcome   dream.Outcome  `json:"outcome"`
+	Reason    string         `json:"reason"`
+	Theme     string         `json:"theme"`
+	Tier      dream.Tier     `json:"tier"`
+	At        time.Time      `json:"at"`
+	Spent     int64          `json:"spent"`
+	Budget    int64          `json:"budget"`
+	Stretches int            `json:"sittings"`
+	Insights  []string       `json:"insights"`
+	Phases    []dream.Tally  `json:"phases"`
+	Models    []string       `json:"models"`
+	Redreams  *dream.Redream `json:"redreams"`
+	Archived  time.Time      `json:"archived_at"`
 }
 
 // agrees holds what the wire says of a dream against what the command line says.
@@ -69,7 +69,7 @@ func (h *house) agrees(id string) {
 	require.Equal(h.t, n.Tier, d.Record.Tier)
 	require.Equal(h.t, n.At.Unix(), d.Created)
 	require.Equal(h.t, n.Budget, int64(d.Record.Budget))
-	require.Equal(h.t, n.Sittings, d.Sittings)
+	require.Equal(h.t, n.Stretches, d.Stretches)
 	require.Len(h.t, n.Insights, d.Insights)
 	require.Equal(h.t, n.Models, d.Record.Models)
 	require.Equal(h.t, n.Redreams, d.Record.Redreams)

@@ -100,7 +100,7 @@ type night struct {
 	company *stage.Company
 	model   *dreamer
 	order   activities.Order
-	sitting activities.Sitting
+	stretch activities.Stretch
 	onset   *activities.Onset
 	rem     *activities.Imagination
 }
@@ -136,14 +136,14 @@ func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
 	lain, err := bed.LieDown(t.Context(), activities.LieDownRequest{Order: order, Workflow: order.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
-	n.sitting = activities.Sitting{Agent: agent.ID, Dream: order.Dream, Run: "run", Epoch: lain.Epoch}
-	_, err = n.onset.Gather(t.Context(), activities.GatherRequest{Sitting: n.sitting})
+	n.stretch = activities.Stretch{Agent: agent.ID, Dream: order.Dream, Run: "run", Epoch: lain.Epoch}
+	_, err = n.onset.Gather(t.Context(), activities.GatherRequest{Stretch: n.stretch})
 	require.NoError(t, err)
 	return n
 }
 
 func (n *night) step(cycle, turn int, heat float64) activities.StepRequest {
-	return activities.StepRequest{Sitting: n.sitting, Limit: plenty, Cycle: cycle, Turn: turn, Heat: heat, Stage: dream.Peak}
+	return activities.StepRequest{Stretch: n.stretch, Limit: plenty, Cycle: cycle, Turn: turn, Heat: heat, Stage: dream.Peak}
 }
 
 // think lets thoughts be caught and judged, one at a time, and answers the ids of those that the observer kept, and the texts of
@@ -181,7 +181,7 @@ func (n *night) develop(kept []string) map[string]bool {
 			chosen = append(chosen, m.ID)
 		}
 	}
-	survey, err := n.rem.Survey(n.Context(), activities.SurveyRequest{Sitting: n.sitting, Limit: plenty, Fragments: fragments})
+	survey, err := n.rem.Survey(n.Context(), activities.SurveyRequest{Stretch: n.stretch, Limit: plenty, Fragments: fragments})
 	require.NoError(n, err)
 	var scenarios []string
 	for i, id := range fragments { // every one is asked for, not only those that the survey names: nothing that asks can develop a barred one
@@ -191,7 +191,7 @@ func (n *night) develop(kept []string) map[string]bool {
 			scenarios = append(scenarios, m.ID)
 		}
 	}
-	items, err := n.company.Store.Get(n.Context(), n.sitting.Agent, scenarios...)
+	items, err := n.company.Store.Get(n.Context(), n.stretch.Agent, scenarios...)
 	require.NoError(n, err)
 	seeds := map[string]bool{}
 	for _, s := range memory.As[*dream.Scenario](items) {
@@ -219,7 +219,7 @@ func (n *night) develop(kept []string) map[string]bool {
 
 func (n *night) fragments(ids ...string) []*dream.Fragment {
 	n.Helper()
-	items, err := n.company.Store.Get(n.Context(), n.sitting.Agent, ids...)
+	items, err := n.company.Store.Get(n.Context(), n.stretch.Agent, ids...)
 	require.NoError(n, err)
 	require.Len(n, items, len(ids))
 	return memory.As[*dream.Fragment](items)
@@ -253,7 +253,7 @@ func count(t *testing.T, name string) tally {
 	kept, dropped := n.think(texts...)
 	done := n.develop(kept)
 	shown := strings.Join(model.shown, "\n")
-	predicted, err := n.company.Store.Find(t.Context(), memory.Query{Agent: n.sitting.Agent, Dream: n.order.Dream, Kinds: []dream.Kind{dream.KindPrediction}, States: dream.States})
+	predicted, err := n.company.Store.Find(t.Context(), memory.Query{Agent: n.stretch.Agent, Dream: n.order.Dream, Kinds: []dream.Kind{dream.KindPrediction}, States: dream.States})
 	require.NoError(t, err)
 	foretold := map[string]bool{}
 	for _, p := range memory.As[*dream.Prediction](predicted) {

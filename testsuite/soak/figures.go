@@ -13,18 +13,18 @@ import (
 
 // Figures count what happened.
 type Figures struct {
-	Kinds            map[Kind]int
-	Excused, Failed  int // requests at killed replicas, and elsewhere
-	Woke             int // requests that woke their agent
-	Own, Labelled    int // answers that told a client its own secret, asked for; and that told a dream as such
-	Leases           int
-	Dreams, Sittings int
-	Woken            int // sittings that ended by a knock
-	Crossed          int // sittings that began as the lease was granted that woke them
-	Rests, Begun     int // stretches alone in which a dream was due or began; those in which it began
-	Gaps             int // of them, those that waited for the gap
-	Late             []time.Duration
-	Worse            []string // those that began later than an agent that nobody hinders
+	Kinds             map[Kind]int
+	Excused, Failed   int // requests at killed replicas, and elsewhere
+	Woke              int // requests that woke their agent
+	Own, Labelled     int // answers that told a client its own secret, asked for; and that told a dream as such
+	Leases            int
+	Dreams, Stretches int
+	Woken             int // sittings that ended by a knock
+	Crossed           int // sittings that began as the lease was granted that woke them
+	Rests, Begun      int // stretches alone in which a dream was due or began; those in which it began
+	Gaps              int // of them, those that waited for the gap
+	Late              []time.Duration
+	Worse             []string // those that began later than an agent that nobody hinders
 }
 
 // Count counts.
@@ -37,8 +37,8 @@ func Count(e Evidence) Figures {
 		f.Leases += len(leases)
 		for _, n := range e.Nights[agent] {
 			f.Dreams++
-			for _, s := range n.Sittings {
-				f.Sittings++
+			for _, s := range n.Stretches {
+				f.Stretches++
 				if s.Woken {
 					f.Woken++
 				}
@@ -98,7 +98,7 @@ func Told(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "\n"+format, args...) }
 	line("seed %d: %d clients, %d agents, %d replicas, %s; %d kills", s.Seed, s.Clients, s.Size.Agents, s.Replicas, s.For, len(s.Fleet.Deaths()))
 	line("%d requests: %v; %d woke their agent; %d failed at a killed replica, %d elsewhere", len(e.Turns), f.Kinds, f.Woke, f.Excused, f.Failed)
-	line("%d leases seen; %d dreams, %d sittings, %d of them woken, %d of these as they began", f.Leases, f.Dreams, f.Sittings, f.Woken, f.Crossed)
+	line("%d leases seen; %d dreams, %d sittings, %d of them woken, %d of these as they began", f.Leases, f.Dreams, f.Stretches, f.Woken, f.Crossed)
 	line("%d rests in which a dream was due or began, %d began, %d waited for the gap", f.Rests, f.Begun, f.Gaps)
 	if n := len(f.Late); n > 0 {
 		line("from the end of the last lease to the dream: %s median, %s p90, %s at most", short(f.Late[n/2]), short(f.Late[n*9/10]), short(f.Late[n-1]))

@@ -86,7 +86,7 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 		night := week.Night{Night: n}
 		for _, one := range told {
 			if one.Dream == n.ID && (one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
-				night.Sittings = append(night.Sittings, week.Sitting{From: one.At})
+				night.Stretches = append(night.Stretches, week.Stretch{From: one.At})
 			}
 		}
 		e.Nights[agent.ID] = append(e.Nights[agent.ID], night)

@@ -88,7 +88,7 @@ func (t Turn) Excused() bool {
 func (e Evidence) overlaps(agent string) []error {
 	var faults []error
 	for _, n := range e.Nights[agent] {
-		for _, s := range n.Sittings {
+		for _, s := range n.Stretches {
 			for _, l := range e.Leases[agent] {
 				if s.From.After(l.From) && s.From.Before(l.To) && !crossed(s, l) {
 					faults = append(faults, fmt.Errorf("%s lay down at %s, and %s held it from %s to %s: %w", n.ID, clock(s.From), l.Client, clock(l.From), clock(l.To), ErrOverlap))
@@ -100,7 +100,7 @@ func (e Evidence) overlaps(agent string) []error {
 }
 
 // crossed says whether the lease was granted as the sitting began, and woke it.
-func crossed(s week.Sitting, l Lease) bool {
+func crossed(s week.Stretch, l Lease) bool {
 	return s.Woken && s.From.After(l.From) && s.From.Before(l.From.Add(crossing))
 }
 
@@ -140,7 +140,7 @@ func (e Evidence) rest(agent string, r *Rest) {
 	waits := false
 	for _, n := range e.Nights[agent] {
 		began, within := false, false
-		for _, s := range n.Sittings {
+		for _, s := range n.Stretches {
 			began = began || s.From.Before(r.Left)
 			if !s.From.Before(r.Left) && s.From.Before(r.Next) {
 				within = true

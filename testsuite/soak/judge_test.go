@@ -29,8 +29,8 @@ func flawless() soak.Evidence {
 		Turns:  []soak.Turn{turn(0, 1, good, ""), turn(30, 31.2, killed, "cut"), turn(31.2, 32, good, "")},
 		Leases: map[string][]soak.Lease{"a": {{Client: "talk//1", From: at(0), To: at(3)}, {Client: "talk//1", From: at(30), To: at(34)}}},
 		Nights: map[string][]week.Night{"a": {{
-			Night:    &dream.Night{Head: dream.Head{ID: id}},
-			Sittings: []week.Sitting{{From: at(13.5), To: at(30.1), Woken: true}, {From: at(38), To: at(60)}},
+			Night:     &dream.Night{Head: dream.Head{ID: id}},
+			Stretches: []week.Stretch{{From: at(13.5), To: at(30.1), Woken: true}, {From: at(38), To: at(60)}},
 		}}},
 		Ends:   map[string]map[string]time.Time{"a": {id: at(60)}},
 		Dreamt: map[string][]string{"iris": {"the lighthouse follows the river back"}}, Clients: []string{"guest-00", "guest-01"}, Until: at(90),
@@ -60,13 +60,13 @@ func TestTheJudgeFindsEveryFlaw(t *testing.T) {
 		"a dream went on under a lease":                     {func(e *soak.Evidence) { e.Leases["a"][1].To = at(39) }, soak.ErrOverlap},
 		"a lease was granted in time and woke another": {func(e *soak.Evidence) {
 			e.Leases["a"][0] = soak.Lease{Client: "x", From: at(13.2), To: at(14)}
-			e.Nights["a"][0].Sittings[0].Woken = false
+			e.Nights["a"][0].Stretches[0].Woken = false
 		}, soak.ErrOverlap},
 		"a dream never went on": {func(e *soak.Evidence) {
-			e.Nights["a"][0].Sittings = e.Nights["a"][0].Sittings[:1]
+			e.Nights["a"][0].Stretches = e.Nights["a"][0].Stretches[:1]
 			delete(e.Ends["a"], "dream/iris/0001")
 		}, soak.ErrRest},
-		"a dream went on too late":                 {func(e *soak.Evidence) { e.Nights["a"][0].Sittings[1].From, e.Until = at(80), at(100) }, soak.ErrRest},
+		"a dream went on too late":                 {func(e *soak.Evidence) { e.Nights["a"][0].Stretches[1].From, e.Until = at(80), at(100) }, soak.ErrRest},
 		"a secret reached another":                 {func(e *soak.Evidence) { e.Turns[2].Answer += soak.Secret("guest-01") }, soak.ErrTold},
 		"what was dreamt is told as if it were so": {func(e *soak.Evidence) { e.Turns[2].Text += e.Dreamt["iris"][0] }, soak.ErrDreamt},
 		"more and more goroutines": {func(e *soak.Evidence) {
@@ -93,6 +93,6 @@ func TestADreamThatAGrantWokeAtItsBeginningIsNoOverlap(t *testing.T) {
 	t.Parallel()
 	e := flawless()
 	e.Leases["a"][0] = soak.Lease{Client: "x", From: at(13.4), To: at(15)}
-	e.Nights["a"][0].Sittings[0].To = at(13.6)
+	e.Nights["a"][0].Stretches[0].To = at(13.6)
 	require.NoError(t, e.Judge())
 }

@@ -87,7 +87,7 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	f := soak.Count(e)
 	require.NotEmpty(t, s.Fleet.Deaths())
 	require.Positive(t, f.Woken, "dreams were woken")
-	require.Positive(t, f.Sittings)
+	require.Positive(t, f.Stretches)
 	require.Positive(t, f.Begun, "agents dreamt between visits")
 	require.Positive(t, f.Own, "a client is told its own secret again: what is looked for is found")
 
@@ -104,8 +104,8 @@ func dreamer(t *testing.T, e soak.Evidence) (string, time.Time) {
 	t.Helper()
 	for agent, nights := range e.Nights {
 		for _, n := range nights {
-			if len(n.Sittings) > 0 {
-				return agent, n.Sittings[0].From
+			if len(n.Stretches) > 0 {
+				return agent, n.Stretches[0].From
 			}
 		}
 	}

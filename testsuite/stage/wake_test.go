@@ -135,7 +135,7 @@ func TestAKnockPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	night = s.night(id)
 	require.Equal(t, dream.Completed, night.Outcome)
-	require.Equal(t, 2, night.Sittings)
+	require.Equal(t, 2, night.Stretches)
 	require.Len(t, s.events("DreamResumed"), 1)
 	require.Len(t, s.events("DreamEnded"), 1)
 }

@@ -42,7 +42,7 @@ func TestForgedAndStaleRingsStopNoDream(t *testing.T) {
 		r.shout(agent)
 	}
 	r.ends(id, dream.Completed)
-	require.Equal(t, 1, r.night(agent, id).Sittings)
+	require.Equal(t, 1, r.night(agent, id).Stretches)
 	require.Empty(t, r.events(agent, event.DreamInterrupted{}))
 	r.sound(0)
 }
@@ -87,7 +87,7 @@ func TestDuplicateAndLateRingsAreTheSameWake(t *testing.T) {
 		r.ring(agent, woken.Epoch) // it was rung long ago
 	}
 	r.ends(id, dream.Completed)
-	require.Equal(t, 2, r.night(agent, id).Sittings)
+	require.Equal(t, 2, r.night(agent, id).Stretches)
 	r.sound(1)
 }
 

@@ -65,7 +65,7 @@ func TestAKnockWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 			r.leave(agent)
 			r.resume(agent)
 			r.ends(id, dream.Completed)
-			require.Equal(t, 2, r.night(agent, id).Sittings)
+			require.Equal(t, 2, r.night(agent, id).Stretches)
 			require.Empty(t, r.events(agent, event.HookSilent{}), "it was cut, and not given up")
 			hook.mu.Lock()
 			require.Greater(t, hook.asked, 1, "and asked again")

@@ -124,7 +124,7 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 		ctx = context.WithValue(ctx, readBefore{}, read)
 		dawdle(dice)
 	}
-	seated, release := r.rouser.Seat(ctx, activities.Sitting{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
+	seated, release := r.rouser.Seat(ctx, activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
 	defer release()
 	if seated.Err() != nil {
 		return Score{Never: 1}, nil

@@ -126,7 +126,7 @@ func (at touch) meet(r *room) {
 		require.Equal(t, "ran", tally.State, "%s: %s", tally.Phase, tally.Reason)
 		require.Zero(t, tally.Failed, tally.Phase)
 	}
-	require.LessOrEqual(t, r.night(agent, id).Sittings, 2)
+	require.LessOrEqual(t, r.night(agent, id).Stretches, 2)
 }
 
 // A call that waits out a provider's delay has nothing to stop: the wake is answered, and the call made again later.
@@ -173,7 +173,7 @@ func TestADreamWokenInEveryPhaseEndsAsOne(t *testing.T) {
 	r.leave(agent)
 	r.resume(agent)
 	r.ends(id, dream.Completed)
-	require.Equal(t, len(at)+1, r.night(agent, id).Sittings)
+	require.Equal(t, len(at)+1, r.night(agent, id).Stretches)
 	_, w := r.sound(len(at))
 	for i, wake := range w.Dreams[0].Wakes {
 		require.Equal(t, at[i].phase, wake.Phase)

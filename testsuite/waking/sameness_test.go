@@ -97,7 +97,7 @@ func (r *room) tell(agent dream.Agent, id string) string {
 				continue
 			}
 		case *dream.Night:
-			it.Run, it.At, it.Ended, it.Spent, it.Sittings = "", time.Time{}, time.Time{}, 0, 0
+			it.Run, it.At, it.Ended, it.Spent, it.Stretches = "", time.Time{}, time.Time{}, 0, 0
 			it.Revision, it.Before, it.After, it.Felt = 0, mood.PAD{}, mood.PAD{}, 0
 			for i := range it.Phases {
 				tally := &it.Phases[i]

@@ -14,12 +14,12 @@ import (
 // Night is one dream as events and record tell it.
 type Night struct {
 	*dream.Night
-	Sittings []Sitting
-	Refused  bool // it never lay down
+	Stretches []Stretch
+	Refused   bool // it never lay down
 }
 
-// Sitting is one stretch of dreaming.
-type Sitting struct {
+// Stretch is one stretch of dreaming.
+type Stretch struct {
 	From, To time.Time
 	Woken    bool
 }
@@ -29,7 +29,7 @@ func (n Night) End() time.Time {
 	if n.Refused {
 		return n.Ended
 	}
-	return n.Sittings[len(n.Sittings)-1].To
+	return n.Stretches[len(n.Stretches)-1].To
 }
 
 // Begin is when it was begun.
@@ -37,7 +37,7 @@ func (n Night) Begin() time.Time {
 	if n.Refused {
 		return n.AsOf
 	}
-	return n.Sittings[0].From
+	return n.Stretches[0].From
 }
 
 // Diary reads an agent's nights in the order in which they were dreamt.
@@ -78,19 +78,19 @@ func Story(records []*dream.Night, told []event.Event) ([]Night, error) {
 				return nil, fmt.Errorf("%s of %s at %s, and the sitting before ended at %s", e.Type, e.Dream, e.At, last)
 			}
 			under = e.Dream
-			n.Sittings = append(n.Sittings, Sitting{From: e.At})
+			n.Stretches = append(n.Stretches, Stretch{From: e.At})
 		case event.DreamInterrupted{}.EventType():
 			if under != e.Dream {
 				return nil, fmt.Errorf("%s was interrupted while %q is under way", e.Dream, under)
 			}
 			under, last = "", e.At
-			n.Sittings[len(n.Sittings)-1].To, n.Sittings[len(n.Sittings)-1].Woken = e.At, true
+			n.Stretches[len(n.Stretches)-1].To, n.Stretches[len(n.Stretches)-1].Woken = e.At, true
 		case event.DreamEnded{}.EventType():
 			if n.Refused || under != e.Dream { // it ended while it waited, or never began
 				continue
 			}
 			under, last = "", e.At
-			n.Sittings[len(n.Sittings)-1].To = e.At
+			n.Stretches[len(n.Stretches)-1].To = e.At
 		}
 	}
 	if under != "" {
@@ -124,7 +124,7 @@ func whole(nights []Night, told []event.Event) error {
 			return fmt.Errorf("the log does not tell how %s ended", n.ID)
 		case ends[n.ID] != n.Outcome || n.Resumable():
 			return fmt.Errorf("the log has %s end as %s, its record says %s until %s", n.ID, ends[n.ID], n.Outcome, n.Until)
-		case !n.Refused && len(n.Sittings) == 0:
+		case !n.Refused && len(n.Stretches) == 0:
 			return fmt.Errorf("%s has a run and was never begun", n.ID)
 		}
 	}

@@ -103,9 +103,9 @@ func (s *Sleeper) Timely(l *Lived, nights []Night) error {
 			}
 			return fmt.Errorf("%s began at %s, and was due at %s: %w", n.ID, s.local(begin), s.local(due), wrong)
 		}
-		for _, sitting := range n.Sittings {
-			if !s.Hours.open(sitting.From, s.Zone) {
-				return fmt.Errorf("%s lay down at %s, outside its hours: %w", n.ID, s.local(sitting.From), ErrLate)
+		for _, stretch := range n.Stretches {
+			if !s.Hours.open(stretch.From, s.Zone) {
+				return fmt.Errorf("%s lay down at %s, outside its hours: %w", n.ID, s.local(stretch.From), ErrLate)
 			}
 		}
 		last = n.End()

@@ -34,8 +34,8 @@ func TestTheOracleAcceptsALifeAsItShouldBeAndNoOther(t *testing.T) {
 			for name, spoil := range map[string]func([]Night) []Night{
 				"the last is missing": func(n []Night) []Night { return n[:len(n)-1] },
 				"one is missing":      func(n []Night) []Night { return append(n[:2:2], n[3:]...) },
-				"one is too late":     func(n []Night) []Night { n[2].Sittings = later(n[2], 2*late); return n },
-				"one is too early":    func(n []Night) []Night { n[2].Sittings = later(n[2], -2*early); return n },
+				"one is too late":     func(n []Night) []Night { n[2].Stretches = later(n[2], 2*late); return n },
+				"one is too early":    func(n []Night) []Night { n[2].Stretches = later(n[2], -2*early); return n },
 			} {
 				_, _, spoilt := perfect(t, zone, hours)
 				require.Error(t, s.Timely(l, spoil(spoilt)), "%s, %s: %s", zone, hours.Name, name)
@@ -74,7 +74,7 @@ func dreamt(s *Sleeper, l *Lived) []Night {
 		}
 		last = due.Add(4 * time.Second)
 		n := &dream.Night{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
-		nights = append(nights, Night{Night: n, Sittings: []Sitting{{From: due, To: last}}})
+		nights = append(nights, Night{Night: n, Stretches: []Stretch{{From: due, To: last}}})
 	}
 }
 
@@ -100,8 +100,8 @@ func TestTheOracleGoesByWhatTheStoreKnowsOfVisitors(t *testing.T) {
 	require.NoError(t, s.Timely(l, dreamt(s, l)), "the server skipped while the guest was leaving")
 }
 
-func later(n Night, by time.Duration) []Sitting {
-	return []Sitting{{From: n.Sittings[0].From.Add(by), To: n.Sittings[0].To.Add(by)}}
+func later(n Night, by time.Duration) []Stretch {
+	return []Stretch{{From: n.Stretches[0].From.Add(by), To: n.Stretches[0].To.Add(by)}}
 }
 
 func TestTheNightWithoutTheHourHasNoDreamInIt(t *testing.T) {
@@ -154,7 +154,7 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 	two := []*dream.Night{record("one"), record("two")}
 	nights, err := Story(two, tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
 	require.NoError(t, err)
-	require.Len(t, nights[0].Sittings, 2)
+	require.Len(t, nights[0].Stretches, 2)
 	for name, told := range map[string][]event.Event{
 		"two at once":              tell("one", started, "two", started, "one", ended, "two", ended),
 		"one without an end":       tell("one", started, "one", ended, "two", started),

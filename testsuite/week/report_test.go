@@ -63,7 +63,7 @@ func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent 
 	r.dreamt, r.windows = r.dreamt+dreamt, r.windows+all
 	for _, n := range nights {
 		r.outcomes[n.Outcome]++
-		r.resumed += max(0, len(n.Sittings)-1)
+		r.resumed += max(0, len(n.Stretches)-1)
 	}
 	r.knocks, r.planned = r.knocks+l.Knocks, r.planned+len(a.Knocks)
 	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.Life.Alarms

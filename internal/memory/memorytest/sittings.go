@@ -20,7 +20,7 @@ var feelings = []clause{
 	{"AffectIsNeutralUntilItIsSet", affectIsNeutral},
 }
 
-var sittings = []clause{
+var stretches = []clause{
 	{"DreamsAreNumberedOnceEach", dreamsAreNumbered},
 	{"OneDreamHoldsTheSlot", oneHoldsTheSlot},
 	{"ASlotIsStolenOnlyFromWhomTheThiefNames", slotIsStolen},

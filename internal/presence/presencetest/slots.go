@@ -13,7 +13,7 @@ var slots = []clause{
 	{"NoDreamBeginsWhileSomebodyIsThere", noDreamWhileAwake},
 	{"ASlotTellsTheEpochItWasTakenAt", slotTellsEpoch},
 	{"OneDreamAndRunAreOneHolderWhateverTheirEpoch", oneHolder},
-	{"NobodyFreesTheSlotOfALaterSitting", laterSitting},
+	{"NobodyFreesTheSlotOfALaterSitting", laterStretch},
 }
 
 func noDreamWhileAwake(t *testing.T, s Store) {
@@ -62,7 +62,7 @@ func slotTellsEpoch(t *testing.T, s Store) {
 	require.Equal(t, map[string]memory.Slot{echo: got}, held)
 }
 
-func laterSitting(t *testing.T, s Store) {
+func laterStretch(t *testing.T, s Store) {
 	raise(t, s, visit("web", 0))
 	first := sleep(t, s, "echo/0001", 2*hold)
 	require.NoError(t, s.FreeSlot(t.Context(), echo, first))

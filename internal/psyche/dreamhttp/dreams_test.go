@@ -81,7 +81,7 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 	ended := began.Ended.Unix()
 	require.Equal(t, psyche.Dream{
 		ID: "dream_iris_0001", Object: "dream", Dream: "dream/iris/0001", Agent: "iris", Status: dream.StatusCompleted, Outcome: dream.Exhausted,
-		Reason: "the cap of the day", Created: began.At.Unix(), Ended: &ended, Sittings: 1, Insights: 2,
+		Reason: "the cap of the day", Created: began.At.Unix(), Ended: &ended, Stretches: 1, Insights: 2,
 		Record: &psyche.Record{
 			Theme: "the harbour", Tier: dream.Hardened, Seed: "9223372036854775808", Budget: dream.DefaultCaps.Dream, Spent: 1234, Phases: began.Phases,
 			Usage: psyche.Usage{Input: 11, Cached: 1, Output: 22}, Counters: psyche.Counters{Calls: 4, Failed: 1, Made: 5, Kept: 2},

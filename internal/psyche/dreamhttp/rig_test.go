@@ -248,7 +248,7 @@ func (b *bed) Begin(ctx context.Context, w psyche.Wish) (string, error) {
 		return "", err
 	}
 	night := nightOf(a, n, b.now())
-	night.Theme, night.Run, night.Sittings = w.Theme, "", 0
+	night.Theme, night.Run, night.Stretches = w.Theme, "", 0
 	_, err = b.store.Commit(ctx, memory.Write{Agent: a.ID, Cause: night.ID, Add: []dream.Item{night}})
 	return night.ID, err
 }
@@ -285,7 +285,7 @@ func nightOf(a dream.Agent, n int64, at time.Time) *dream.Night {
 	id := fmt.Sprintf("dream/%s/%04d", a.Handle, n)
 	return &dream.Night{
 		Head: dream.Head{ID: id, Agent: a.ID, Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
-		Run:  "run", Workflow: id, Tier: a.Tier, Seed: 7, AsOf: at, Budget: a.Caps.Dream, Sittings: 1,
+		Run:  "run", Workflow: id, Tier: a.Tier, Seed: 7, AsOf: at, Budget: a.Caps.Dream, Stretches: 1,
 	}
 }
 
