@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Lives says which workflows still run.
-type Lives interface {
+// Executions says which workflows still run.
+type Executions interface {
 	// Running is false when the run has closed or was never known.
 	Running(ctx context.Context, workflow, run string) (bool, error)
 	// Here names the cluster and namespace that it looks at; empty when that is not known. Of workflows that run elsewhere it
@@ -30,8 +30,8 @@ type Planner interface {
 // Bed is where a dream begins and ends: slot, allowance, record.
 type Bed struct {
 	Ports
-	Lives   Lives
-	Planner Planner
+	Executions Executions
+	Planner    Planner
 }
 
 func (b *Bed) remaining(ctx context.Context, o Order) (budget.Micros, error) {
@@ -51,7 +51,7 @@ func (b *Bed) remaining(ctx context.Context, o Order) (budget.Micros, error) {
 
 // Running asks whether a workflow still runs.
 func (b *Bed) Running(ctx context.Context, r RunningRequest) (bool, error) {
-	return b.Lives.Running(ctx, r.Workflow, r.Run)
+	return b.Executions.Running(ctx, r.Workflow, r.Run)
 }
 
 // RunningRequest names a workflow run.

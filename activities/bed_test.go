@@ -51,8 +51,8 @@ func build(t *testing.T) *house {
 	}
 	now := func() time.Time { return h.now }
 	h.bed = &activities.Bed{
-		Ports: activities.Ports{Memory: store, Presence: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
-		Lives: h, Planner: h,
+		Ports:      activities.Ports{Memory: store, Presence: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
+		Executions: h, Planner: h,
 	}
 	return h
 }

@@ -57,7 +57,7 @@ func TestHoursOpenWithTheJitterUnlessTheyCloseAgainByThen(t *testing.T) {
 	require.True(t, plan("22:00-22:10", 17*time.Minute).Equal(opens))
 }
 
-func TestAVisitThatItsLifeDidNotHearOfCountsAsActivity(t *testing.T) {
+func TestAVisitThatItsAgentStateDidNotHearOfCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	seen := night.Add(-20 * time.Minute)

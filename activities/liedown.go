@@ -137,7 +137,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
-	night.Workflow, night.Cluster, night.Run = r.Workflow, b.Lives.Here(), r.Run
+	night.Workflow, night.Cluster, night.Run = r.Workflow, b.Executions.Here(), r.Run
 	night.Feels(affect, o.AsOf)
 	night.Stretches, night.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, o.Agent)
@@ -175,7 +175,7 @@ func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
 		return err
 	}
 	night := o.Night("", affect, now)
-	night.Cluster = b.Lives.Here()
+	night.Cluster = b.Executions.Here()
 	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
 	}
@@ -185,12 +185,12 @@ func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
 // takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
 // dream on another cluster nobody here can say whether it has: its slot is its own.
 func (b *Bed) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.Slot, error) {
-	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Lives.Here(), Since: b.now(s)}
+	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Executions.Here(), Since: b.now(s)}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
 	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {
 		return held, err
 	}
-	running, lookErr := b.Lives.Running(ctx, held.Workflow, held.Run)
+	running, lookErr := b.Executions.Running(ctx, held.Workflow, held.Run)
 	if lookErr != nil {
 		return held, fmt.Errorf("look whether %s still runs: %w", held.Workflow, lookErr)
 	}

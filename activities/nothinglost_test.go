@@ -21,8 +21,8 @@ type told struct{ id, text string }
 // A life is told to, corrected and asked to forget by one person.
 const owner = dream.TalkOrigin + "laptop/anna"
 
-// life is one agent's life: what happens to it, one thing after the other, on a real store and with real activities.
-type life struct {
+// simulatedAgent is one agent's life: what happens to it, one thing after the other, on a real store and with real activities.
+type simulatedAgent struct {
 	*rig
 	at     time.Time
 	nights []string
@@ -31,7 +31,7 @@ type life struct {
 	old    bool // archive by the rule of before: by age alone
 }
 
-func (l *life) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
+func (l *simulatedAgent) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
 	l.number++
 	f := told{fmt.Sprintf("f%03d", l.number), factText(l.number)}
 	h := dream.Head{ID: f.id, Agent: "a", Kind: kind, At: l.at.Add(-age), State: dream.Live, Taint: taint}
@@ -46,7 +46,7 @@ func (l *life) fact(kind dream.Kind, taint dream.Taint, age time.Duration) {
 }
 
 // talk is a few facts that a person says in one talk, seconds apart.
-func (l *life) talk(n int) {
+func (l *simulatedAgent) talk(n int) {
 	session := fmt.Sprintf("talk-%d", l.number)
 	for i := range n {
 		l.number++
@@ -61,7 +61,7 @@ func (l *life) talk(n int) {
 }
 
 // correct puts a newer fact in the place of one that was said, which is not owed any more.
-func (l *life) correct(i int) {
+func (l *simulatedAgent) correct(i int) {
 	old := l.facts[i]
 	l.facts = slices.Delete(l.facts, i, i+1)
 	l.talk(1)
@@ -74,13 +74,13 @@ func (l *life) correct(i int) {
 }
 
 // forget erases a fact, which is not owed any more.
-func (l *life) forget(i int) {
+func (l *simulatedAgent) forget(i int) {
 	_, err := l.store.Forget(context.Background(), "a", l.facts[i].id)
 	require.NoError(l.t, err)
 	l.facts = slices.Delete(l.facts, i, i+1)
 }
 
-func (l *life) commit(cause string, item dream.Item) {
+func (l *simulatedAgent) commit(cause string, item dream.Item) {
 	vector := memory.Vector{Item: item.Header().ID, Space: space, V: vectorOf(item.Text())}
 	w := memory.Write{Agent: "a", Cause: cause, Add: []dream.Item{item}, Vectors: []memory.Vector{vector}}
 	_, err := l.store.Commit(context.Background(), w)
@@ -91,7 +91,7 @@ func factText(n int) string {
 	return fmt.Sprintf("Cousin %[1]s is allergic to %[1]sine and lives in %[1]sburg", letters(n))
 }
 
-func (l *life) night() {
+func (l *simulatedAgent) night() {
 	ctx := context.Background()
 	o := l.order(len(l.nights)+1, l.at)
 	s := l.lie(o)
@@ -108,7 +108,7 @@ func (l *life) night() {
 }
 
 // oldArchive is the rule of before, the negative control: what has faded below the threshold is archived, gist or no gist.
-func (l *life) oldArchive(s Stretch, o Order) {
+func (l *simulatedAgent) oldArchive(s Stretch, o Order) {
 	replay := &Replay{l.ports}
 	all, err := replay.entries(context.Background(), o)
 	require.NoError(l.t, err)
@@ -123,7 +123,7 @@ func (l *life) oldArchive(s Stretch, o Order) {
 }
 
 // lost is the first fact that recall does not answer first when it is asked for by its own words, as a talk of its owner asks.
-func (l *life) lost() string {
+func (l *simulatedAgent) lost() string {
 	for _, f := range l.facts {
 		answer, err := recall.Find(context.Background(), l.store, recall.Question{
 			Agent: "a", Text: f.text, Limit: 6,
@@ -137,9 +137,9 @@ func (l *life) lost() string {
 	return ""
 }
 
-// livesThrough lets ten to twenty things happen, and answers the first fact that one of them lost.
-func livesThrough(t *testing.T, draw *rapid.T, old bool) string {
-	l := &life{rig: newRig(t), at: tonight, old: old}
+// survives lets ten to twenty things happen, and answers the first fact that one of them lost.
+func survives(t *testing.T, draw *rapid.T, old bool) string {
+	l := &simulatedAgent{rig: newRig(t), at: tonight, old: old}
 	l.gistsOf(repeated("somebody by the sea likes warm soup", 20)...)
 	kinds := []dream.Kind{dream.KindEpisode, dream.KindSemantic}
 	taints := []dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromWeb}
@@ -181,14 +181,14 @@ func livesThrough(t *testing.T, draw *rapid.T, old bool) string {
 func TestNoSequenceOfEventsLosesWhatPeopleSaid(t *testing.T) {
 	t.Parallel()
 	for seed := range 30 {
-		require.Empty(t, rapid.Custom(func(draw *rapid.T) string { return livesThrough(t, draw, false) }).Example(seed), "seed %d", seed)
+		require.Empty(t, rapid.Custom(func(draw *rapid.T) string { return survives(t, draw, false) }).Example(seed), "seed %d", seed)
 	}
 }
 
 func TestTheOldRuleLosesWhatPeopleSaid(t *testing.T) {
 	t.Parallel()
 	for seed := range 30 {
-		if rapid.Custom(func(draw *rapid.T) string { return livesThrough(t, draw, true) }).Example(seed) != "" {
+		if rapid.Custom(func(draw *rapid.T) string { return survives(t, draw, true) }).Example(seed) != "" {
 			return
 		}
 	}

@@ -45,7 +45,7 @@ func (b *Bed) Reconcile(ctx context.Context) (int, error) {
 
 // freeDead frees a slot whose dream's workflow is gone.
 func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int, error) {
-	running, err := b.Lives.Running(ctx, held.Workflow, held.Run)
+	running, err := b.Executions.Running(ctx, held.Workflow, held.Run)
 	if err != nil || running {
 		return 0, err
 	}
@@ -59,7 +59,7 @@ func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int
 }
 
 // elsewhere says whether something is carried by another cluster than the one we can ask.
-func (b *Bed) elsewhere(cluster string) bool { return cluster != "" && cluster != b.Lives.Here() }
+func (b *Bed) elsewhere(cluster string) bool { return cluster != "" && cluster != b.Executions.Here() }
 
 // where tells of another cluster, and what to do when it is gone for good; of ours it has nothing to tell.
 func (b *Bed) where(cluster string) string {
@@ -157,7 +157,7 @@ func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) 
 	if b.elsewhere(night.Cluster) || b.Now().Sub(night.At) < leftBehind {
 		return false, nil
 	}
-	running, err := b.Lives.Running(ctx, night.Workflow, night.Run)
+	running, err := b.Executions.Running(ctx, night.Workflow, night.Run)
 	if err != nil || running {
 		return false, err
 	}

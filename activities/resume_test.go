@@ -88,7 +88,7 @@ func TestADreamThatWasUndoneAndWhoseWorkflowIsGoneIsClosed(t *testing.T) {
 	_, err := r.store.Undo(ctx, "a", o.Dream)
 	require.NoError(t, err)
 	bed := r.bed()
-	bed.Lives = dead{}
+	bed.Executions = dead{}
 	closed, err := bed.Reconcile(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 1, closed)
@@ -128,7 +128,7 @@ func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)
 	bed, seen := r.bed(), &counting{Store: r.store}
-	bed.Memory, bed.Lives = seen, dead{}
+	bed.Memory, bed.Executions = seen, dead{}
 	_, err = bed.Reconcile(ctx)
 	require.NoError(t, err)
 	require.Zero(t, seen.nights, o.Dream)

@@ -189,4 +189,4 @@ func (unplanned) Embedder(context.Context, dream.Agent) (string, string) {
 }
 func (unplanned) FleetDay() budget.Micros { return budget.Unlimited }
 
-func (r *rig) bed() *Bed { return &Bed{Ports: r.ports, Lives: alive{}, Planner: unplanned{}} }
+func (r *rig) bed() *Bed { return &Bed{Ports: r.ports, Executions: alive{}, Planner: unplanned{}} }

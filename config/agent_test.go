@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-func TestAnAgentsLifeHasItsDefaults(t *testing.T) {
+func TestAnAgentsAgentStateHasItsDefaults(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, "", "", nil, nil)
 	require.NoError(t, err)
@@ -26,7 +26,7 @@ func TestAnAgentsLifeHasItsDefaults(t *testing.T) {
 	require.Equal(t, "127.0.0.1:7412", c.Feed.Listen)
 }
 
-func TestAnAgentsLifeIsReadFromAFile(t *testing.T) {
+func TestAnAgentsAgentStateIsReadFromAFile(t *testing.T) {
 	t.Parallel()
 	const file = `
 agent:
@@ -71,7 +71,7 @@ func TestWhatNobodySetIsHeldWithinWhatSomebodyDid(t *testing.T) {
 	require.Equal(t, 2*time.Minute, c.Agent.ResumeAfter)
 }
 
-func TestALifeThatContradictsItselfIsRefused(t *testing.T) {
+func TestAAgentStateThatContradictsItselfIsRefused(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[string]string{
 		"agent.wake_lock=2m":            "agent.wake_lock is 2m and agent.client_timeout is 1m; the lock must not outlast the visit",

@@ -51,9 +51,9 @@ func (s *Starter) lies(ctx context.Context, agent dream.Agent) (string, error) {
 	if s.Client == nil {
 		return "", nil
 	}
-	life, err := s.Life(ctx, agent.Handle)
-	if err != nil || life.State != workflows.Dreaming || life.Dream == nil {
+	agentState, err := s.AgentState(ctx, agent.Handle)
+	if err != nil || agentState.State != workflows.Dreaming || agentState.Dream == nil {
 		return "", nil // a life that does not answer is asked again by whoever begins
 	}
-	return life.Dream.Dream, nil
+	return agentState.Dream.Dream, nil
 }

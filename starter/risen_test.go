@@ -28,11 +28,11 @@ type riser struct {
 
 type standing struct {
 	converter.EncodedValue
-	life workflows.Life
+	agentState workflows.AgentState
 }
 
 func (s standing) Get(into any) error {
-	*into.(*workflows.Life) = s.life
+	*into.(*workflows.AgentState) = s.agentState
 	return nil
 }
 
@@ -43,9 +43,9 @@ func (r *riser) QueryWorkflow(context.Context, string, string, string, ...any) (
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
 	if r.asked++; r.hears >= 0 && r.asked > r.hears {
-		return standing{life: workflows.Life{State: workflows.Sleeping}}, nil
+		return standing{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
 	}
-	return standing{life: workflows.Life{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}}}, nil
+	return standing{agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}}}, nil
 }
 
 func (r *riser) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any, ...any) client.WithStartWorkflowOperation {
@@ -91,23 +91,23 @@ func dreamt(t *testing.T, s *Starter, agent dream.Agent, over bool) string {
 func TestWhoeverBeginsWhileTheLastDreamGetsUpWaitsForThat(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	life := &riser{dream: dreamt(t, s, agent, true), hears: 3}
-	s.Client = life
+	agentState := &riser{dream: dreamt(t, s, agent, true), hears: 3}
+	s.Client = agentState
 	begun, err := s.Begin(t.Context(), Wish{Agent: "echo"})
 	require.NoError(t, err)
-	require.NotEqual(t, life.dream, begun.Dream)
-	require.Equal(t, 4, life.asked)
+	require.NotEqual(t, agentState.dream, begun.Dream)
+	require.Equal(t, 4, agentState.asked)
 	require.Len(t, nights(t, s, agent), 2, "none was begun in vain")
 }
 
 func TestNobodyWaitsForADreamThatIsNotOver(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	life := &riser{dream: dreamt(t, s, agent, false), hears: -1}
-	s.Client = life
+	agentState := &riser{dream: dreamt(t, s, agent, false), hears: -1}
+	s.Client = agentState
 	_, err := s.Begin(t.Context(), Wish{Agent: "echo"})
 	require.ErrorIs(t, err, ErrDreaming)
-	require.Equal(t, 1, life.asked)
+	require.Equal(t, 1, agentState.asked)
 	s.Client = &riser{}
 	_, err = s.Begin(t.Context(), Wish{Agent: "echo"})
 	require.NoError(t, err, "an agent without a life is given one")

@@ -106,7 +106,7 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 			return workflows.Begun{}, fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, abandon the dream",
 				d.agent.Handle, ErrDreaming, held.Dream, held.Cluster)
 		}
-		if running, err := s.Lives().Running(ctx, held.Workflow, held.Run); err == nil && running {
+		if running, err := s.Executions().Running(ctx, held.Workflow, held.Run); err == nil && running {
 			return workflows.Begun{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
 		}
 	}
@@ -137,7 +137,7 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.
 	defer cancel()
 	var begun workflows.Begun
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: s.life(agent),
+		StartWorkflowOperation: s.agentState(agent),
 		UpdateOptions: client.UpdateWorkflowOptions{
 			UpdateID: order.Dream, UpdateName: workflows.UpdateDream, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
@@ -173,7 +173,7 @@ func unanswered(err error) bool {
 	return errors.As(err, &late)
 }
 
-func (s *Starter) life(agent dream.Agent) client.WithStartWorkflowOperation {
+func (s *Starter) agentState(agent dream.Agent) client.WithStartWorkflowOperation {
 	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(), WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowTaskTimeout: workflows.TaskTimeout,
@@ -298,20 +298,22 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 // FleetDay is the cap of all agents together in one day.
 func (s *Starter) FleetDay() budget.Micros { return s.Options.FleetDay }
 
-// Lives looks at the workflows of the starter's cluster.
-func (s *Starter) Lives() Lives { return Lives{Client: s.Client, Cluster: s.Options.Cluster} }
+// Executions looks at the workflows of the starter's cluster.
+func (s *Starter) Executions() Executions {
+	return Executions{Client: s.Client, Cluster: s.Options.Cluster}
+}
 
-// Lives looks at workflows on the server.
-type Lives struct {
+// Executions looks at workflows on the server.
+type Executions struct {
 	Client  client.Client
 	Cluster string // id of the cluster and namespace; empty when it is not known
 }
 
 // Here names the cluster and namespace.
-func (l Lives) Here() string { return l.Cluster }
+func (l Executions) Here() string { return l.Cluster }
 
 // Running is false when the run has closed or was never known.
-func (l Lives) Running(ctx context.Context, workflow, run string) (bool, error) {
+func (l Executions) Running(ctx context.Context, workflow, run string) (bool, error) {
 	if workflow == "" {
 		return false, nil
 	}
@@ -327,6 +329,6 @@ func (l Lives) Running(ctx context.Context, workflow, run string) (bool, error) 
 }
 
 var (
-	_ activities.Lives   = Lives{}
-	_ activities.Planner = (*Starter)(nil)
+	_ activities.Executions = Executions{}
+	_ activities.Planner    = (*Starter)(nil)
 )

@@ -19,9 +19,9 @@ import (
 // signalled is a Temporal client that takes signals to one life.
 type signalled struct {
 	client.Client
-	life    string
-	mu      sync.Mutex
-	signals []string
+	agentState string
+	mu         sync.Mutex
+	signals    []string
 }
 
 func (s *signalled) heard() int {
@@ -31,7 +31,7 @@ func (s *signalled) heard() int {
 }
 
 func (s *signalled) SignalWorkflow(_ context.Context, workflow, _, name string, _ any) error {
-	if workflow != s.life {
+	if workflow != s.agentState {
 		return serviceerror.NewNotFound("no such workflow")
 	}
 	s.mu.Lock()
@@ -40,11 +40,11 @@ func (s *signalled) SignalWorkflow(_ context.Context, workflow, _, name string, 
 	return nil
 }
 
-func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsLife(t *testing.T) {
+func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence = s.Memory.(presence.Store)
-	life := &signalled{life: "agent/echo"}
+	agentState := &signalled{agentState: "agent/echo"}
 	ctx := context.Background()
 	wake := func(client string, cause presence.Cause) Woken {
 		w, err := s.Wake(ctx, Knock{Agent: agent.ID, Client: client, Cause: cause})
@@ -60,43 +60,43 @@ func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsLife(t *testing.T) {
 	require.False(t, wake("mara", presence.Knock).Joined(presence.Knock), "it raised the epoch")
 	require.False(t, wake("ivo", presence.Knock).Joined(presence.Knock), "another knock has woken it")
 
-	s.Client = life
+	s.Client = agentState
 	require.NoError(t, s.Visited(ctx, "echo"))
 	require.NoError(t, s.Visited(ctx, "nobody"))
-	require.Equal(t, []string{workflows.SignalVisited}, life.signals)
+	require.Equal(t, []string{workflows.SignalVisited}, agentState.signals)
 	_, err = s.Presence.Dismiss(ctx, agent.ID, tonight)
 	require.NoError(t, err)
 	s.Client = nil
 	wake("alarm/harbour", presence.Alarm)
-	s.Client = life
+	s.Client = agentState
 	for range 3 {
 		require.True(t, wake("mara", presence.Knock).Joined(presence.Knock))
 	}
-	require.Eventually(t, func() bool { return life.heard() == 2 }, time.Minute, time.Millisecond, "told once for each epoch")
+	require.Eventually(t, func() bool { return agentState.heard() == 2 }, time.Minute, time.Millisecond, "told once for each epoch")
 	s.Close()
-	require.Equal(t, 2, life.heard())
+	require.Equal(t, 2, agentState.heard())
 }
 
 // A session that is ended early leaves a life waiting for as long as it would have lasted, unless it is told.
-func TestALifeIsToldWhenTheLongestVisitorLeavesThoughOthersStay(t *testing.T) {
+func TestAAgentStateIsToldWhenTheLongestVisitorLeavesThoughOthersStay(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence = s.Memory.(presence.Store)
-	life := &signalled{life: "agent/echo"}
-	s.Client = life
+	agentState := &signalled{agentState: "agent/echo"}
+	s.Client = agentState
 	ctx := context.Background()
 	for client, stays := range map[string]time.Duration{"session": time.Hour, "request": time.Minute, "other": time.Minute} {
 		_, err := s.Presence.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: client, Cause: presence.Knock, Now: tonight, For: stays})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Leave(ctx, "echo", "other"))
-	require.Zero(t, life.heard(), "it waits for the session all the same")
+	require.Zero(t, agentState.heard(), "it waits for the session all the same")
 	require.NoError(t, s.Leave(ctx, "echo", "session"))
-	require.Equal(t, 1, life.heard())
+	require.Equal(t, 1, agentState.heard())
 	require.NoError(t, s.Leave(ctx, "echo", "nobody"))
-	require.Equal(t, 1, life.heard())
+	require.Equal(t, 1, agentState.heard())
 	require.NoError(t, s.Leave(ctx, "echo", "request"))
-	require.Equal(t, 2, life.heard())
+	require.Equal(t, 2, agentState.heard())
 }
 
 // Its wake is told when it has left: the lease that it takes then would hold the agent awake for a guest who is gone.
@@ -135,7 +135,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			t.Parallel()
 			s, agent := build(t)
 			s.Presence = s.Memory.(presence.Store)
-			h := &letting{hearer: newHearer(), store: s.Presence, life: signalled{life: "agent/echo"}}
+			h := &letting{hearer: newHearer(), store: s.Presence, agentState: signalled{agentState: "agent/echo"}}
 			s.Client = h
 			knock := workflows.Wake{Client: "mara", Cause: presence.Knock, At: tonight}
 			s.recording.add(t.Context(), s, agent, knock)
@@ -153,7 +153,7 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			if !stays {
 				require.Eventually(t, func() bool {
 					standing, err := s.Presence.Standing(ctx, agent.ID, tonight)
-					return err == nil && len(standing.Leases) == 0 && h.life.heard() > 1
+					return err == nil && len(standing.Leases) == 0 && h.agentState.heard() > 1
 				}, time.Minute, time.Millisecond, "its lease is ended, and the life told so")
 			}
 			s.recording.gone.Wait() // and not Close, which would cut a departure that nobody owes
@@ -168,12 +168,12 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 // letting is a life that lets in whoever could not be.
 type letting struct {
 	*hearer
-	life  signalled
-	store presence.Store
+	agentState signalled
+	store      presence.Store
 }
 
 func (l *letting) SignalWorkflow(ctx context.Context, workflow, run, name string, arg any) error {
-	return l.life.SignalWorkflow(ctx, workflow, run, name, arg)
+	return l.agentState.SignalWorkflow(ctx, workflow, run, name, arg)
 }
 
 func (l *letting) UpdateWorkflow(ctx context.Context, o client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {

@@ -185,7 +185,7 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 		if err == nil {
 			agent = newest // its life begins with what its record says now
 		}
-		handle, err = s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.life(agent), UpdateOptions: o})
+		handle, err = s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.agentState(agent), UpdateOptions: o})
 	}
 	if err == nil {
 		err = handle.Get(ctx, &awoken)
@@ -293,13 +293,13 @@ func (s *Starter) Standing(ctx context.Context, agent string) (presence.Standing
 	return s.Presence.Standing(ctx, a.ID, s.Now())
 }
 
-// Life asks an agent's workflow where it stands. memory.ErrNotFound when the agent has no life yet.
-func (s *Starter) Life(ctx context.Context, handle string) (workflows.Life, error) {
-	var l workflows.Life
-	value, err := s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryLife)
+// AgentState asks an agent's workflow where it stands. memory.ErrNotFound when the agent has no life yet.
+func (s *Starter) AgentState(ctx context.Context, handle string) (workflows.AgentState, error) {
+	var l workflows.AgentState
+	value, err := s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	var refused *serviceerror.QueryFailed
 	for again := 0; errors.As(err, &refused) && again < 2; again++ { // by a worker that has just taken it over, with an Update half told
-		value, err = s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryLife)
+		value, err = s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	}
 	if err != nil {
 		return l, fmt.Errorf("ask the life of %s where it stands: %w", handle, err)

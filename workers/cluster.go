@@ -36,7 +36,7 @@ var attributes = []Attribute{
 	{workflows.AttrDepth.GetName(), "Keyword"},
 	{workflows.AttrOutcome.GetName(), "Keyword"},
 	{workflows.AttrSpend.GetName(), "Int"},
-	{workflows.AttrLife.GetName(), "Keyword"},
+	{workflows.AttrAgentState.GetName(), "Keyword"},
 }
 
 // Unsearchable says why dreams cannot be searched on this cluster; empty when they can.

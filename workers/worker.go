@@ -60,7 +60,7 @@ type Worker struct {
 }
 
 // New builds a worker; the caller starts and stops it. The sticky cache is the process's: the first worker sets it.
-func New(c client.Client, p activities.Ports, lives activities.Lives, planner activities.Planner, o Options) *Worker {
+func New(c client.Client, p activities.Ports, agentStates activities.Executions, planner activities.Planner, o Options) *Worker {
 	o = o.filled()
 	worker.SetStickyWorkflowCacheSize(o.StickyCache)
 	w := &Worker{rouser: activities.NewRouser(p.Presence), bell: p.Bell}
@@ -78,7 +78,7 @@ func New(c client.Client, p activities.Ports, lives activities.Lives, planner ac
 		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{rouser: w.rouser, memory: p.Memory}},
 	})
 	workflows.Register(w)
-	workflows.RegisterActivities(w, p, lives, planner)
+	workflows.RegisterActivities(w, p, agentStates, planner)
 	workflows.RegisterFeeds(w, p, o.Fetch, o.Alarms)
 	return w
 }
@@ -115,8 +115,8 @@ func (w *Worker) Stop() {
 }
 
 // Reconcile closes the books of dreams that died without doing so: their workflows were terminated or timed out.
-func Reconcile(ctx context.Context, p activities.Ports, lives activities.Lives) (int, error) {
-	return (&activities.Bed{Ports: p, Lives: lives}).Reconcile(ctx)
+func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.Executions) (int, error) {
+	return (&activities.Bed{Ports: p, Executions: agentStates}).Reconcile(ctx)
 }
 
 // Lapse resolves the predictions whose horizon has passed, and answers how many (E2).
@@ -125,6 +125,6 @@ func Lapse(ctx context.Context, p activities.Ports) (int, error) {
 }
 
 // Abandon closes a dream on a cluster that is gone, by the word of a person who knows that.
-func Abandon(ctx context.Context, p activities.Ports, lives activities.Lives, agent, dreamID string) error {
-	return (&activities.Bed{Ports: p, Lives: lives}).Abandon(ctx, agent, dreamID)
+func Abandon(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID string) error {
+	return (&activities.Bed{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
 }

@@ -9,25 +9,25 @@ import (
 
 // AgentRequest begins, or goes on with, an agent's life.
 type AgentRequest struct {
-	Agent    string   `json:"agent"`
-	Handle   string   `json:"handle"`
-	Settings Settings `json:"settings"`
-	Carried  *Life    `json:"carried,omitempty"` // set by continue-as-new only
+	Agent    string      `json:"agent"`
+	Handle   string      `json:"handle"`
+	Settings Settings    `json:"settings"`
+	Carried  *AgentState `json:"carried,omitempty"` // set by continue-as-new only
 }
 
 // Agent is one agent's life: it begins dreams, one at a time, knows when they have ended, wakes and falls asleep (O2). It
 // completes only when a plan finds that the agent was removed; whoever removes an agent terminates it before that.
 func Agent(ctx workflow.Context, r AgentRequest) error {
-	a := new(life)
+	a := new(agentRun)
 	if err := a.setup(ctx, r); err != nil {
 		return err
 	}
 	return a.run(ctx)
 }
 
-type life struct {
+type agentRun struct {
 	request AgentRequest
-	state   Life
+	state   AgentState
 
 	ended, active, settings      workflow.ReceiveChannel
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
@@ -43,12 +43,12 @@ type life struct {
 	sent []workflow.Future // what dreams were told, on its way
 }
 
-func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
+func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	if r.Agent == "" || r.Handle == "" {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("agent %q and handle %q must not be empty", r.Agent, r.Handle), "BadRequest", nil)
 	}
 	a.request = r
-	a.state = Life{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings}
+	a.state = AgentState{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings}
 	if r.Carried != nil {
 		a.state = *r.Carried
 		a.missing = a.state.Greeted < a.state.Epoch
@@ -62,7 +62,7 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
 	a.visited = workflow.GetSignalChannel(ctx, SignalVisited)
 	a.calls = workflow.GetSignalChannel(ctx, SignalTrigger)
-	if err := workflow.SetQueryHandler(ctx, QueryLife, func() (Life, error) { return a.state, nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, QueryAgentState, func() (AgentState, error) { return a.state, nil }); err != nil {
 		return err
 	}
 	for _, each := range []struct {
@@ -85,7 +85,7 @@ func (a *life) setup(ctx workflow.Context, r AgentRequest) error {
 	return nil
 }
 
-func (a *life) run(ctx workflow.Context) error {
+func (a *agentRun) run(ctx workflow.Context) error {
 	a.show(ctx)
 	for {
 		a.wait(ctx)
@@ -109,7 +109,7 @@ func (a *life) run(ctx workflow.Context) error {
 
 // through takes in what has come, and says whether the run may end. Taking in may have to wait, and more may come meanwhile:
 // whatever is unread when a run ends is lost.
-func (a *life) through(ctx workflow.Context) bool {
+func (a *agentRun) through(ctx workflow.Context) bool {
 	a.arrived(ctx)
 	for a.called() && ctx.Err() == nil {
 		a.catchUp(ctx)
@@ -119,7 +119,7 @@ func (a *life) through(ctx workflow.Context) bool {
 }
 
 // wait sleeps until something happens: a signal, an update, the end of the dream, or the next time to look.
-func (a *life) wait(ctx workflow.Context) {
+func (a *agentRun) wait(ctx workflow.Context) {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	var timer workflow.Future
@@ -140,7 +140,7 @@ func (a *life) wait(ctx workflow.Context) {
 }
 
 // called says whether a signal waits to be read.
-func (a *life) called() bool {
+func (a *agentRun) called() bool {
 	for _, c := range []workflow.ReceiveChannel{a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume, a.visited, a.calls} {
 		if c.Len() > 0 {
 			return true

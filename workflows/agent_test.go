@@ -64,11 +64,11 @@ func anOrder(id string) activities.Order {
 	return o
 }
 
-func (w *world) life(t *testing.T) Life {
+func (w *world) agentState(t *testing.T) AgentState {
 	t.Helper()
-	value, err := w.env.QueryWorkflow(QueryLife)
+	value, err := w.env.QueryWorkflow(QueryAgentState)
 	require.NoError(t, err)
-	var l Life
+	var l AgentState
 	require.NoError(t, value.Get(&l))
 	return l
 }
@@ -82,17 +82,17 @@ func (w *world) ask(order activities.Order, then func(refused, failed error)) {
 	}, order)
 }
 
-func TestALifeDreamsOneDreamAtATime(t *testing.T) {
+func TestAAgentStateDreamsOneDreamAtATime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var first, second, third error
 	w.env.RegisterDelayedCallback(func() { w.ask(anOrder("dream/echo/0001"), func(r, f error) { first = orElse(r, f) }) }, time.Minute)
 	w.env.RegisterDelayedCallback(func() {
-		require.Equal(t, Dreaming, w.life(t).State)
+		require.Equal(t, Dreaming, w.agentState(t).State)
 		w.ask(anOrder("dream/echo/0002"), func(r, f error) { second = orElse(r, f) })
 	}, 30*time.Minute)
 	w.env.RegisterDelayedCallback(func() {
-		require.Equal(t, Sleeping, w.life(t).State)
+		require.Equal(t, Sleeping, w.agentState(t).State)
 		w.ask(anOrder("dream/echo/0003"), func(r, f error) { third = orElse(r, f) })
 	}, 2*time.Hour)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 4*time.Hour)
@@ -110,7 +110,7 @@ func orElse(a, b error) error {
 	return b
 }
 
-func TestALifeRefusesAnotherAgentsOrder(t *testing.T) {
+func TestAAgentStateRefusesAnotherAgentsOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	order := anOrder("dream/other/0001")
@@ -140,9 +140,9 @@ func TestAnAgentThatLivedSomethingIsNotIdleThoughNobodySaidSo(t *testing.T) {
 	w := newWorld(t)
 	start := w.env.Now()
 	w.env.RegisterDelayedCallback(func() { w.lived = start.Add(25 * time.Minute) }, 25*time.Minute)
-	var before, after Life
-	w.env.RegisterDelayedCallback(func() { before = w.life(t) }, 54*time.Minute)
-	w.env.RegisterDelayedCallback(func() { after = w.life(t) }, 56*time.Minute)
+	var before, after AgentState
+	w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, 54*time.Minute)
+	w.env.RegisterDelayedCallback(func() { after = w.agentState(t) }, 56*time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 2*time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour}})
 	require.Len(t, w.planned, 2, "the store is asked again only when the agent has been idle for long enough")
@@ -168,15 +168,15 @@ func TestAPlannerMayRefuseAndIsAskedAgainAGapLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.refuse = "its models cost money"
-	var seen Life
-	w.env.RegisterDelayedCallback(func() { seen = w.life(t); w.env.CancelWorkflow() }, 4*time.Hour)
+	var seen AgentState
+	w.env.RegisterDelayedCallback(func() { seen = w.agentState(t); w.env.CancelWorkflow() }, 4*time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 2 * time.Hour}})
 	require.Empty(t, w.dreamt)
 	require.Equal(t, w.refuse, seen.LastReason)
 	require.Len(t, w.planned, 2)
 }
 
-func TestTheLifeOfARemovedAgentEnds(t *testing.T) {
+func TestTheAgentStateOfARemovedAgentEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.removed = true
@@ -201,7 +201,7 @@ func TestAnAgentThatIsNotAutomaticWaitsToBeAsked(t *testing.T) {
 	require.Len(t, w.planned, 1, "switched on while long idle, it dreams at once")
 }
 
-func TestALifeGoesOnAsNewWithoutLosingASignal(t *testing.T) {
+func TestAAgentStateGoesOnAsNewWithoutLosingASignal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	late := w.env.Now().Add(3 * time.Minute)
@@ -226,7 +226,7 @@ func TestALifeGoesOnAsNewWithoutLosingASignal(t *testing.T) {
 	require.True(t, next.Settings.Auto)
 }
 
-func TestALifeContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
+func TestAAgentStateContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -240,11 +240,11 @@ func TestALifeContinuedInMidDreamLearnsOfItsEnd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			carried := Life{State: Dreaming, Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1}
+			carried := AgentState{State: Dreaming, Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1}
 			w.env.RegisterDelayedCallback(func() { c.tell(w) }, 10*time.Minute)
-			var before, after Life
-			w.env.RegisterDelayedCallback(func() { before = w.life(t) }, 9*time.Minute)
-			w.env.RegisterDelayedCallback(func() { after = w.life(t); w.env.CancelWorkflow() }, 15*time.Minute)
+			var before, after AgentState
+			w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, 9*time.Minute)
+			w.env.RegisterDelayedCallback(func() { after = w.agentState(t); w.env.CancelWorkflow() }, 15*time.Minute)
 			w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Carried: &carried})
 			require.Equal(t, Dreaming, before.State)
 			require.Equal(t, Sleeping, after.State)
@@ -288,14 +288,14 @@ func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
 		return activities.PlanResult{Order: anOrder("dream/echo/0001")}, nil
 	})
 	settings := Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Minute, Quiet: []string{"22:00-08:00"}}
-	var before, after Life
-	w.env.RegisterDelayedCallback(func() { before = w.life(t) }, time.Hour)
+	var before, after AgentState
+	w.env.RegisterDelayedCallback(func() { before = w.agentState(t) }, time.Hour)
 	w.env.RegisterDelayedCallback(func() {
 		open := settings
 		open.Quiet = nil
 		w.env.SignalWorkflow(SignalSettings, open)
 	}, 2*time.Hour)
-	w.env.RegisterDelayedCallback(func() { after = w.life(t) }, 2*time.Hour+time.Minute)
+	w.env.RegisterDelayedCallback(func() { after = w.agentState(t) }, 2*time.Hour+time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 150*time.Minute)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: settings})
 	require.Equal(t, start.Add(10*time.Hour), before.NotBefore)

@@ -12,7 +12,7 @@ import (
 
 // mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not read
 // yet is left for begin to read: a validator changes nothing.
-func (a *life) mayBegin(_ workflow.Context, order activities.Order) error {
+func (a *agentRun) mayBegin(_ workflow.Context, order activities.Order) error {
 	if a.state.State == Dreaming && !a.dreamt() && a.ended.Len() == 0 {
 		return a.alreadyDreaming()
 	}
@@ -26,19 +26,19 @@ func (a *life) mayBegin(_ workflow.Context, order activities.Order) error {
 	return order.Validate()
 }
 
-func (a *life) alreadyDreaming() error {
+func (a *agentRun) alreadyDreaming() error {
 	return temporal.NewNonRetryableApplicationError(
 		fmt.Sprintf("%s is already dreaming %s", a.request.Handle, a.state.Dream.Dream), AlreadyDreaming, nil)
 }
 
 // heldAwake says why an agent that is awake begins no dream (W1).
-func (a *life) heldAwake() error {
+func (a *agentRun) heldAwake() error {
 	_, err := circadian.Step(circadian.State(a.state.State), circadian.Asked)
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s: %v", a.request.Handle, err), HeldAwake, nil)
 }
 
 // asked begins a dream that somebody asked for; asking is a use of the agent.
-func (a *life) asked(ctx workflow.Context, order activities.Order) (Begun, error) {
+func (a *agentRun) asked(ctx workflow.Context, order activities.Order) (Begun, error) {
 	a.state.LastActive = workflow.Now(ctx)
 	return a.begin(ctx, order)
 }

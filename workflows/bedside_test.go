@@ -251,8 +251,8 @@ func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
 		w.ask(anOrder("dream/echo/0002"), func(r, f error) { first = orElse(r, f) })
 		w.ask(anOrder("dream/echo/0003"), func(r, f error) { second = orElse(r, f) })
 	})
-	var l Life
-	w.at(11*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	var l AgentState
+	w.at(11*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 	require.NoError(t, first)
 	require.ErrorContains(t, second, "already dreaming")
@@ -269,15 +269,15 @@ func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
-	var l Life
-	w.at(11*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	var l AgentState
+	w.at(11*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 	require.Equal(t, Dreaming, l.State)
 	require.Equal(t, "dream/echo/0002", l.Dream.Dream)
 }
 
 // A life whose store is away hears a wake all the same, within seconds.
-func TestALifeThatCannotPlanHearsAWake(t *testing.T) {
+func TestAAgentStateThatCannotPlanHearsAWake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(activities.PlanResult{}, context.DeadlineExceeded)
@@ -285,8 +285,8 @@ func TestALifeThatCannotPlanHearsAWake(t *testing.T) {
 		w.epoch, w.until = 1, w.env.Now().Add(time.Hour)
 		w.env.SignalWorkflow(SignalWake, Wake{Epoch: 1, Cause: presence.Knock})
 	})
-	var l Life
-	w.at(32*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	var l AgentState
+	w.at(32*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Hour})
 	require.Equal(t, Awake, l.State)
 }

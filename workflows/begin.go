@@ -15,7 +15,7 @@ import (
 )
 
 // begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
-func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
+func (a *agentRun) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
 	if a.catchUp(ctx); a.state.State == Dreaming {
 		return Begun{}, a.alreadyDreaming()
 	}
@@ -56,12 +56,12 @@ func (a *life) begin(ctx workflow.Context, order activities.Order) (Begun, error
 
 // send tells a dream something and does not wait for it to arrive; the run does not end before it has. One that has ended
 // meanwhile needs no telling.
-func (a *life) send(ctx workflow.Context, to Begun, signal string, arg any) {
+func (a *agentRun) send(ctx workflow.Context, to Begun, signal string, arg any) {
 	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, to.Run, signal, arg))
 }
 
 // arrived waits until everything that was sent has arrived, or is known not to.
-func (a *life) arrived(ctx workflow.Context) {
+func (a *agentRun) arrived(ctx workflow.Context) {
 	for _, f := range a.sent {
 		if err := f.Get(ctx, nil); err != nil {
 			workflow.GetLogger(ctx).Info("a dream that was to be told something has ended", "error", err)
@@ -71,7 +71,7 @@ func (a *life) arrived(ctx workflow.Context) {
 }
 
 // mayResume refuses to go on with a dream that does not wait, or while the agent is not asleep.
-func (a *life) mayResume(workflow.Context) error {
+func (a *agentRun) mayResume(workflow.Context) error {
 	switch {
 	case a.state.State == Dreaming && a.state.Dream != nil && !a.dreamt() && a.ended.Len() == 0:
 		return a.alreadyDreaming()
@@ -84,7 +84,7 @@ func (a *life) mayResume(workflow.Context) error {
 }
 
 // resumed goes on with the interrupted dream because somebody asked for it.
-func (a *life) resumed(ctx workflow.Context) (Begun, error) {
+func (a *agentRun) resumed(ctx workflow.Context) (Begun, error) {
 	a.catchUp(ctx)
 	if err := a.mayResume(ctx); err != nil {
 		return Begun{}, err
@@ -93,7 +93,7 @@ func (a *life) resumed(ctx workflow.Context) (Begun, error) {
 }
 
 // goOn gives the interrupted dream the word. Its workflow lies down by itself, and says so when it cannot.
-func (a *life) goOn(ctx workflow.Context) (Begun, error) {
+func (a *agentRun) goOn(ctx workflow.Context) (Begun, error) {
 	broken := *a.state.Broken
 	begun := broken.Begun
 	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &begun, nil, true
@@ -112,7 +112,7 @@ func (a *life) goOn(ctx workflow.Context) (Begun, error) {
 // dreamByItself begins a dream that nobody asked for, or goes on with the interrupted one, unless the store remembers
 // something lived since the agent fell idle: then idleness counts from there. What else speaks against it is kept, and the
 // next look is one gap away.
-func (a *life) dreamByItself(ctx workflow.Context) {
+func (a *agentRun) dreamByItself(ctx workflow.Context) {
 	var plan activities.PlanResult
 	request := activities.PlanRequest{
 		Agent: a.request.Agent, Now: workflow.Now(ctx), IdleTimeout: a.state.Settings.IdleTimeout,
@@ -165,7 +165,7 @@ func (a *life) dreamByItself(ctx workflow.Context) {
 
 // tried is the time from which the gap after a vain plan counts: so long ago, when the plan failed for want of the store or a
 // server, that it is made again soon. What an interrupted dream and a person wait for is short as it is.
-func (a *life) tried(now time.Time, err error) time.Time {
+func (a *agentRun) tried(now time.Time, err error) time.Time {
 	s, p := a.state.Settings, a.state.Triggering.Pending
 	var app *temporal.ApplicationError
 	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Broken != nil || p != nil && p.Kind == dream.OnRequest ||
@@ -176,7 +176,7 @@ func (a *life) tried(now time.Time, err error) time.Time {
 }
 
 // show writes the summary for Temporal's own tools.
-func (a *life) show(ctx workflow.Context) {
+func (a *agentRun) show(ctx workflow.Context) {
 	a.find(ctx)
 	text := a.state.State
 	switch {
@@ -191,11 +191,11 @@ func (a *life) show(ctx workflow.Context) {
 }
 
 // find writes the search attributes of the agent when its state has changed; waking is too short to be searched for.
-func (a *life) find(ctx workflow.Context) {
+func (a *agentRun) find(ctx workflow.Context) {
 	if !a.state.Settings.Searchable || a.found == a.state.State || a.state.State == Waking {
 		return
 	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle), AttrLife.ValueSet(a.state.State)); err != nil {
+	if err := workflow.UpsertTypedSearchAttributes(ctx, AttrAgent.ValueSet(a.request.Handle), AttrAgentState.ValueSet(a.state.State)); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
 	}
 	a.found = a.state.State

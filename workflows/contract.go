@@ -24,31 +24,31 @@ const (
 
 	TaskQueue = "oneiros" // the one queue by default (decision 10)
 
-	UpdateDream    = "dream"       // on an agent: begin this order; answers Begun
-	SignalEnded    = "dream-ended" // on an agent: a dream of yours has ended; carries Ended
-	SignalActive   = "active"      // on an agent: somebody used it; idleness counts from now
-	SignalSettings = "settings"    // on an agent: new Settings
-	UpdateWake     = "wake"        // on an agent or a dream: wake up; carries Wake, answers Awoken
-	SignalWake     = "wake"        // the same, where no answer is wanted; both may carry nothing at all
-	SignalAlarm    = "alarm"       // on an agent or a dream: an alarm; carries Wake
-	SignalSleep    = "sleep"       // on an agent: nobody is connected any more, look again
-	SignalVisited  = "visited"     // on an agent: somebody came whom the store found awake already, look who
-	SignalResume   = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
-	SignalLetGo    = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
-	UpdateResume   = "resume"      // on an agent: go on with the interrupted dream; answers Begun
-	SignalTrigger  = "trigger"     // on an agent: a trigger calls for a dream; carries activities.Fire
-	QueryLife      = "life"        // on an agent: Life
-	QueryProgress  = "progress"    // on a dream: Progress
+	UpdateDream     = "dream"       // on an agent: begin this order; answers Begun
+	SignalEnded     = "dream-ended" // on an agent: a dream of yours has ended; carries Ended
+	SignalActive    = "active"      // on an agent: somebody used it; idleness counts from now
+	SignalSettings  = "settings"    // on an agent: new Settings
+	UpdateWake      = "wake"        // on an agent or a dream: wake up; carries Wake, answers Awoken
+	SignalWake      = "wake"        // the same, where no answer is wanted; both may carry nothing at all
+	SignalAlarm     = "alarm"       // on an agent or a dream: an alarm; carries Wake
+	SignalSleep     = "sleep"       // on an agent: nobody is connected any more, look again
+	SignalVisited   = "visited"     // on an agent: somebody came whom the store found awake already, look who
+	SignalResume    = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
+	SignalLetGo     = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
+	UpdateResume    = "resume"      // on an agent: go on with the interrupted dream; answers Begun
+	SignalTrigger   = "trigger"     // on an agent: a trigger calls for a dream; carries activities.Fire
+	QueryAgentState = "life"        // on an agent: Life
+	QueryProgress   = "progress"    // on a dream: Progress
 )
 
 // Search attributes, registered by temporald; other clusters may lack them (Order.Searchable).
 var (
-	AttrAgent   = temporal.NewSearchAttributeKeyKeyword("OneirosAgent")
-	AttrPhase   = temporal.NewSearchAttributeKeyKeyword("OneirosPhase")
-	AttrDepth   = temporal.NewSearchAttributeKeyKeyword("OneirosDepth")
-	AttrOutcome = temporal.NewSearchAttributeKeyKeyword("OneirosOutcome")
-	AttrSpend   = temporal.NewSearchAttributeKeyInt64("OneirosSpendMicros")
-	AttrLife    = temporal.NewSearchAttributeKeyKeyword("OneirosLife")
+	AttrAgent      = temporal.NewSearchAttributeKeyKeyword("OneirosAgent")
+	AttrPhase      = temporal.NewSearchAttributeKeyKeyword("OneirosPhase")
+	AttrDepth      = temporal.NewSearchAttributeKeyKeyword("OneirosDepth")
+	AttrOutcome    = temporal.NewSearchAttributeKeyKeyword("OneirosOutcome")
+	AttrSpend      = temporal.NewSearchAttributeKeyInt64("OneirosSpendMicros")
+	AttrAgentState = temporal.NewSearchAttributeKeyKeyword("OneirosLife")
 )
 
 // AgentID is the workflow id of an agent's life: "agent/echo".
@@ -160,9 +160,9 @@ func Register(r worker.WorkflowRegistry) {
 }
 
 // RegisterActivities lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
-func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, lives activities.Lives, planner activities.Planner) {
+func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions, planner activities.Planner) {
 	p = activities.Shelve(p)
-	r.RegisterActivityWithOptions(&activities.Bed{Ports: p, Lives: lives, Planner: planner}, prefixed("Bed."))
+	r.RegisterActivityWithOptions(&activities.Bed{Ports: p, Executions: agentStates, Planner: planner}, prefixed("Bed."))
 	r.RegisterActivityWithOptions(&activities.Chronicle{Ports: p}, prefixed("Chronicle."))
 	r.RegisterActivityWithOptions(&activities.Onset{Ports: p}, prefixed("Onset."))
 	r.RegisterActivityWithOptions(&activities.Replay{Ports: p}, prefixed("Replay."))

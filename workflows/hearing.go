@@ -9,10 +9,10 @@ import (
 )
 
 // dreamt says whether the dream of this run has closed and nobody has noted it yet.
-func (a *life) dreamt() bool { return a.dream != nil && a.dream.IsReady() }
+func (a *agentRun) dreamt() bool { return a.dream != nil && a.dream.IsReady() }
 
 // catchUp takes in everything that has come.
-func (a *life) catchUp(ctx workflow.Context) {
+func (a *agentRun) catchUp(ctx workflow.Context) {
 	if a.dreamt() {
 		if a.state.Dream != nil {
 			a.over(ctx, Ended{Dream: a.state.Dream.Dream})
@@ -25,7 +25,7 @@ func (a *life) catchUp(ctx workflow.Context) {
 }
 
 // drain takes every signal that has come, so that none is lost when the run is continued as new.
-func (a *life) drain(ctx workflow.Context) {
+func (a *agentRun) drain(ctx workflow.Context) {
 	var ended Ended
 	for a.ended.ReceiveAsync(&ended) {
 		a.over(ctx, ended)
@@ -56,7 +56,7 @@ func (a *life) drain(ctx workflow.Context) {
 }
 
 // reopenHours forgets until when the former settings closed the hours, so that a dream that is due is planned by the new ones.
-func (a *life) reopenHours(ctx workflow.Context) {
+func (a *agentRun) reopenHours(ctx workflow.Context) {
 	if a.state.NotBefore.IsZero() || workflow.GetVersion(ctx, HoursFollowSettings, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
 		return
 	}
@@ -64,7 +64,7 @@ func (a *life) reopenHours(ctx workflow.Context) {
 }
 
 // over notes that a sitting has ended, once: for good, or until the dream goes on.
-func (a *life) over(ctx workflow.Context, ended Ended) {
+func (a *agentRun) over(ctx workflow.Context, ended Ended) {
 	if b := a.state.Broken; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
 		a.state.Broken = nil
 	}
@@ -88,7 +88,7 @@ func (a *life) over(ctx workflow.Context, ended Ended) {
 }
 
 // lookAtDream notices a dream that ended without being able to say so.
-func (a *life) lookAtDream(ctx workflow.Context) {
+func (a *agentRun) lookAtDream(ctx workflow.Context) {
 	held := *a.state.Dream
 	var running bool
 	err := workflow.ExecuteLocalActivity(shortly(ctx, "is it still dreaming"), "Bed.Running",

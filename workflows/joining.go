@@ -13,7 +13,7 @@ import (
 // joined wakes a sleeper whom somebody has come to while an alarm, or an operator, held it awake: those leave it asleep (W1),
 // and a knock that finds it held raises no epoch, so it is no wake that is told. Whoever says so may be late, or say it again:
 // the store knows who is there.
-func (a *life) joined(ctx workflow.Context) {
+func (a *agentRun) joined(ctx workflow.Context) {
 	if a.state.State != Sleeping {
 		return
 	}

@@ -13,24 +13,24 @@ import (
 func TestAKnockThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	var alarmed, joined, still, after Life
+	var alarmed, joined, still, after AgentState
 	var refused error
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
 		w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1})
 	})
 	w.at(2*time.Minute, func() {
-		alarmed = w.life(t)
+		alarmed = w.agentState(t)
 		w.guest = Wake{Epoch: 1, Cause: presence.Knock, Client: "mara", At: w.env.Now()}
 		w.env.SignalWorkflow(SignalVisited, nil)
 	})
-	w.at(2*time.Minute+time.Second, func() { joined = w.life(t) })
+	w.at(2*time.Minute+time.Second, func() { joined = w.agentState(t) })
 	w.at(3*time.Minute, func() {
 		w.env.SignalWorkflow(SignalVisited, nil) // says it again
 		w.ask(anOrder("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
 	})
-	w.at(10*time.Minute, func() { still = w.life(t) })
-	w.at(15*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+	w.at(10*time.Minute, func() { still = w.agentState(t) })
+	w.at(15*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{WakeLock: 5 * time.Second})
 	require.Equal(t, Sleeping, alarmed.State)
 	require.Equal(t, Awake, joined.State)
@@ -52,8 +52,8 @@ func TestASleeperWhomNobodyVisitsSleepsOnWhateverIsSaid(t *testing.T) {
 		w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1})
 	})
 	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalVisited, nil) })
-	var l Life
-	w.at(3*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	var l AgentState
+	w.at(3*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{})
 	require.Equal(t, Sleeping, l.State)
 	require.Equal(t, 1, w.lookups)
@@ -70,9 +70,9 @@ func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
 		w.env.SignalWorkflow(SignalVisited, nil)
 	})
 	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
-	var early, l Life
-	w.at(90*time.Second, func() { early = w.life(t) })
-	w.at(3*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	var early, l AgentState
+	w.at(90*time.Second, func() { early = w.agentState(t) })
+	w.at(3*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{})
 	require.Equal(t, Awake, early.State)
 	require.Equal(t, Awake, l.State)
@@ -100,7 +100,7 @@ func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 			w := newTown(t)
 			w.joins = c.joined
 			var answer Awoken
-			var during, after Life
+			var during, after AgentState
 			w.at(time.Minute, func() {
 				w.epoch, w.until = 1, w.env.Now().Add(5*time.Minute)
 				if !c.unrecorded {
@@ -116,9 +116,9 @@ func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 					w.env.SignalWorkflow(SignalWake, wake)
 				}
 			})
-			w.at(3*time.Minute, func() { during = w.life(t) })
+			w.at(3*time.Minute, func() { during = w.agentState(t) })
 			w.at(4*time.Minute, func() { w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
-			w.at(20*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+			w.at(20*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 			w.live(Settings{ClientTimeout: 10 * time.Minute})
 			require.Equal(t, c.want, during.State)
 			require.Equal(t, int64(1), during.Epoch)

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-// Life is the state of an agent; all of it crosses continue-as-new.
-type Life struct {
+// AgentState is the state of an agent; all of it crosses continue-as-new.
+type AgentState struct {
 	State      string    `json:"state"` // sleeping, dreaming, waking or awake (W1)
 	Dream      *Begun    `json:"dream,omitempty"`
 	LastActive time.Time `json:"last_active"`

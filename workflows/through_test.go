@@ -14,9 +14,9 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// TestWhatComesWhileALifeTakesInItsLastSignalsIsNotLost has a wake come after a run has read its signals, and settings while that
+// TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost has a wake come after a run has read its signals, and settings while that
 // wake waits for the store: they are unread when the run could go on as new.
-func TestWhatComesWhileALifeTakesInItsLastSignalsIsNotLost(t *testing.T) {
+func TestWhatComesWhileAAgentStateTakesInItsLastSignalsIsNotLost(t *testing.T) {
 	t.Parallel()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()

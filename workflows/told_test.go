@@ -10,7 +10,7 @@ import (
 )
 
 // Whoever raised the epoch has told the dream, too: the agent's life waits for what it says, and tells it after a while.
-func TestALifeTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
+func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 	t.Parallel()
 	for name, told := range map[string]struct {
 		by      string        // the dream that others say they tell
@@ -27,7 +27,7 @@ func TestALifeTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			w := newTown(t)
 			var began, awoke time.Time
 			var woken Awoken
-			var after Life
+			var after AgentState
 			w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 			w.at(2*time.Minute, func() {
 				wake := Wake{Epoch: 1, Cause: presence.Knock}
@@ -41,7 +41,7 @@ func TestALifeTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 					woken, awoke = a, w.env.Now()
 				})
 			})
-			w.at(3*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+			w.at(3*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 			w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 			require.Equal(t, "dream/echo/0001", woken.Dream)
 			require.NotZero(t, woken.Until, "it was put down, and waits")

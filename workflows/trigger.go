@@ -80,7 +80,7 @@ func (s Settings) quiet() time.Duration {
 	return s.IdleTimeout
 }
 
-func (a *life) rhythm() circadian.Rhythm {
+func (a *agentRun) rhythm() circadian.Rhythm {
 	s := a.state.Settings
 	return circadian.Rhythm{
 		IdleTimeout: s.IdleTimeout, MinGap: s.MinGap, ResumeAfter: s.ResumeAfter,
@@ -88,7 +88,7 @@ func (a *life) rhythm() circadian.Rhythm {
 	}
 }
 
-func (a *life) past() circadian.Past {
+func (a *agentRun) past() circadian.Past {
 	past := circadian.Past{Active: a.state.LastActive, Dream: a.state.LastDream, Try: a.state.LastTry}
 	if a.state.Broken != nil {
 		past.Expires = a.state.Broken.Until
@@ -97,7 +97,7 @@ func (a *life) past() circadian.Past {
 }
 
 // calledAt is when the dream that a call waits for may begin. An urgency is forgotten when the agent was used since.
-func (a *life) calledAt() (time.Time, bool) {
+func (a *agentRun) calledAt() (time.Time, bool) {
 	f := a.state.Triggering.Pending
 	if f == nil || f.Kind != dream.OnRequest && !a.state.Settings.Auto || f.Kind == activities.OnUrgency && a.state.LastActive.After(f.At) {
 		return time.Time{}, false
@@ -112,7 +112,7 @@ func (a *life) calledAt() (time.Time, bool) {
 
 // heedAt is when to look at the triggers next: at once when the schedules have changed, else at the next appointment and when
 // an idle agent may be urgent.
-func (a *life) heedAt(now time.Time) (time.Time, bool) {
+func (a *agentRun) heedAt(now time.Time) (time.Time, bool) {
 	s, t := a.state.Settings, a.state.Triggering
 	if !s.heeding() || !s.Auto {
 		return time.Time{}, false
@@ -139,7 +139,7 @@ func (a *life) heedAt(now time.Time) (time.Time, bool) {
 }
 
 // lookAt is when the urgency is to be asked for, once in each stretch of idleness.
-func (a *life) lookAt() (time.Time, bool) {
+func (a *agentRun) lookAt() (time.Time, bool) {
 	s := a.state.Settings
 	if s.Eager == nil || s.Eager.Idle <= 0 || s.Eager.Idle >= s.IdleTimeout || !s.idles() || a.state.Broken != nil {
 		return time.Time{}, false
@@ -150,7 +150,7 @@ func (a *life) lookAt() (time.Time, bool) {
 
 // heed looks at the triggers when it is time: an appointment that has come calls, however many were missed, and an idle agent
 // that is urgent calls for itself.
-func (a *life) heed(ctx workflow.Context) {
+func (a *agentRun) heed(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	at, ok := a.heedAt(now)
 	if a.state.State != Sleeping || !ok || at.After(now) {
@@ -183,7 +183,7 @@ func (a *life) heed(ctx workflow.Context) {
 }
 
 // call takes in one call. Of several the first waits in front, since one dream answers them all; a person's goes before.
-func (a *life) call(f activities.Fire) {
+func (a *agentRun) call(f activities.Fire) {
 	t := &a.state.Triggering
 	switch {
 	case f.Drop:
@@ -233,7 +233,7 @@ func (t *Triggering) drop(gone func(activities.Fire) bool) {
 
 // answered notes that a dream begins: whatever called for one has it. What it answers takes that back, for a dream that could
 // not begin after all.
-func (a *life) answered(now time.Time) (unanswered func()) {
+func (a *agentRun) answered(now time.Time) (unanswered func()) {
 	t := &a.state.Triggering
 	before := *t
 	t.Last, t.Pending, t.Behind, t.Began = t.Pending, nil, nil, now
@@ -250,7 +250,7 @@ func (a *life) answered(now time.Time) (unanswered func()) {
 }
 
 // drainCalls takes every call that has come.
-func (a *life) drainCalls() {
+func (a *agentRun) drainCalls() {
 	var f activities.Fire
 	for a.calls.ReceiveAsync(&f) {
 		a.call(f)
@@ -260,7 +260,7 @@ func (a *life) drainCalls() {
 }
 
 // forget drops what is known of triggers that are no more.
-func (a *life) forget() {
+func (a *agentRun) forget() {
 	t, own := &a.state.Triggering, map[string]bool{string(dream.OnRequest): true, string(activities.OnUrgency): true}
 	for _, each := range a.state.Settings.Triggers {
 		own[each.Name] = true
@@ -278,7 +278,7 @@ func (a *life) forget() {
 }
 
 // calling is what a dream that begins by itself now is called by; nil when it is idleness.
-func (a *life) calling(now time.Time) *activities.Fire {
+func (a *agentRun) calling(now time.Time) *activities.Fire {
 	if at, ok := a.calledAt(); ok && !at.After(now) {
 		return a.state.Triggering.Pending
 	}

@@ -98,8 +98,8 @@ func TestADreamIsCalledOnceForAllThatAScheduleMissed(t *testing.T) {
 	quarter := dream.Trigger{Name: "quarter", Kind: dream.OnSchedule, Schedule: "*/15 * * * *"}
 	start := h.env.Now()
 	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 5*time.Minute)
-	var during Life
-	h.env.RegisterDelayedCallback(func() { during = h.world.life(t) }, 50*time.Minute)
+	var during AgentState
+	h.env.RegisterDelayedCallback(func() { during = h.world.agentState(t) }, 50*time.Minute)
 	s := by(quarter)
 	s.MinGap = 90 * time.Minute
 	h.live(3, s)
@@ -117,9 +117,9 @@ func TestACallInTheMidstOfATalkIsKeptUntilItIsQuiet(t *testing.T) {
 	h.signal(31*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 	h.signal(32*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // told twice
 	h.signal(33*time.Minute, activities.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})    // of no trigger of its own
-	var waits, after Life
-	h.env.RegisterDelayedCallback(func() { waits = h.world.life(t) }, 35*time.Minute)
-	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, 45*time.Minute)
+	var waits, after AgentState
+	h.env.RegisterDelayedCallback(func() { waits = h.world.agentState(t) }, 35*time.Minute)
+	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 45*time.Minute)
 	h.live(12, by(full))
 	require.Equal(t, "full", waits.Triggering.Pending.Trigger)
 	require.Nil(t, after.Triggering.Pending)
@@ -146,9 +146,9 @@ func TestACallOfBeforeTheDreamIsAnsweredByIt(t *testing.T) {
 	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Hour)
 	h.signal(70*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)}) // late
 	h.signal(80*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
-	var before, after Life
-	h.env.RegisterDelayedCallback(func() { before = h.world.life(t) }, 75*time.Minute)
-	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, 85*time.Minute)
+	var before, after AgentState
+	h.env.RegisterDelayedCallback(func() { before = h.world.agentState(t) }, 75*time.Minute)
+	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 85*time.Minute)
 	h.live(12, by(dream.Trigger{Name: "price", Kind: dream.OnEvent, Feed: "harbour", Rule: "price"}))
 	require.Nil(t, before.Triggering.Pending)
 	require.NotNil(t, after.Triggering.Pending)
@@ -202,8 +202,8 @@ func TestAPersonsCallThatIsRefusedIsToldAndGone(t *testing.T) {
 	h := newHeeded(t)
 	h.refuse = "its models cost money"
 	h.signal(time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
-	var after Life
-	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, time.Hour)
+	var after AgentState
+	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, time.Hour)
 	h.live(2, Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour})
 	require.Nil(t, after.Triggering.Pending)
 	require.Equal(t, h.refuse, after.LastReason)
@@ -279,9 +279,9 @@ func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
 	h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 	h.signal(3*time.Minute, activities.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
 	h.signal(20*time.Minute, activities.Fire{Trigger: "late", Kind: dream.OnEvent, Key: "3", At: h.env.Now().Add(10 * time.Minute)})
-	var between, after Life
-	h.env.RegisterDelayedCallback(func() { between = h.world.life(t) }, 30*time.Minute)
-	h.env.RegisterDelayedCallback(func() { after = h.world.life(t) }, 11*time.Hour)
+	var between, after AgentState
+	h.env.RegisterDelayedCallback(func() { between = h.world.agentState(t) }, 30*time.Minute)
+	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 11*time.Hour)
 	h.live(12, by(full, torn, late))
 	require.Contains(t, between.LastReason, "begin dream/echo/a")
 	require.Zero(t, between.Triggering.Began)

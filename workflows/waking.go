@@ -13,7 +13,7 @@ import (
 )
 
 // woken answers a wake when the agent is awake: of simultaneous ones the first wakes it, the others wait for the same (W7).
-func (a *life) woken(ctx workflow.Context, w Wake) (Awoken, error) {
+func (a *agentRun) woken(ctx workflow.Context, w Wake) (Awoken, error) {
 	if err := a.wake(ctx, w); err != nil {
 		return Awoken{}, err
 	}
@@ -31,7 +31,7 @@ func (a *life) woken(ctx workflow.Context, w Wake) (Awoken, error) {
 }
 
 // drainWakes takes what other clients than ours, and clients that went away, have to say.
-func (a *life) drainWakes(ctx workflow.Context) {
+func (a *agentRun) drainWakes(ctx workflow.Context) {
 	for a.wakes.Len() > 0 {
 		var w Wake
 		if a.wakes.ReceiveAsync(&w) {
@@ -63,7 +63,7 @@ func (a *life) drainWakes(ctx workflow.Context) {
 // raiseAgain is how long a life waits before it tries again to raise an epoch, when the store was away.
 const raiseAgain = 5 * time.Second
 
-func (a *life) told(ctx workflow.Context, w Wake) {
+func (a *agentRun) told(ctx workflow.Context, w Wake) {
 	if err := a.wake(ctx, w); err != nil {
 		workflow.GetLogger(ctx).Warn("a wake could not be carried out yet", "error", err)
 		if w.Epoch == 0 {
@@ -74,7 +74,7 @@ func (a *life) told(ctx workflow.Context, w Wake) {
 
 // wake carries out one wake. One without an epoch raises it first; one of an epoch that is recorded already changes nothing:
 // it is a duplicate, or late, or forged.
-func (a *life) wake(ctx workflow.Context, w Wake) error {
+func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	if w.Epoch < 0 {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("epoch is %d; it must not be negative", w.Epoch), "BadWake", nil)
 	}
@@ -105,7 +105,7 @@ func (a *life) wake(ctx workflow.Context, w Wake) error {
 }
 
 // record notes a wake and passes it on to the dream.
-func (a *life) record(ctx workflow.Context, w Wake) {
+func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	now := workflow.Now(ctx)
 	a.state.Epoch, a.state.Wake, a.state.LastActive, a.state.LastWoken = w.Epoch, &w, now, nil
 	a.state.Wakes++
@@ -142,13 +142,13 @@ func (a *life) record(ctx workflow.Context, w Wake) {
 const heardOf = 250 * time.Millisecond
 
 // untold says whether the life has yet to tell its dream of a wake, because others do.
-func (a *life) untold() bool {
+func (a *agentRun) untold() bool {
 	d := a.state.Dream
 	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.Told == d.Workflow
 }
 
 // pass tells a dream of its wake that others seem not to have reached.
-func (a *life) pass(ctx workflow.Context, now time.Time) {
+func (a *agentRun) pass(ctx workflow.Context, now time.Time) {
 	if a.untold() && !a.state.Since.Add(heardOf).After(now) {
 		a.state.Wake.Told = ""
 		a.send(ctx, *a.state.Dream, SignalWake, *a.state.Wake)
@@ -156,7 +156,7 @@ func (a *life) pass(ctx workflow.Context, now time.Time) {
 }
 
 // visits is how long a visit counts that does not say.
-func (a *life) visits() time.Duration {
+func (a *agentRun) visits() time.Duration {
 	if a.state.Settings.ClientTimeout > 0 {
 		return a.state.Settings.ClientTimeout
 	}
@@ -164,7 +164,7 @@ func (a *life) visits() time.Duration {
 }
 
 // missed takes in a wake that the dream heard of before the agent's life did: by the bell, or from another client.
-func (a *life) missed(ctx workflow.Context, ended Ended) {
+func (a *agentRun) missed(ctx workflow.Context, ended Ended) {
 	if ended.Epoch <= a.state.Epoch {
 		return
 	}
@@ -177,7 +177,7 @@ func (a *life) missed(ctx workflow.Context, ended Ended) {
 }
 
 // ready makes a waking agent awake.
-func (a *life) ready(ctx workflow.Context) {
+func (a *agentRun) ready(ctx workflow.Context) {
 	if state, err := circadian.Step(circadian.State(a.state.State), circadian.Ready); err == nil {
 		a.state.State, a.state.Since, a.changed, a.missing = string(state), workflow.Now(ctx), true, true
 	}
@@ -185,7 +185,7 @@ func (a *life) ready(ctx workflow.Context) {
 
 // settle does what the state asks for now: a waking agent whose dream is put down, or does not answer, is awake; an awake one
 // that nobody holds any more sleeps.
-func (a *life) settle(ctx workflow.Context, rang bool) {
+func (a *agentRun) settle(ctx workflow.Context, rang bool) {
 	now := workflow.Now(ctx)
 	a.pass(ctx, now)
 	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
@@ -210,7 +210,7 @@ type TraceKey struct{}
 
 // greet announces that the agent is awake, and notes that its wake is recorded; one that found it asleep and left it so, as
 // an alarm does, is only noted. Nobody waits for it.
-func (a *life) greet(ctx workflow.Context, now time.Time) {
+func (a *agentRun) greet(ctx workflow.Context, now time.Time) {
 	request := activities.GreetRequest{Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now, Asleep: a.state.State != Awake}
 	if a.state.Wake != nil {
 		request.Cause = string(a.state.Wake.Cause)
@@ -236,7 +236,7 @@ func (a *life) greet(ctx workflow.Context, now time.Time) {
 }
 
 // lookAround asks who is still connected (decision 7): a replica that died leaves no agent awake for ever.
-func (a *life) lookAround(ctx workflow.Context, now time.Time) {
+func (a *agentRun) lookAround(ctx workflow.Context, now time.Time) {
 	if b := a.state.Dream; b != nil { // left behind when the agent woke; it says when it is over, or it is gone
 		a.lookAtDream(ctx)
 	}

@@ -135,17 +135,17 @@ func TestAKnockWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var woken Awoken
-	var during, after Life
+	var during, after AgentState
 	var refused error
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
 		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(2*time.Minute, func() {
-		during = w.life(t)
+		during = w.agentState(t)
 		w.ask(anOrder("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
 	})
-	w.at(15*time.Minute, func() { after = w.life(t); w.env.CancelWorkflow() })
+	w.at(15*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
 	require.Equal(t, Awoken{Epoch: 1, State: Awake}, woken)
 	require.Equal(t, Awake, during.State)
@@ -160,15 +160,15 @@ func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var woken Awoken
-	var waiting, again Life
+	var waiting, again AgentState
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 	w.at(11*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now()
 		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
 	})
-	w.at(15*time.Minute, func() { waiting = w.life(t) })
-	w.at(18*time.Minute, func() { again = w.life(t) })
-	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.life(t).State); w.env.CancelWorkflow() })
+	w.at(15*time.Minute, func() { waiting = w.agentState(t) })
+	w.at(18*time.Minute, func() { again = w.agentState(t) })
+	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.agentState(t).State); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 5 * time.Minute})
 	require.Equal(t, Awake, woken.State)
 	require.Equal(t, "dream/echo/0001", woken.Dream)
@@ -188,10 +188,10 @@ func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
 	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var broken *Broken
 	w.at(10*time.Minute, func() {
-		require.NotNil(t, w.life(t).Broken)
+		require.NotNil(t, w.agentState(t).Broken)
 		w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) })
 	})
-	w.at(11*time.Minute, func() { broken = w.life(t).Broken; w.env.CancelWorkflow() })
+	w.at(11*time.Minute, func() { broken = w.agentState(t).Broken; w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 	require.Nil(t, broken)
 	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0002"}, w.dreamt)
@@ -204,7 +204,7 @@ func TestAnInterruptedDreamWhoseTimeRanOutIsForgotten(t *testing.T) {
 	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var refused error
 	w.at(4*time.Hour, func() {
-		require.Nil(t, w.life(t).Broken)
+		require.Nil(t, w.agentState(t).Broken)
 		w.env.UpdateWorkflow(UpdateResume, "", &testsuite.TestUpdateCallback{
 			OnAccept: func() {}, OnReject: func(err error) { refused = err }, OnComplete: func(any, error) {},
 		})
@@ -229,7 +229,7 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 			require.Equal(t, Awake, a.State)
 		})
 	})
-	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.life(t).State); w.env.CancelWorkflow() })
+	w.at(3*time.Hour, func() { require.Equal(t, Sleeping, w.agentState(t).State); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
 	require.Equal(t, hard, answered.Sub(asked))
 }
@@ -248,7 +248,7 @@ func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
 		w.knock(Wake{Epoch: -1}, func(_ Awoken, err error) { require.ErrorContains(t, err, "must not be negative") })
 	})
 	w.at(30*time.Minute, func() {
-		l := w.life(t)
+		l := w.agentState(t)
 		require.Equal(t, Dreaming, l.State)
 		require.Equal(t, int64(7), l.Epoch)
 		require.Equal(t, 1, l.Wakes)
@@ -267,8 +267,8 @@ func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
 			w := newTown(t)
 			w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 			w.at(2*time.Minute, func() { w.env.SignalWorkflow(signal, nil) })
-			var l Life
-			w.at(2*time.Minute+30*time.Second, func() { l = w.life(t) })
+			var l AgentState
+			w.at(2*time.Minute+30*time.Second, func() { l = w.agentState(t) })
 			w.at(time.Hour, w.env.CancelWorkflow)
 			w.live(Settings{AlarmHold: 10 * time.Minute, ResumeAfter: 24 * time.Hour})
 			require.Equal(t, Awake, l.State)
@@ -287,12 +287,12 @@ func TestAnAlarmLeavesASleeperAsleepAndIsNoted(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.epoch = 1; w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
-	w.at(2*time.Minute, func() { require.Equal(t, Sleeping, w.life(t).State); w.env.CancelWorkflow() })
+	w.at(2*time.Minute, func() { require.Equal(t, Sleeping, w.agentState(t).State); w.env.CancelWorkflow() })
 	w.live(Settings{})
 	require.Equal(t, []int64{1}, w.greeted)
 }
 
-func TestALifeLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
+func TestAAgentStateLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() {
@@ -300,8 +300,8 @@ func TestALifeLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
 		w.knock(Wake{Epoch: 1}, func(Awoken, error) {})
 	})
 	w.at(90*time.Second, func() { w.epoch, w.until = 2, w.env.Now().Add(30*time.Minute) })
-	var l Life
-	w.at(5*time.Minute, func() { l = w.life(t); w.env.CancelWorkflow() })
+	var l AgentState
+	w.at(5*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
 	require.Equal(t, Awake, l.State)
 	require.Equal(t, int64(2), l.Epoch)

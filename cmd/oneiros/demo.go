@@ -61,15 +61,15 @@ func (d *door) demo(ctx context.Context, dir string, tell func(string, ...any)) 
 // settle imports the sample lives, once, and answers the evening after the last thing that happened in them.
 func (h *house) settle(ctx context.Context) (time.Time, error) {
 	var last time.Time
-	for _, life := range sample.Lives() {
-		a := life.Agent
+	for _, agentState := range sample.Diaries() {
+		a := agentState.Agent
 		if _, err := h.store.Agent(ctx, a.ID); errors.Is(err, memory.ErrNotFound) {
 			if err := h.store.PutAgent(ctx, a); err != nil {
 				return last, err
 			}
 		}
-		file := importer.File{Name: a.Handle + ".jsonl", Size: int64(len(life.Memories)), Open: func() (io.ReadCloser, error) {
-			return io.NopCloser(bytes.NewReader(life.Memories)), nil
+		file := importer.File{Name: a.Handle + ".jsonl", Size: int64(len(agentState.Memories)), Open: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(agentState.Memories)), nil
 		}}
 		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, importer.Options{
 			Format: importer.JSONL, Strict: true, HalfLife: h.told.Dream.HalfLife, FadeBelow: h.told.Dream.FadeBelow,

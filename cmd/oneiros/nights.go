@@ -89,8 +89,8 @@ func (n nights) Cancel(ctx context.Context, dreamID string) error {
 // Settle tells the agent's life what its record adds to the settings. One that neither lives nor dreams by itself needs none.
 func (n nights) Settle(ctx context.Context, a dream.Agent) error {
 	if !a.Auto {
-		lives, err := n.starter.Lives().Running(ctx, workflows.AgentID(a.Handle), "")
-		if err != nil || !lives {
+		agentStates, err := n.starter.Executions().Running(ctx, workflows.AgentID(a.Handle), "")
+		if err != nil || !agentStates {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (n nights) Resume(ctx context.Context, agent, dreamID string) error {
 
 // Running asks Temporal.
 func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
-	return n.starter.Lives().Running(ctx, dreamID, "")
+	return n.starter.Executions().Running(ctx, dreamID, "")
 }
 
 // active tells an agent's life that the agent is used, where there is a cluster. A machine without one loses nothing: the
@@ -142,7 +142,7 @@ func (d *door) abandon(ctx context.Context, h *console.House, agent, dreamID str
 	if err != nil {
 		return err
 	}
-	return workers.Abandon(ctx, own.ports(), starter.Lives{}, agent, dreamID)
+	return workers.Abandon(ctx, own.ports(), starter.Executions{}, agent, dreamID)
 }
 
 // estimate prices a dream without Temporal.

@@ -52,8 +52,8 @@ func says(t *testing.T, address, agent, text string) (int, string) {
 	return answer.StatusCode, string(said)
 }
 
-// lifeKnown says by what the life of echo is known: temporal, or the store alone.
-func (h *home) lifeKnown() string {
+// agentStateKnown says by what the life of echo is known: temporal, or the store alone.
+func (h *home) agentStateKnown() string {
 	h.Helper()
 	var shown struct {
 		Life struct{ State, Known string }
@@ -85,7 +85,7 @@ func TestAnAgentIsRemovedWhole(t *testing.T) {
 		require.Contains(t, beside, "agent echo is held awake by")
 		require.Contains(t, beside, "oneiros sleep -a echo --force")
 		h.must("sleep", "-a", "echo", "--force")
-		require.Equal(t, "temporal", h.lifeKnown())
+		require.Equal(t, "temporal", h.agentStateKnown())
 
 		var done struct {
 			Items  map[string]int

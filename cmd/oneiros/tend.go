@@ -19,7 +19,7 @@ func (e *engine) hire(ctx context.Context) error {
 	c := e.house.told
 	ports := e.house.ports()
 	ports.World = e.starter
-	e.worker = workers.New(e.client, ports, e.starter.Lives(), e.starter, workers.Options{
+	e.worker = workers.New(e.client, ports, e.starter.Executions(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Activities: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
 		Fetch: feedhttp.NewClient("oneiros/"+version, 0), Alarms: e.starter,
 	})
@@ -68,7 +68,7 @@ func (e *engine) tend(ctx context.Context) {
 	told := map[string]string{}   // by agent, what its record adds to the settings: its life has heard the rest of them too
 	listener := &activities.Listener{Memory: e.house.store, Events: e.house.store, Calls: e.starter, Now: time.Now}
 	for {
-		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Lives()); err != nil && ctx.Err() == nil {
+		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Executions()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
 		}
 		if _, err := workers.Lapse(ctx, e.house.ports()); err != nil && ctx.Err() == nil {
@@ -80,7 +80,7 @@ func (e *engine) tend(ctx context.Context) {
 		}
 		e.probe(ctx, probed)
 		for _, a := range agents {
-			if settled(ctx, e.starter.Lives(), a, told) {
+			if settled(ctx, e.starter.Executions(), a, told) {
 				continue
 			}
 			if err := e.enliven(ctx, a); err != nil {
@@ -104,14 +104,14 @@ func (e *engine) tend(ctx context.Context) {
 
 // settled says whether an agent's life has heard what holds now. The life of one that dreams by itself is looked for again:
 // it may have been terminated.
-func settled(ctx context.Context, lives activities.Lives, a dream.Agent, told map[string]string) bool {
+func settled(ctx context.Context, agentStates activities.Executions, a dream.Agent, told map[string]string) bool {
 	if told[a.ID] != adds(a) {
 		return false
 	}
 	if !a.Auto {
 		return true
 	}
-	goesOn, err := lives.Running(ctx, workflows.AgentID(a.Handle), "")
+	goesOn, err := agentStates.Running(ctx, workflows.AgentID(a.Handle), "")
 	return err != nil || goesOn
 }
 
@@ -119,8 +119,8 @@ func settled(ctx context.Context, lives activities.Lives, a dream.Agent, told ma
 // agent that neither dreams by itself nor has a life needs none yet.
 func (e *engine) enliven(ctx context.Context, a dream.Agent) error {
 	if !a.Auto {
-		lives, err := e.starter.Lives().Running(ctx, workflows.AgentID(a.Handle), "")
-		if err != nil || !lives {
+		agentStates, err := e.starter.Executions().Running(ctx, workflows.AgentID(a.Handle), "")
+		if err != nil || !agentStates {
 			return err
 		}
 	}

@@ -22,18 +22,18 @@ func (c census) Running(_ context.Context, workflow, _ string) (bool, error) {
 	return c.runs[workflow], c.away
 }
 
-func TestTheLifeOfAnAgentThatDreamsByItselfIsLookedForAgain(t *testing.T) {
+func TestTheAgentStateOfAnAgentThatDreamsByItselfIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	auto, plain := dream.Agent{ID: "1", Handle: "echo", Auto: true}, dream.Agent{ID: "2", Handle: "vega"}
 	told := map[string]string{"1": adds(auto), "2": adds(plain)}
-	lives := census{runs: map[string]bool{"agent/echo": true}}
-	require.True(t, settled(t.Context(), lives, auto, told))
+	agentStates := census{runs: map[string]bool{"agent/echo": true}}
+	require.True(t, settled(t.Context(), agentStates, auto, told))
 	require.True(t, settled(t.Context(), census{away: errors.New("Temporal is away")}, auto, told), "what is not known is left alone")
 	require.False(t, settled(t.Context(), census{}, auto, told), "it was terminated")
 	require.True(t, settled(t.Context(), census{}, plain, told), "one that does not dream by itself needs none")
 	plain.Auto = true
-	require.False(t, settled(t.Context(), lives, plain, told), "its owner has changed it")
-	require.False(t, settled(t.Context(), lives, auto, map[string]string{}), "it has been told nothing yet")
+	require.False(t, settled(t.Context(), agentStates, plain, told), "its owner has changed it")
+	require.False(t, settled(t.Context(), agentStates, auto, map[string]string{}), "it has been told nothing yet")
 	for _, edit := range []func(*dream.Agent){
 		func(a *dream.Agent) { a.Zone = "Europe/Berlin" },
 		func(a *dream.Agent) { a.Triggers = []dream.Trigger{} },
@@ -43,6 +43,6 @@ func TestTheLifeOfAnAgentThatDreamsByItselfIsLookedForAgain(t *testing.T) {
 	} {
 		changed := auto
 		edit(&changed)
-		require.False(t, settled(t.Context(), lives, changed, told), "%+v", changed)
+		require.False(t, settled(t.Context(), agentStates, changed, told), "%+v", changed)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestWhoeverKnocksWhileAnAlarmHoldsASleeperFindsItsLifeAwake(t *testing.T) {
+func TestWhoeverKnocksWhileAnAlarmHoldsASleeperFindsItsAgentStateAwake(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.must("agents", "add", "echo", "--persona", "A companion.")

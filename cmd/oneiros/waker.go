@@ -101,8 +101,8 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	for {
-		life, err := w.Life(ctx, a.Handle)
-		if err == nil && life.Epoch >= epoch && life.State != workflows.Waking {
+		agentState, err := w.AgentState(ctx, a.Handle)
+		if err == nil && agentState.Epoch >= epoch && agentState.State != workflows.Waking {
 			return w.toldBy(ctx, agent, epoch), nil
 		}
 		select {
@@ -149,17 +149,17 @@ func (w *waker) gone(ctx context.Context, agent string, fault error, those func(
 	return nil
 }
 
-// Life asks the agent's workflow.
-func (w *waker) Life(ctx context.Context, handle string) (workflows.Life, error) {
+// AgentState asks the agent's workflow.
+func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentState, error) {
 	if w.nobody != nil {
-		return workflows.Life{}, w.nobody
+		return workflows.AgentState{}, w.nobody
 	}
-	life, err := w.engine.starter.Life(ctx, handle)
+	agentState, err := w.engine.starter.AgentState(ctx, handle)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		err = fmt.Errorf("%s has no life yet: %w", handle, memory.ErrNotFound)
 	}
-	return life, err
+	return agentState, err
 }
 
 // Remove removes an agent. Without a server its workflow, where there is one, is left.

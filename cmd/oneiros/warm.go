@@ -19,23 +19,23 @@ func (h *house) warm(ctx context.Context) {
 	if err != nil {
 		return // who asks a question hears why
 	}
-	type life struct {
+	type agentState struct {
 		agent dream.Agent
 		last  time.Time
 	}
-	var lives []life
+	var agentStates []agentState
 	for _, a := range agents {
 		newest, err := h.store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 1})
 		if err != nil {
 			return
 		}
 		for _, item := range newest {
-			lives = append(lives, life{a, item.Header().At})
+			agentStates = append(agentStates, agentState{a, item.Header().At})
 		}
 	}
-	slices.SortStableFunc(lives, func(a, b life) int { return b.last.Compare(a.last) })
+	slices.SortStableFunc(agentStates, func(a, b agentState) int { return b.last.Compare(a.last) })
 	room := mostWarmed
-	for _, l := range lives {
+	for _, l := range agentStates {
 		n, err := h.store.Count(ctx, memory.Query{Agent: l.agent.ID})
 		if room -= n; err != nil || room < 0 {
 			return

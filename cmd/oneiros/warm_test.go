@@ -16,29 +16,29 @@ import (
 // shelved is a store whose agents have lived until some hour and keep so many memories. It notes whose are read.
 type shelved struct {
 	store
-	lives map[string]struct{ hour, memories int }
-	read  []string
+	agentStates map[string]struct{ hour, memories int }
+	read        []string
 }
 
 func (s *shelved) Agents(context.Context) ([]dream.Agent, error) {
 	var all []dream.Agent
-	for id := range s.lives {
+	for id := range s.agentStates {
 		all = append(all, dream.Agent{ID: id, Handle: id})
 	}
 	return all, nil
 }
 
 func (s *shelved) Find(_ context.Context, q memory.Query) ([]dream.Item, error) {
-	life := s.lives[q.Agent]
-	if life.memories == 0 {
+	agentState := s.agentStates[q.Agent]
+	if agentState.memories == 0 {
 		return nil, nil
 	}
-	at := time.Date(2026, 11, 20, life.hour, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 11, 20, agentState.hour, 0, 0, 0, time.UTC)
 	return []dream.Item{&dream.Episode{Head: dream.Head{ID: "e", Agent: q.Agent, Kind: dream.KindEpisode, At: at}}}, nil
 }
 
 func (s *shelved) Count(_ context.Context, q memory.Query) (int, error) {
-	return s.lives[q.Agent].memories, nil
+	return s.agentStates[q.Agent].memories, nil
 }
 
 func (s *shelved) Search(_ context.Context, q memory.Search) (memory.Found, error) {
@@ -48,7 +48,7 @@ func (s *shelved) Search(_ context.Context, q memory.Search) (memory.Found, erro
 
 func TestMemoriesAreReadAheadOfThoseThatLivedLastAsFarAsThereIsRoom(t *testing.T) {
 	t.Parallel()
-	s := &shelved{lives: map[string]struct{ hour, memories int }{
+	s := &shelved{agentStates: map[string]struct{ hour, memories int }{
 		"last":   {9, mostWarmed - 10},
 		"before": {8, 10},
 		"never":  {0, 0},

@@ -92,8 +92,8 @@ const (
 	notWoken  = "nothing has woken it"
 )
 
-// life is the table of the package comment, a row for each state.
-var life = map[State]map[Event]answer{
+// transitions is the table of the package comment, a row for each state.
+var transitions = map[State]map[Event]answer{
 	Sleeping: {
 		IdleTimeout: moves(Dreaming), Asked: moves(Dreaming), Resumed: moves(Dreaming),
 		Connect: moves(Waking), Alarm: moves(Sleeping), Operator: moves(Sleeping),
@@ -119,7 +119,7 @@ var life = map[State]map[Event]answer{
 // Step is the state that follows an event (W1). What leaves the agent where it is answers the same state; what is refused
 // answers it too, with a *Refused.
 func Step(s State, e Event) (State, error) {
-	row, ok := life[s]
+	row, ok := transitions[s]
 	if !ok {
 		return s, &Refused{State: s, Event: e, Reason: fmt.Sprintf("there is no state %q; there are %v", s, States)}
 	}

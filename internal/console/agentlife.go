@@ -17,20 +17,20 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// agentLife is how an agent's life stands.
-type agentLife struct {
-	State       string            `json:"state"` // sleeping, dreaming, waking or awake (W1)
-	Known       string            `json:"known"` // temporal: its workflow answered; store: only the store did
-	Why         string            `json:"why,omitempty"`
-	Life        *workflows.Life   `json:"life,omitempty"`
-	Standing    presence.Standing `json:"standing"`
-	Interrupted *publicNight      `json:"interrupted,omitempty"`
-	Wakes       []*interruption   `json:"wakes"`
-	Alarms      alarm.Frequency   `json:"alarms"`
-	Left        []capLeft         `json:"left"`
-	Vitality    float64           `json:"vitality"`
-	Behaviour   dream.Behaviour   `json:"behaviour"`
-	Next        nextDream         `json:"next"`
+// agentView is how an agent's life stands.
+type agentView struct {
+	State       string                `json:"state"` // sleeping, dreaming, waking or awake (W1)
+	Known       string                `json:"known"` // temporal: its workflow answered; store: only the store did
+	Why         string                `json:"why,omitempty"`
+	AgentState  *workflows.AgentState `json:"life,omitempty"`
+	Standing    presence.Standing     `json:"standing"`
+	Interrupted *publicNight          `json:"interrupted,omitempty"`
+	Wakes       []*interruption       `json:"wakes"`
+	Alarms      alarm.Frequency       `json:"alarms"`
+	Left        []capLeft             `json:"left"`
+	Vitality    float64               `json:"vitality"`
+	Behaviour   dream.Behaviour       `json:"behaviour"`
+	Next        nextDream             `json:"next"`
 
 	knobs dream.Knobs // of the deployment
 }
@@ -63,12 +63,12 @@ const (
 	alarmsDreams = 100 // S4's frequency is of onsets; so many dreams are some three months of one a night
 )
 
-// lifeWithin bounds how long Temporal is asked for a state that the store knows nearly as well.
-const lifeWithin = 1500 * time.Millisecond
+// agentStateWithin bounds how long Temporal is asked for a state that the store knows nearly as well.
+const agentStateWithin = 1500 * time.Millisecond
 
-// lifeOf gathers it from the store, and from Temporal where that answers.
-func (app *App) lifeOf(ctx context.Context, h *House, a dream.Agent) (agentLife, error) {
-	l := agentLife{knobs: h.Knobs}
+// agentStateOf gathers it from the store, and from Temporal where that answers.
+func (app *App) agentStateOf(ctx context.Context, h *House, a dream.Agent) (agentView, error) {
+	l := agentView{knobs: h.Knobs}
 	var err error
 	if l.Standing, err = app.standing(ctx, h, a); err != nil {
 		return l, err
@@ -93,7 +93,7 @@ func (app *App) lifeOf(ctx context.Context, h *House, a dream.Agent) (agentLife,
 }
 
 // past reads the newest wakes and how often alarms ended onsets.
-func (l *agentLife) past(ctx context.Context, h *House, a dream.Agent) error {
+func (l *agentView) past(ctx context.Context, h *House, a dream.Agent) error {
 	l.Wakes = []*interruption{}
 	var events []event.Event
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
@@ -113,7 +113,7 @@ func (l *agentLife) past(ctx context.Context, h *House, a dream.Agent) error {
 }
 
 // means is what is left under the caps, and what an agent with so much left may do (H24).
-func (l *agentLife) means(ctx context.Context, h *House, a dream.Agent, now time.Time) error {
+func (l *agentView) means(ctx context.Context, h *House, a dream.Agent, now time.Time) error {
 	today := now.In(location(a.Zone)).Format(time.DateOnly)
 	var bind []circadian.Cap
 	for i, account := range activities.DayAccounts(a, today, h.FleetDay) {
@@ -159,19 +159,19 @@ func free(h *House, a dream.Agent) bool {
 }
 
 // state is what the store says, as every face of the agent tells it; the agent's workflow is asked for the rest of its life.
-func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentLife) error {
+func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentView) error {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
 		return err
 	}
 	_, dreaming := slots[a.ID]
 	l.Known, l.State = "store", string(l.Standing.State(dreaming, app.Now()))
-	life, err := app.askLife(ctx, h, a)
+	agentState, err := app.askAgentState(ctx, h, a)
 	switch {
 	case err == nil:
-		l.Known, l.Life = "temporal", &life
-		if life.State != l.State {
-			l.Why = fmt.Sprintf("its workflow still says %s", life.State)
+		l.Known, l.AgentState = "temporal", &agentState
+		if agentState.State != l.State {
+			l.Why = fmt.Sprintf("its workflow still says %s", agentState.State)
 		}
 	case errors.Is(err, memory.ErrNotFound):
 		l.Why = "it has no life on Temporal yet"
@@ -183,16 +183,16 @@ func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentLife
 	return ctx.Err()
 }
 
-func (app *App) askLife(ctx context.Context, h *House, a dream.Agent) (workflows.Life, error) {
+func (app *App) askAgentState(ctx context.Context, h *House, a dream.Agent) (workflows.AgentState, error) {
 	if app.Night.Waker == nil {
-		return workflows.Life{}, ErrNobody
+		return workflows.AgentState{}, ErrNobody
 	}
-	ctx, cancel := context.WithTimeout(ctx, lifeWithin)
+	ctx, cancel := context.WithTimeout(ctx, agentStateWithin)
 	defer cancel()
 	w, err := app.Night.Waker(ctx, h)
 	if err != nil {
-		return workflows.Life{}, err
+		return workflows.AgentState{}, err
 	}
-	life, err := w.Life(ctx, a.Handle)
-	return life, errors.Join(err, w.Stop())
+	agentState, err := w.AgentState(ctx, a.Handle)
+	return agentState, errors.Join(err, w.Stop())
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestAnAgentIsShownWithItsLifeItsMeansAndItsWakes(t *testing.T) {
+func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
 		d := newDesk(t).furnish()
-		d.guarded(&porter{life: workflows.Life{
+		d.guarded(&porter{agentState: workflows.AgentState{
 			State: "awake", LastActive: now.Add(-time.Minute), LastDream: now.Add(-2 * time.Hour), LastReason: "its models cost money",
 			Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Quiet: []string{"06:00-07:00"}},
 		}})
@@ -41,7 +41,7 @@ func TestAnAgentIsShownWithItsLifeItsMeansAndItsWakes(t *testing.T) {
 	}
 }
 
-func TestAnAgentWhoseLifeDoesNotAnswerIsShownByTheStore(t *testing.T) {
+func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	t.Parallel()
 	for fault, why := range map[error]string{
 		memory.ErrNotFound: "it has no life on Temporal yet", console.ErrNobody: "no Temporal server runs",
@@ -70,10 +70,10 @@ func TestAnAgentWhoseLifeDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	}
 }
 
-func TestALifeAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
+func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
-	d.guarded(&porter{life: workflows.Life{State: "sleeping", Wake: &workflows.Wake{Hold: time.Minute}, Settings: workflows.Settings{MinGap: time.Hour}}})
+	d.guarded(&porter{agentState: workflows.AgentState{State: "sleeping", Wake: &workflows.Wake{Hold: time.Minute}, Settings: workflows.Settings{MinGap: time.Hour}}})
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
 	require.NotContains(t, d.out.String(), "0001-01-01")
 	require.NotContains(t, d.out.String(), `"min_gap":`)
@@ -148,22 +148,22 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 		why      string
 	}{
 		"its workflow agrees": {
-			&porter{life: workflows.Life{State: "awake"}},
+			&porter{agentState: workflows.AgentState{State: "awake"}},
 			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
 			false, "awake", "",
 		},
 		"its workflow was not told yet": {
-			&porter{life: workflows.Life{State: "sleeping"}},
+			&porter{agentState: workflows.AgentState{State: "sleeping"}},
 			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
 			false, "awake", "its workflow still says sleeping",
 		},
 		"an alarm holds a sleeper": {
-			&porter{life: workflows.Life{State: "sleeping"}},
+			&porter{agentState: workflows.AgentState{State: "sleeping"}},
 			presence.Standing{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}},
 			false, "sleeping", "",
 		},
 		"a client left and the alarm still holds": {
-			&porter{life: workflows.Life{State: "awake"}},
+			&porter{agentState: workflows.AgentState{State: "awake"}},
 			presence.Standing{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}, Visited: true},
 			false, "awake", "",
 		},

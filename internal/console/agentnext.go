@@ -15,14 +15,14 @@ import (
 )
 
 // next applies the law of the agent's own rhythm to what is known of its past.
-func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentLife) (nextDream, error) {
+func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentView) (nextDream, error) {
 	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Standing.Seen}}
 	dreams := 0
-	if l.Life != nil {
-		o.settings, o.known, o.asked, dreams = l.Life.Settings, l.Life.Triggering, true, l.Life.Dreams
-		o.past.Dream, o.past.Try = l.Life.LastDream, l.Life.LastTry
-		if l.Life.LastActive.After(o.past.Active) {
-			o.past.Active = l.Life.LastActive
+	if l.AgentState != nil {
+		o.settings, o.known, o.asked, dreams = l.AgentState.Settings, l.AgentState.Triggering, true, l.AgentState.Dreams
+		o.past.Dream, o.past.Try = l.AgentState.LastDream, l.AgentState.LastTry
+		if l.AgentState.LastActive.After(o.past.Active) {
+			o.past.Active = l.AgentState.LastActive
 		}
 	} else if err := remembered(ctx, h, a, &o.past); err != nil {
 		return nextDream{}, err
@@ -89,7 +89,7 @@ func remembered(ctx context.Context, h *House, a dream.Agent, past *circadian.Pa
 }
 
 // against lists what keeps the agent from dreaming by itself.
-func (l agentLife) against(a dream.Agent, s workflows.Settings, now time.Time) []string {
+func (l agentView) against(a dream.Agent, s workflows.Settings, now time.Time) []string {
 	reasons := []string{}
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if l.State == workflows.Dreaming {
@@ -112,8 +112,8 @@ func (l agentLife) against(a dream.Agent, s workflows.Settings, now time.Time) [
 	if !hypnagogia.Bounds(l.Behaviour).Allowed {
 		say("no onset begins while it is %s", l.Behaviour)
 	}
-	if l.Life != nil && l.Life.LastReason != "" {
-		say("last time: %s", l.Life.LastReason)
+	if l.AgentState != nil && l.AgentState.LastReason != "" {
+		say("last time: %s", l.AgentState.LastReason)
 	}
 	return reasons
 }

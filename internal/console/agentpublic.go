@@ -7,17 +7,17 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// publicLife is an agent's life as --json tells it: times that never were are left out, and durations are milliseconds.
-type publicLife struct {
-	agentLife
-	Standing publicStanding  `json:"standing"`
-	Next     publicNext      `json:"next"`
-	Life     *temporalsWords `json:"life,omitempty"`
+// publicAgentView is an agent's life as --json tells it: times that never were are left out, and durations are milliseconds.
+type publicAgentView struct {
+	agentView
+	Standing   publicStanding  `json:"standing"`
+	Next       publicNext      `json:"next"`
+	AgentState *temporalsWords `json:"life,omitempty"`
 }
 
 // temporalsWords are what the agent's workflow says of itself.
 type temporalsWords struct {
-	workflows.Life
+	workflows.AgentState
 	LastActive time.Time      `json:"last_active,omitzero"`
 	LastDream  time.Time      `json:"last_dream,omitzero"`
 	LastTry    time.Time      `json:"last_try,omitzero"`
@@ -97,11 +97,11 @@ type publicVisit struct {
 	HoldMS float64 `json:"hold_ms,omitempty"`
 }
 
-func (l agentLife) public(h *House) publicLife {
-	p := publicLife{agentLife: l, Standing: publicly(l.Standing, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
-	if w := l.Life; w != nil {
-		p.Life = &temporalsWords{
-			Life: *w, LastActive: w.LastActive, LastDream: w.LastDream, LastTry: w.LastTry, Settings: publicKnobs(w.Settings),
+func (l agentView) public(h *House) publicAgentView {
+	p := publicAgentView{agentView: l, Standing: publicly(l.Standing, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
+	if w := l.AgentState; w != nil {
+		p.AgentState = &temporalsWords{
+			AgentState: *w, LastActive: w.LastActive, LastDream: w.LastDream, LastTry: w.LastTry, Settings: publicKnobs(w.Settings),
 			Wake: visitOf(w.Wake), Unraised: visitOf(w.Unraised), Triggering: publicTriggering{w.Triggering, urgencyOf(w.Triggering.Urgency)},
 		}
 	}

@@ -110,7 +110,7 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 			if err != nil {
 				return err
 			}
-			life, err := app.lifeOf(cmd.Context(), h, a)
+			agentState, err := app.agentStateOf(cmd.Context(), h, a)
 			if err != nil {
 				return err
 			}
@@ -121,14 +121,14 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 			if app.json {
 				return app.answer(struct {
 					agentLine
-					Affect dream.Affect       `json:"affect"`
-					Counts map[dream.Kind]int `json:"memory"`
-					Life   publicLife         `json:"life"`
+					Affect     dream.Affect       `json:"affect"`
+					Counts     map[dream.Kind]int `json:"memory"`
+					AgentState publicAgentView    `json:"life"`
 
 					Embedding *embeddingState `json:"embedding,omitempty"`
-				}{l, affect, counts, life.public(h), embedding})
+				}{l, affect, counts, agentState.public(h), embedding})
 			}
-			app.showAgent(l, affect, counts, life, embedding.told(a.Handle))
+			app.showAgent(l, affect, counts, agentState, embedding.told(a.Handle))
 			return nil
 		},
 	}
@@ -146,7 +146,7 @@ func (app *App) counts(cmd *cobra.Command, h *House, a dream.Agent) (map[dream.K
 	return counts, nil
 }
 
-func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, life agentLife, embedding string) {
+func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kind]int, agentState agentView, embedding string) {
 	var remembers, models []string
 	for _, kind := range dream.Kinds {
 		if counts[kind] > 0 {
@@ -169,15 +169,15 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 	pairs := []string{
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
-		"left", life.left(), "vitality", life.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed, "review", string(l.Review),
-		"life", life.state(), "held by", strings.Join(holders(life.Standing.Leases, app.Now(), l.Zone), ", "), "wake lock", life.lock(app.Now(), l.Zone),
-		"interrupted", life.interrupted(app.Now(), l.Zone), "next dream", life.next(app.Now(), l.Zone), "urgency", urgencyTold(life.Next), "triggers", triggersTold(life.Next, l.Agent, app.Now()),
-		"alarms", life.alarms(),
+		"left", agentState.left(), "vitality", agentState.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed, "review", string(l.Review),
+		"life", agentState.state(), "held by", strings.Join(holders(agentState.Standing.Leases, app.Now(), l.Zone), ", "), "wake lock", agentState.lock(app.Now(), l.Zone),
+		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone), "urgency", urgencyTold(agentState.Next), "triggers", triggersTold(agentState.Next, l.Agent, app.Now()),
+		"alarms", agentState.alarms(),
 		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",
 		"memory", orDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last, "since", when(l.Created, l.Zone),
 	}
 	app.fields(app.Out, pairs...)
-	app.lastWakes(life, l.Agent)
+	app.lastWakes(agentState, l.Agent)
 }
 
 func (app *App) agentsAdd() *cobra.Command {

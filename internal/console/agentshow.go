@@ -12,7 +12,7 @@ import (
 )
 
 // left is what each cap still allows.
-func (l agentLife) left() string {
+func (l agentView) left() string {
 	var parts []string
 	for _, c := range l.Left {
 		text := fmt.Sprintf("%s of the %s", c.Left, c.Of)
@@ -24,7 +24,7 @@ func (l agentLife) left() string {
 	return strings.Join(parts, ", ")
 }
 
-func (l agentLife) vitality(a dream.Agent) string {
+func (l agentView) vitality(a dream.Agent) string {
 	text := fmt.Sprintf("%s, %s: %s", score(l.Vitality), l.Behaviour, may(l.Behaviour, l.knobs, a.Tier))
 	if a.Vitality != nil {
 		text += " (set from outside)"
@@ -32,7 +32,7 @@ func (l agentLife) vitality(a dream.Agent) string {
 	return text
 }
 
-func (l agentLife) state() string {
+func (l agentView) state() string {
 	text := l.State
 	if last := l.Standing.Last; last != nil && text == "awake" {
 		text += fmt.Sprintf(", epoch %d, woken by %s", last.Epoch, called(last.Client, last.Cause))
@@ -45,14 +45,14 @@ func (l agentLife) state() string {
 	return text
 }
 
-func (l agentLife) lock(now time.Time, zone string) string {
+func (l agentView) lock(now time.Time, zone string) string {
 	if !l.Standing.Lock.After(now) {
 		return ""
 	}
 	return "no dream begins before " + clock(l.Standing.Lock, now, zone)
 }
 
-func (l agentLife) interrupted(now time.Time, zone string) string {
+func (l agentView) interrupted(now time.Time, zone string) string {
 	n := l.Interrupted
 	if n == nil {
 		return ""
@@ -60,7 +60,7 @@ func (l agentLife) interrupted(now time.Time, zone string) string {
 	return fmt.Sprintf("%s (%s); resumable until %s: oneiros dreams resume %s", n.ID, n.Reason, clock(n.Until, now, zone), n.ID)
 }
 
-func (l agentLife) next(now time.Time, zone string) string {
+func (l agentView) next(now time.Time, zone string) string {
 	text := "none by itself"
 	if l.Next.At != nil {
 		what := "not before "
@@ -78,7 +78,7 @@ func (l agentLife) next(now time.Time, zone string) string {
 	return text
 }
 
-func (l agentLife) alarms() string {
+func (l agentView) alarms() string {
 	if l.Alarms.Onsets == 0 {
 		return ""
 	}
@@ -103,7 +103,7 @@ func nervous(f alarm.Frequency) string {
 }
 
 // lastWakes are the newest wakes out of a dream, each with its four phases (W2).
-func (app *App) lastWakes(l agentLife, a dream.Agent) {
+func (app *App) lastWakes(l agentView, a dream.Agent) {
 	if len(l.Wakes) == 0 {
 		return
 	}

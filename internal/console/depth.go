@@ -66,7 +66,7 @@ type depthParameter struct {
 func (app *App) depthOf(cmd *cobra.Command, h *House, a dream.Agent) (depthTold, error) {
 	now := app.Now()
 	d := depthTold{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior", knobs: h.Knobs}
-	var l agentLife
+	var l agentView
 	if err := l.means(cmd.Context(), h, a, now); err != nil {
 		return d, err
 	}

@@ -43,7 +43,7 @@ func hooked(t *testing.T, hook activities.Hook) *desk {
 // What --json tells as a number is in milliseconds and says so by its name; nothing is in nanoseconds.
 func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	t.Parallel()
-	life := workflows.Life{State: "sleeping", LastActive: now, Settings: workflows.Settings{TryAgain: time.Minute}, Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}}}
+	agentState := workflows.AgentState{State: "sleeping", LastActive: now, Settings: workflows.Settings{TryAgain: time.Minute}, Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}}}
 	for name, c := range map[string]struct {
 		args []string
 		want []string
@@ -59,7 +59,7 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := hooked(t, quietHook{}).asleep(&sleeper{}, 40_000)
-			d.guarded(&porter{life: life})
+			d.guarded(&porter{agentState: agentState})
 			d.night.Rehearse = func(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
 				e, err := d.night.Estimate(ctx, h, w)
 				return rehearsed(e), err

@@ -59,7 +59,7 @@ func (app *App) feedShow() *cobra.Command {
 			}
 			why := ""
 			err = app.probing(cmd.Context(), h, func(feeds Feeds) error {
-				ctx, cancel := context.WithTimeout(cmd.Context(), lifeWithin)
+				ctx, cancel := context.WithTimeout(cmd.Context(), agentStateWithin)
 				defer cancel()
 				state, err := feeds.State(ctx, f.Name)
 				if err == nil {

@@ -176,22 +176,22 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 	nightly := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}
 	late := dream.Trigger{Name: "late", Kind: dream.OnSchedule, Schedule: "05:30"}
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 2}
-	waiting := &workflows.Life{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
+	waiting := &workflows.AgentState{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
 		Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-9 * time.Hour)},
 	}}
 	tried := *waiting
 	tried.LastTry, tried.LastReason = now.Add(-5*time.Hour), "the cap of its day is used up"
-	missed := &workflows.Life{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
+	missed := &workflows.AgentState{State: "sleeping", LastDream: now.AddDate(0, 0, -1), Triggering: workflows.Triggering{
 		Appointments: []activities.Appointment{{Trigger: "nightly", At: now.Add(-150 * time.Minute)}},
 	}}
 	new := *missed
 	new.Triggering.Appointments = []activities.Appointment{{Trigger: "nightly", At: now.Add(21 * time.Hour)}}
 	for name, c := range map[string]struct { // it is six in the morning, and the last dream ended a day ago
-		windows  []string
-		triggers []dream.Trigger
-		lived    int
-		life     *workflows.Life
-		want     string
+		windows    []string
+		triggers   []dream.Trigger
+		lived      int
+		agentState *workflows.AgentState
+		want       string
 	}{
 		"idle, no hours":                                 {want: "look: 1 night within a week; one was due at 2026-11-19 12:01 and nobody dreamt it"},
 		"idle, its hours are over":                       {windows: []string{"02:00-05:00"}, want: "look: 1 night within a week; one was due at 2026-11-20 02:0"},
@@ -202,10 +202,10 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 		"a schedule that has hours to wait for":          {triggers: []dream.Trigger{nightly}, windows: []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next"},
 		"enough has been lived, and nobody noticed":      {triggers: []dream.Trigger{full}, lived: 3, want: "look: 1 night within a week; one was due at "},
 		"not enough has been lived":                      {triggers: []dream.Trigger{full}, lived: 1, want: "fine: 1 night within a week"},
-		"a call waits, and is not answered":              {triggers: []dream.Trigger{full}, life: waiting, want: "look: 1 night within a week; one was due at 2026-11-19 21:0"},
-		"a call waits, and was tried in vain":            {triggers: []dream.Trigger{full}, life: &tried, want: "fine: 1 night within a week; the next"},
-		"an appointment was missed":                      {triggers: []dream.Trigger{nightly}, life: missed, want: "look: 1 night within a week; one was due at 2026-11-20 03:3"},
-		"a schedule of today: its life knows no earlier": {triggers: []dream.Trigger{nightly}, life: &new, want: "fine: 1 night within a week; the next"},
+		"a call waits, and is not answered":              {triggers: []dream.Trigger{full}, agentState: waiting, want: "look: 1 night within a week; one was due at 2026-11-19 21:0"},
+		"a call waits, and was tried in vain":            {triggers: []dream.Trigger{full}, agentState: &tried, want: "fine: 1 night within a week; the next"},
+		"an appointment was missed":                      {triggers: []dream.Trigger{nightly}, agentState: missed, want: "look: 1 night within a week; one was due at 2026-11-20 03:3"},
+		"a schedule of today: its life knows no earlier": {triggers: []dream.Trigger{nightly}, agentState: &new, want: "fine: 1 night within a week; the next"},
 		"no trigger at all":                              {triggers: []dream.Trigger{}, want: "fine: 1 night within a week"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,9 +222,9 @@ func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
 				}}})
 				require.NoError(t, err)
 			}
-			if d.windows = c.windows; c.life != nil {
-				c.life.Settings = workflows.Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Zone: "UTC", Windows: c.windows, Triggers: c.triggers}
-				d.guarded(&porter{life: *c.life})
+			if d.windows = c.windows; c.agentState != nil {
+				c.agentState.Settings = workflows.Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Zone: "UTC", Windows: c.windows, Triggers: c.triggers}
+				d.guarded(&porter{agentState: *c.agentState})
 			}
 			found := d.health(console.OK)["nights"]
 			require.Contains(t, found, c.want)

@@ -89,14 +89,14 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 		return l
 	}
 	for _, a := range agents {
-		_, err := e.app.askLife(ctx, e.house, a)
+		_, err := e.app.askAgentState(ctx, e.house, a)
 		switch {
 		case err == nil:
 			l.Found = "it answers for " + a.Handle
 			return l
 		case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNobody):
 		default:
-			l.State, l.Found, l.Advice = Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, lifeWithin), "oneiros worker, or oneiros up, runs one."
+			l.State, l.Found, l.Advice = Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, agentStateWithin), "oneiros worker, or oneiros up, runs one."
 			return l
 		}
 	}
@@ -198,7 +198,7 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 		l.State, l.Found = Look, notLookedAt+e.away()
 		return l
 	}
-	ctx, cancel := context.WithTimeout(ctx, lifeWithin)
+	ctx, cancel := context.WithTimeout(ctx, agentStateWithin)
 	defer cancel()
 	s, err := e.engine.Feeds().State(ctx, name)
 	switch {

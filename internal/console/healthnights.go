@@ -48,28 +48,28 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, nights []*drea
 		return l, nil
 	}
 	l.Found = plural(week, "night", "nights") + " within a week"
-	life, err := e.app.lifeOf(ctx, e.house, a)
+	agentState, err := e.app.agentStateOf(ctx, e.house, a)
 	if err != nil {
 		return l, err
 	}
 	auto := a.Auto || e.house.Settings.Auto
-	switch missed := life.Next.missed; {
+	switch missed := agentState.Next.missed; {
 	case !missed.at.IsZero():
 		by := ""
 		if missed.by != "" {
 			by = " by its trigger " + missed.by
 		}
 		l.State, l.Found = Look, fmt.Sprintf("%s; one was due at %s%s and nobody dreamt it", l.Found, when(missed.at, a.Zone), by)
-		if len(life.Next.Against) > 0 {
-			l.Found += ": " + strings.Join(life.Next.Against, "; ")
+		if len(agentState.Next.Against) > 0 {
+			l.Found += ": " + strings.Join(agentState.Next.Against, "; ")
 		}
 		l.Advice = "oneiros agents show " + a.Handle + " says what stands against it; oneiros up runs what begins it."
 	case !auto:
 		l.Found += "; none is planned, since dreaming by itself is off"
-	case life.Next.At != nil:
-		l.Found += "; the next not before " + when(*life.Next.At, a.Zone)
-	case len(life.Next.Against) > 0:
-		l.Found += "; " + strings.Join(life.Next.Against, "; ")
+	case agentState.Next.At != nil:
+		l.Found += "; the next not before " + when(*agentState.Next.At, a.Zone)
+	case len(agentState.Next.Against) > 0:
+		l.Found += "; " + strings.Join(agentState.Next.Against, "; ")
 	}
 	return l, nil
 }

@@ -121,7 +121,7 @@ func (app *App) waiting(ctx context.Context, h *House, a dream.Agent) error {
 func (app *App) goesOn(ctx context.Context, h *House, a dream.Agent, n *dream.Night) (string, error) {
 	short, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
-	life, err := app.askLife(short, h, a)
+	agentState, err := app.askAgentState(short, h, a)
 	if err != nil {
 		text := "after " + span(h.Settings.ResumeAfter) + " of quiet"
 		if h.Settings.Jitter > 0 {
@@ -130,13 +130,13 @@ func (app *App) goesOn(ctx context.Context, h *House, a dream.Agent, n *dream.Ni
 		return text, nil
 	}
 	interrupted := app.public(n)
-	l := agentLife{Known: "temporal", State: life.State, Life: &life, Interrupted: &interrupted}
+	l := agentView{Known: "temporal", State: agentState.State, AgentState: &agentState, Interrupted: &interrupted}
 	if l.Standing, err = app.standing(ctx, h, a); err != nil {
 		return "", err
 	}
 	next, err := app.next(ctx, h, a, l)
 	if err != nil || next.At == nil {
-		return "after " + span(life.Settings.ResumeAfter) + " of quiet", err
+		return "after " + span(agentState.Settings.ResumeAfter) + " of quiet", err
 	}
 	return "at " + clock(*next.At, app.Now(), a.Zone) + " or later, if nobody comes until then", nil
 }

@@ -40,7 +40,7 @@ func (app *App) triggersList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		life, err := app.lifeOf(cmd.Context(), h, a)
+		agentState, err := app.agentStateOf(cmd.Context(), h, a)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (app *App) triggersList() *cobra.Command {
 			{title: "NEXT", drop: 1},
 			{title: "NOW", flex: true, least: 48},
 		}}
-		for _, line := range life.Next.Triggers {
+		for _, line := range agentState.Next.Triggers {
 			next := "-"
 			switch {
 			case line.Due == nil:
@@ -61,11 +61,11 @@ func (app *App) triggersList() *cobra.Command {
 			}
 			t.add(line.Name, calls(line.Trigger), next, line.Now)
 		}
-		if err := app.rows(life.Next.Triggers, t, ""); err != nil {
+		if err := app.rows(agentState.Next.Triggers, t, ""); err != nil {
 			return err
 		}
-		if len(life.Next.Against) > 0 {
-			app.note("What speaks against a dream now: %s.", strings.Join(life.Next.Against, "; "))
+		if len(agentState.Next.Against) > 0 {
+			app.note("What speaks against a dream now: %s.", strings.Join(agentState.Next.Against, "; "))
 		}
 		return nil
 	}

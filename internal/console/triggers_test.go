@@ -133,7 +133,7 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 		echo.Triggers = []dream.Trigger{dream.IdleTrigger, {Name: "nightly", Kind: dream.OnSchedule, Schedule: "07:15"}, {Name: "full", Kind: dream.OnEpisodes, Episodes: 2}}
 		require.NoError(t, d.store.PutAgent(t.Context(), echo))
 		eager := circadian.DefaultEager
-		d.guarded(&porter{life: workflows.Life{
+		d.guarded(&porter{agentState: workflows.AgentState{
 			State: "sleeping", LastActive: now.Add(-3 * time.Minute), LastDream: now.Add(-5 * time.Hour), Dreams: 1,
 			Settings: workflows.Settings{
 				Auto: true, IdleTimeout: 3 * time.Hour, MinGap: 6 * time.Hour, Zone: "UTC", Triggers: echo.Triggers, Eager: &eager, Quiet: []string{"05:00-06:30"},

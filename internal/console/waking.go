@@ -39,8 +39,8 @@ type Waker interface {
 	Leave(ctx context.Context, agent, client string) error
 	// Sleep ends every lease and the wake lock.
 	Sleep(ctx context.Context, agent string) error
-	// Life asks the agent's workflow, which a worker must answer. memory.ErrNotFound when the agent has none.
-	Life(ctx context.Context, handle string) (workflows.Life, error)
+	// AgentState asks the agent's workflow, which a worker must answer. memory.ErrNotFound when the agent has none.
+	AgentState(ctx context.Context, handle string) (workflows.AgentState, error)
 	// Remove removes an agent and ends its workflows, where Temporal answers. ErrDreaming, ErrAwake, memory.ErrNotFound.
 	Remove(ctx context.Context, name string) (Removed, error)
 	Stop() error

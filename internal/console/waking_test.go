@@ -44,19 +44,19 @@ func (h *hall) Standing(_ context.Context, agent string, now time.Time) (presenc
 
 // porter wakes the agent of a hall.
 type porter struct {
-	desk    *desk
-	wake    presence.Wake // what a knock finds; its client and cause are the knock's
-	again   bool          // the agent was awake already
-	worse   string        // what is not told
-	fault   error         // of Wake
-	missed  error         // of Recorded
-	life    workflows.Life
-	lost    error // of Life
-	knocks  []console.Knock
-	stopped int
-	removed []string // agents that were asked to be removed
-	left    bool     // a workflow of an agent that is removed already
-	unended string   // why workflows of a removed agent still run
+	desk       *desk
+	wake       presence.Wake // what a knock finds; its client and cause are the knock's
+	again      bool          // the agent was awake already
+	worse      string        // what is not told
+	fault      error         // of Wake
+	missed     error         // of Recorded
+	agentState workflows.AgentState
+	lost       error // of Life
+	knocks     []console.Knock
+	stopped    int
+	removed    []string // agents that were asked to be removed
+	left       bool     // a workflow of an agent that is removed already
+	unended    string   // why workflows of a removed agent still run
 }
 
 func (p *porter) Wake(_ context.Context, k console.Knock) (console.Woken, error) {
@@ -97,7 +97,10 @@ func (p *porter) Sleep(context.Context, string) error {
 	return p.fault
 }
 
-func (p *porter) Life(context.Context, string) (workflows.Life, error) { return p.life, p.lost }
+func (p *porter) AgentState(context.Context, string) (workflows.AgentState, error) {
+	return p.agentState, p.lost
+}
+
 func (p *porter) Remove(ctx context.Context, name string) (console.Removed, error) {
 	p.removed = append(p.removed, name)
 	a, err := p.desk.store.Agent(ctx, name)
@@ -386,7 +389,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	p := &porter{}
-	p.life = workflows.Life{State: "awake", LastActive: now, Settings: workflows.Settings{ResumeAfter: 5 * time.Minute}}
+	p.agentState = workflows.AgentState{State: "awake", LastActive: now, Settings: workflows.Settings{ResumeAfter: 5 * time.Minute}}
 	d.guarded(p).interrupt(now.Add(time.Hour))
 	p.lost = errors.New("away")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))

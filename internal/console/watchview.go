@@ -14,14 +14,14 @@ import (
 
 // view is the live drawing: in place on a terminal, a line per event elsewhere, JSON lines when asked for.
 type view struct {
-	app    *App
-	style  screen.Style
-	phases map[dream.Phase]dream.Tally
-	told   []event.Event // of the dream, for the marks of its sittings
-	begun  bool
-	last   string
-	life   string // the latest of the agent's life, beneath, while the dream waits
-	lines  int    // drawn and still on the screen
+	app        *App
+	style      screen.Style
+	phases     map[dream.Phase]dream.Tally
+	told       []event.Event // of the dream, for the marks of its sittings
+	begun      bool
+	last       string
+	agentState string // the latest of the agent's life, beneath, while the dream waits
+	lines      int    // drawn and still on the screen
 
 	stage  dream.Stage   // of the onset under way; empty when there is none
 	waits  bool          // the dream was woken and may go on
@@ -71,10 +71,10 @@ func (v *view) tell(e event.Event) error {
 	line = strings.TrimRight(line, "\n")
 	switch e.Type {
 	case event.AgentAwake{}.EventType(), event.AgentAsleep{}.EventType(), event.AlarmRaised{}.EventType():
-		v.life = line
+		v.agentState = line
 		return nil
 	case event.DreamResumed{}.EventType():
-		v.life = ""
+		v.agentState = ""
 	}
 	v.last, v.waits = line, e.Type == event.DreamInterrupted{}.EventType()
 	v.recent = append(v.recent, e)
@@ -94,8 +94,8 @@ func (v *view) draw() {
 		}
 	}
 	text := strings.TrimRight(screen.Timeline(tallies, v.style, screen.Breaks(v.told)...), "\n") + "\n" + v.below() + "\n"
-	if v.life != "" {
-		text += v.life + "\n"
+	if v.agentState != "" {
+		text += v.agentState + "\n"
 	}
 	fmt.Fprint(v.app.Out, v.over(text))
 	v.lines = strings.Count(text, "\n")

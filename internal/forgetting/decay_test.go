@@ -37,7 +37,7 @@ func TestVolatilityIsHowFarSurprisesScatter(t *testing.T) {
 }
 
 // The knob half_life is the half-life at volatility 0; S4 asks for faster forgetting in a changing world.
-func TestStrengthHalvesPerHalfLifeAndFasterInAVolatileWorld(t *testing.T) {
+func TestStrengthHalvesPerHalfAgentStateAndFasterInAVolatileWorld(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		age        time.Duration

@@ -14,11 +14,11 @@ import (
 // S4, generate_nonveridical_fragments: context, action and outcome of 2-3 different episodes (H10).
 func TestARecombinationTakesItsPartsFromDifferentEpisodes(t *testing.T) {
 	t.Parallel()
-	var life []*dream.Episode
+	var agentState []*dream.Episode
 	for i := range 6 {
-		life = append(life, episode(fmt.Sprint(i), fmt.Sprint("context ", i), fmt.Sprint("action ", i), fmt.Sprint("outcome ", i), ""))
+		agentState = append(agentState, episode(fmt.Sprint(i), fmt.Sprint("context ", i), fmt.Sprint("action ", i), fmt.Sprint("outcome ", i), ""))
 	}
-	dreamt := hypnagogia.Recombine(life, 40, hypnagogia.Dice(5, dream.REM, 0, 0, "recombine"))
+	dreamt := hypnagogia.Recombine(agentState, 40, hypnagogia.Dice(5, dream.REM, 0, 0, "recombine"))
 	require.Len(t, dreamt, 40)
 	twoSources := 0
 	for _, d := range dreamt {
@@ -34,7 +34,7 @@ func TestARecombinationTakesItsPartsFromDifferentEpisodes(t *testing.T) {
 	require.InDelta(t, 20, twoSources, 9)
 }
 
-func TestTooLittleLifeCannotBeRecombined(t *testing.T) {
+func TestTooLittleAgentStateCannotBeRecombined(t *testing.T) {
 	t.Parallel()
 	whole := episode("a", "c", "d", "o", "")
 	dice := hypnagogia.Dice(1, dream.REM, 0, 0, "")
@@ -49,13 +49,13 @@ func TestNoRecombinationHasABlankOrHappened(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		part := rapid.SampledFrom([]string{"", " ", "x", "y", "z", "w "})
-		var life []*dream.Episode
+		var agentState []*dream.Episode
 		lived := map[string]bool{}
 		contexts, actions, outcomes := map[string]bool{}, map[string]bool{}, 0
 		for i := range rapid.IntRange(0, 7).Draw(r, "episodes") {
 			id := fmt.Sprint(i)
 			e := episode(id, part.Draw(r, "c"), part.Draw(r, "a"), part.Draw(r, "o"), "")
-			life = append(life, e)
+			agentState = append(agentState, e)
 			lived[e.Context+"|"+e.Action+"|"+e.Outcome] = true
 			if len(e.Context) > 0 && e.Context != " " {
 				contexts[id] = true
@@ -68,8 +68,8 @@ func TestNoRecombinationHasABlankOrHappened(t *testing.T) {
 			}
 		}
 		seed := rapid.Uint64().Draw(r, "seed")
-		got := hypnagogia.Recombine(life, 3, hypnagogia.Dice(seed, dream.REM, 0, 0, ""))
-		require.Equal(r, got, hypnagogia.Recombine(life, 3, hypnagogia.Dice(seed, dream.REM, 0, 0, "")))
+		got := hypnagogia.Recombine(agentState, 3, hypnagogia.Dice(seed, dream.REM, 0, 0, ""))
+		require.Equal(r, got, hypnagogia.Recombine(agentState, 3, hypnagogia.Dice(seed, dream.REM, 0, 0, "")))
 		require.LessOrEqual(r, len(got), 3)
 		for _, d := range got {
 			require.NotEmpty(r, d.Context)

@@ -46,7 +46,7 @@ type Tally struct {
 	Agents     int `json:"agents"`
 	Keys       int `json:"keys,omitempty"`
 	Access     int `json:"access,omitempty"`
-	Lives      int `json:"lives"`
+	Counters   int `json:"lives"`
 	Leases     int `json:"leases"`
 	Slots      int `json:"slots"`
 	Affects    int `json:"affects"`
@@ -65,7 +65,7 @@ type Tally struct {
 
 // Records is how many there are of all kinds.
 func (t Tally) Records() int {
-	return t.Feeds + t.Agents + t.Keys + t.Access + t.Lives + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
+	return t.Feeds + t.Agents + t.Keys + t.Access + t.Counters + t.Leases + t.Slots + t.Affects + t.Items + t.Events + t.Notes + t.Attempts + t.Accounts + t.Answers + t.Allowances
 }
 
 // Record is one thing that a store keeps; exactly one field is set. They are told in the order of the fields, with what is
@@ -77,7 +77,7 @@ type Record struct {
 	Agent     *KeptAgent     `json:"agent,omitempty"`
 	Key       *KeptKey       `json:"key,omitempty"`
 	Access    *KeptAccess    `json:"access,omitempty"`
-	Life      *KeptLife      `json:"life,omitempty"`
+	Counters  *KeptCounters  `json:"life,omitempty"`
 	Lease     *KeptLease     `json:"lease,omitempty"`
 	Slot      *KeptSlot      `json:"slot,omitempty"`
 	Affect    *KeptAffect    `json:"affect,omitempty"`
@@ -116,8 +116,8 @@ type KeptAccess struct {
 	KeysRequired bool `json:"keys_required"`
 }
 
-// KeptLife is what a store counts for an agent, with or without a record of it. A life of which everything is zero is not told.
-type KeptLife struct {
+// KeptCounters is what a store counts for an agent, with or without a record of it. A life of which everything is zero is not told.
+type KeptCounters struct {
 	Agent      string      `json:"agent"`
 	Seq        int64       `json:"seq,omitempty"`        // of the newest event
 	Dreams     int64       `json:"dreams,omitempty"`     // numbers given
@@ -135,7 +135,7 @@ type KeptLife struct {
 }
 
 // Blank says that everything of it is zero.
-func (l KeptLife) Blank() bool {
+func (l KeptCounters) Blank() bool {
 	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.Told == 0 && l.Space == "" && l.Dim == 0 && len(l.Collecting) == 0 &&
 		!l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil && len(l.Digest) == 0
 }

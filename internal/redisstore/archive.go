@@ -196,7 +196,7 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]
 var (
 	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard"}
 	parts = []string{
-		lifePart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
+		countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces", "notes:", "vectors:", "tides:",
 		"by:", "bare:", "dream:", "session:", "owner:", "owners", "live:", "changes", "cause:", "refers:",
 	}
 	books = []string{"rows", "open", "row:", "asks", "step:", "dream:", "day:", "awake:", "opens:", "account:", "answer:", "allowed:", "allowance:"}

@@ -97,7 +97,7 @@ func (f *filling) unload() error {
 	}
 	f.tide++
 	c.plan.Tide = f.tide
-	if err := f.do("HSET", f.key(c.agent, lifePart), "tide", f.tide); err != nil { // goes with the next step
+	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.tide); err != nil { // goes with the next step
 		return err
 	}
 	return f.advance(func(before, after string) (any, error) {

@@ -30,7 +30,7 @@ type filling struct {
 
 	words []any // of commands that wait
 	bytes int
-	life  memory.KeptLife
+	life  memory.KeptCounters
 	crate crate
 	tide  int64
 
@@ -140,8 +140,8 @@ func (f *filling) keep(r memory.Record) error {
 		return f.do("HSET", f.keyHashesKey(), r.Key.Hash, r.Key.ID)
 	case r.Access != nil:
 		return f.do("SET", f.keysRequiredKey(), map[bool]string{true: "1", false: "0"}[r.Access.KeysRequired])
-	case r.Life != nil:
-		return f.lives(*r.Life)
+	case r.Counters != nil:
+		return f.lives(*r.Counters)
 	case r.Lease != nil:
 		l := r.Lease
 		body, err := json.Marshal(leased{l.Client, presence.Cause(l.Cause), date(l.Since), date(l.Until)})
@@ -178,12 +178,12 @@ func (f *filling) agent(k memory.KeptAgent) error {
 	return f.do("HSET", f.set.prefix+"handles", k.Handle, k.ID)
 }
 
-func (f *filling) lives(k memory.KeptLife) error {
+func (f *filling) lives(k memory.KeptCounters) error {
 	if err := f.unload(); err != nil { // what waits is of the life before
 		return err
 	}
 	f.life, f.tide = k, 0
-	words := []any{"HSET", f.key(k.Agent, lifePart), "pulse", 1, "fed", 1, "tallied", 1}
+	words := []any{"HSET", f.key(k.Agent, countersPart), "pulse", 1, "fed", 1, "tallied", 1}
 	set := func(name string, value any) { words = append(words, name, value) }
 	for _, n := range []struct {
 		name  string

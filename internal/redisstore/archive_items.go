@@ -12,12 +12,12 @@ import (
 )
 
 // items reads the agent's items by id, with their revisions and vectors.
-func (r *reader) items(agent string, life memory.KeptLife) error {
+func (r *reader) items(agent string, agentState memory.KeptCounters) error {
 	spaces := []string{}
-	if life.Space != "" {
-		spaces = append(spaces, life.Space)
+	if agentState.Space != "" {
+		spaces = append(spaces, agentState.Space)
 	}
-	for _, c := range life.Collecting {
+	for _, c := range agentState.Collecting {
 		spaces = append(spaces, c.Space)
 	}
 	slices.Sort(spaces)

@@ -13,7 +13,7 @@ import (
 // mind reads one agent.
 func (r *reader) mind(agent string, dreams []string) error {
 	keys := []string{}
-	for _, part := range []string{lifePart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "spaces"} {
+	for _, part := range []string{countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "spaces"} {
 		keys = append(keys, r.key(agent, part))
 	}
 	for _, dream := range dreams {
@@ -22,13 +22,13 @@ func (r *reader) mind(agent string, dreams []string) error {
 	if err := r.watch(keys...); err != nil {
 		return err
 	}
-	life, err := r.life(agent)
+	agentState, err := r.counters(agent)
 	if err != nil {
 		return err
 	}
 	for _, part := range []func() error{
 		func() error { return r.leases(agent) }, func() error { return r.slot(agent) }, func() error { return r.affects(agent) },
-		func() error { return r.items(agent, life) }, func() error { return r.events(agent) }, func() error { return r.notes(agent, dreams) },
+		func() error { return r.items(agent, agentState) }, func() error { return r.events(agent) }, func() error { return r.notes(agent, dreams) },
 	} {
 		if err := part(); err != nil {
 			return err
@@ -37,9 +37,9 @@ func (r *reader) mind(agent string, dreams []string) error {
 	return nil
 }
 
-func (r *reader) life(agent string) (memory.KeptLife, error) {
-	k := memory.KeptLife{Agent: agent}
-	said, err := r.tx.HGetAll(r.ctx, r.key(agent, lifePart)).Result()
+func (r *reader) counters(agent string) (memory.KeptCounters, error) {
+	k := memory.KeptCounters{Agent: agent}
+	said, err := r.tx.HGetAll(r.ctx, r.key(agent, countersPart)).Result()
 	if err != nil {
 		return k, err
 	}
@@ -87,7 +87,7 @@ func (r *reader) life(agent string) (memory.KeptLife, error) {
 	if k.Blank() {
 		return k, nil
 	}
-	return k, r.hold(memory.Record{Life: &k}, 1000)
+	return k, r.hold(memory.Record{Counters: &k}, 1000)
 }
 
 func (r *reader) leases(agent string) error {

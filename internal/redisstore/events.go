@@ -142,7 +142,7 @@ func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]i
 		counters := make([]*redis.StringCmd, len(agents))
 		_, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
 			for i, agent := range agents {
-				counters[i] = line.HGet(ctx, s.key(agent, lifePart), "seq")
+				counters[i] = line.HGet(ctx, s.key(agent, countersPart), "seq")
 			}
 			return nil
 		})

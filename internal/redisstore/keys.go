@@ -16,10 +16,10 @@ import (
 // In life, digest is a JSON list of ids, lock and seen are dates, last is JSON of woke; in slot, mood is JSON of memory.Foreseen.
 // Keys of the ledger are "<prefix>m:...", named in lua/book.lua.
 const (
-	lifePart    = "life"
-	slotPart    = "slot"
-	leasesPart  = "leases"
-	affectsPart = "affects"
+	countersPart = "life"
+	slotPart     = "slot"
+	leasesPart   = "leases"
+	affectsPart  = "affects"
 )
 
 // key names a part of an agent. A colon in the agent's id is escaped, so that no two agents share a key.

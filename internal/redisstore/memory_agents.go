@@ -48,7 +48,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 // Agent finds by id, then by handle.
 func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
 	var a dream.Agent
-	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle, s.key(idOrHandle, lifePart))
+	reply, err := s.run(ctx, again, agentScript, nil, idOrHandle, s.key(idOrHandle, countersPart))
 	if err == nil {
 		switch said := reply.(type) {
 		case string:
@@ -132,7 +132,7 @@ func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) 
 // counter reads a number of the agent's life; 0 when it was never set.
 func (s *Store) counter(ctx context.Context, agent, field string) (n int64, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		n, err = s.client.HGet(ctx, s.key(agent, lifePart), field).Int64()
+		n, err = s.client.HGet(ctx, s.key(agent, countersPart), field).Int64()
 		return absent(err)
 	})
 	return n, err

@@ -18,7 +18,7 @@ func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	var space string
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
-		space, err = s.client.HGet(ctx, s.key(agent, lifePart), "space").Result()
+		space, err = s.client.HGet(ctx, s.key(agent, countersPart), "space").Result()
 		return absent(err)
 	})
 	return space, wrap(err, "space of ", agent)

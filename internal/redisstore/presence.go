@@ -75,7 +75,7 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	if v.Ring {
 		ringer = s.self
 	}
-	keys := []string{s.key(v.Agent, lifePart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart), s.key(v.Agent, affectsPart), s.unheard()}
+	keys := []string{s.key(v.Agent, countersPart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart), s.key(v.Agent, affectsPart), s.unheard()}
 	reply, err := s.run(ctx, again, arriveScript, keys, v.Agent, v.Client, string(v.Cause),
 		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent),
 		v.Handle, ringer, s.channel())
@@ -156,7 +156,7 @@ func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, 
 	if agent == "" {
 		return presence.Standing{}, errors.New("agent is empty")
 	}
-	reply, err := s.run(ctx, again, script, []string{s.key(agent, lifePart), s.key(agent, leasesPart)}, args...)
+	reply, err := s.run(ctx, again, script, []string{s.key(agent, countersPart), s.key(agent, leasesPart)}, args...)
 	if err != nil {
 		return presence.Standing{}, err
 	}
@@ -229,7 +229,7 @@ func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	var epoch int64
 	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		var err error
-		epoch, err = s.client.HGet(ctx, s.key(agent, lifePart), "epoch").Int64()
+		epoch, err = s.client.HGet(ctx, s.key(agent, countersPart), "epoch").Int64()
 		return absent(err)
 	})
 	return epoch, wrap(err, "epoch of ", agent)
@@ -240,7 +240,7 @@ func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
 	err := errors.New("agent is empty")
 	if agent != "" {
 		var reply any
-		reply, err = s.run(ctx, again, toldScript, []string{s.key(agent, lifePart), s.unheard()}, escaped.Replace(agent), epoch)
+		reply, err = s.run(ctx, again, toldScript, []string{s.key(agent, countersPart), s.unheard()}, escaped.Replace(agent), epoch)
 		if newest, ok := reply.(int64); err == nil && ok && newest < epoch {
 			err = fmt.Errorf("the agent's newest is %d", newest)
 		}

@@ -57,7 +57,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 		Other  string `json:"other,omitempty"` // the life of an agent whose id is the handle
 	}{Agent: agent, Handle: handle}
 	if handle != agent {
-		plan.Other = s.key(handle, lifePart)
+		plan.Other = s.key(handle, countersPart)
 	}
 	said, err := s.of(ctx, removeEndScript, agent, plan)
 	if err == nil {
@@ -144,7 +144,7 @@ func (s *Store) dropParts(ctx context.Context, agent string) error {
 		var gone []any
 		for _, key := range keys {
 			part := strings.TrimPrefix(key, start)
-			if part != lifePart && (among(parts, part) || strings.HasPrefix(part, "talk:")) {
+			if part != countersPart && (among(parts, part) || strings.HasPrefix(part, "talk:")) {
 				gone = append(gone, key)
 			}
 		}

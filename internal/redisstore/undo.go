@@ -89,7 +89,7 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 		var pulse *redis.StringCmd
 		var affects, byDream, byCause *redis.StringSliceCmd
 		_, err := u.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
-			pulse = tx.HGet(ctx, u.key(u.agent, lifePart), "pulse")
+			pulse = tx.HGet(ctx, u.key(u.agent, countersPart), "pulse")
 			affects = tx.LRange(ctx, u.key(u.agent, affectsPart), 0, -1)
 			byDream = tx.SMembers(ctx, u.key(u.agent, "dream:"+u.dream))
 			byCause = tx.SMembers(ctx, u.key(u.agent, "cause:"+u.dream))

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Life is an agent and what it remembers. Memories is JSONL, one item a line, oldest first: episodes, semantic entries and
+// Diary is an agent and what it remembers. Memories is JSONL, one item a line, oldest first: episodes, semantic entries and
 // playbook entries, without ids, so that the importer names them by their content and a second import adds nothing.
-type Life struct {
+type Diary struct {
 	Agent    dream.Agent
 	Memories []byte
 }
@@ -26,9 +26,9 @@ var tallyMemories string
 // born is before the oldest line of either life.
 var born = time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
 
-// Lives returns both lives, the companion first. Every call gives copies of its own.
-func Lives() []Life {
-	return []Life{
+// Diaries returns both lives, the companion first. Every call gives copies of its own.
+func Diaries() []Diary {
+	return []Diary{
 		{Agent: echo(), Memories: []byte(echoMemories)},
 		{Agent: tally(), Memories: []byte(tallyMemories)},
 	}

@@ -40,10 +40,10 @@ func (l line) texts() []string {
 	return []string{l.Content}
 }
 
-func read(t *testing.T, life sample.Life) []line {
+func read(t *testing.T, diary sample.Diary) []line {
 	t.Helper()
 	var all []line
-	for _, raw := range bytes.Split(bytes.TrimSuffix(life.Memories, []byte("\n")), []byte("\n")) {
+	for _, raw := range bytes.Split(bytes.TrimSuffix(diary.Memories, []byte("\n")), []byte("\n")) {
 		var l line
 		strict := json.NewDecoder(bytes.NewReader(raw))
 		strict.DisallowUnknownFields()
@@ -67,34 +67,34 @@ func of(kind dream.Kind, all []line) []line {
 
 func TestBothAgentsAreValidAndNobodyElseIsShipped(t *testing.T) {
 	t.Parallel()
-	lives := sample.Lives()
-	require.Len(t, lives, 2)
-	require.Equal(t, "sample-echo", lives[0].Agent.ID)
-	require.Equal(t, "sample-tally", lives[1].Agent.ID)
-	for _, life := range lives {
-		require.NoError(t, life.Agent.Validate())
-		require.Equal(t, dream.Hardened, life.Agent.Tier)
-		require.Equal(t, dream.DefaultCaps, life.Agent.Caps)
-		require.False(t, life.Agent.Auto)
-		require.NotEmpty(t, life.Agent.Persona)
-		require.NotEmpty(t, life.Agent.Interests)
-		require.False(t, life.Agent.Created.After(read(t, life)[0].At))
+	agentStates := sample.Diaries()
+	require.Len(t, agentStates, 2)
+	require.Equal(t, "sample-echo", agentStates[0].Agent.ID)
+	require.Equal(t, "sample-tally", agentStates[1].Agent.ID)
+	for _, diary := range agentStates {
+		require.NoError(t, diary.Agent.Validate())
+		require.Equal(t, dream.Hardened, diary.Agent.Tier)
+		require.Equal(t, dream.DefaultCaps, diary.Agent.Caps)
+		require.False(t, diary.Agent.Auto)
+		require.NotEmpty(t, diary.Agent.Persona)
+		require.NotEmpty(t, diary.Agent.Interests)
+		require.False(t, diary.Agent.Created.After(read(t, diary)[0].At))
 	}
 }
 
-func TestChangingALifeLeavesTheNextOneWhole(t *testing.T) {
+func TestChangingADiaryLeavesTheNextOneWhole(t *testing.T) {
 	t.Parallel()
-	first := sample.Lives()
+	first := sample.Diaries()
 	first[0].Memories[0] = 'x'
 	first[0].Agent.Interests[0] = "nothing"
-	require.NotEqual(t, first[0].Memories[0], sample.Lives()[0].Memories[0])
-	require.NotEqual(t, first[0].Agent.Interests[0], sample.Lives()[0].Agent.Interests[0])
+	require.NotEqual(t, first[0].Memories[0], sample.Diaries()[0].Memories[0])
+	require.NotEqual(t, first[0].Agent.Interests[0], sample.Diaries()[0].Agent.Interests[0])
 }
 
-func TestEachLifeHasEnoughOfEveryKind(t *testing.T) {
+func TestEachDiaryHasEnoughOfEveryKind(t *testing.T) {
 	t.Parallel()
-	for _, life := range sample.Lives() {
-		all := read(t, life)
+	for _, diary := range sample.Diaries() {
+		all := read(t, diary)
 		episodes := of(dream.KindEpisode, all)
 		semantics := of(dream.KindSemantic, all)
 		playbook := of(dream.KindPlaybook, all)
@@ -124,8 +124,8 @@ func TestEveryFieldIsThereAndInRange(t *testing.T) {
 		require.NotNil(t, v, where)
 		require.True(t, *v >= low && *v <= high, "%v is outside [%v, %v]: %s", *v, low, high, where)
 	}
-	for _, life := range sample.Lives() {
-		for _, l := range read(t, life) {
+	for _, diary := range sample.Diaries() {
+		for _, l := range read(t, diary) {
 			switch l.Kind {
 			case dream.KindEpisode:
 				require.Equal(t, l.At.Format(time.DateOnly), l.Session)
@@ -151,9 +151,9 @@ func TestEveryFieldIsThereAndInRange(t *testing.T) {
 func TestMemoriesAscendFromMayToOctober(t *testing.T) {
 	t.Parallel()
 	from, until := time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
-	for _, life := range sample.Lives() {
+	for _, diary := range sample.Diaries() {
 		last := from
-		for _, l := range read(t, life) {
+		for _, l := range read(t, diary) {
 			require.Equal(t, time.UTC, l.At.Location())
 			require.True(t, l.At.After(last), "%s does not come after %s", l.At, last)
 			require.True(t, l.At.Before(until), "%s", l.At)
@@ -175,8 +175,8 @@ func sentences(text string) []string {
 func TestProseIsPlainShortAndNeverSaidTwice(t *testing.T) {
 	t.Parallel()
 	said := map[string]bool{}
-	for _, life := range sample.Lives() {
-		for _, l := range read(t, life) {
+	for _, diary := range sample.Diaries() {
+		for _, l := range read(t, diary) {
 			for _, text := range l.texts() {
 				require.Regexp(t, plain, text)
 				require.NotContains(t, text, "  ")
@@ -193,8 +193,8 @@ func TestProseIsPlainShortAndNeverSaidTwice(t *testing.T) {
 
 func TestContentsAreLongEnoughToQuoteAndOpenInManyWays(t *testing.T) {
 	t.Parallel()
-	for _, life := range sample.Lives() {
-		episodes := of(dream.KindEpisode, read(t, life))
+	for _, diary := range sample.Diaries() {
+		episodes := of(dream.KindEpisode, read(t, diary))
 		words, openings := 0, map[string]int{}
 		for _, l := range episodes {
 			fields := strings.Fields(l.Content)
@@ -213,22 +213,22 @@ func TestContentsAreLongEnoughToQuoteAndOpenInManyWays(t *testing.T) {
 
 func TestTallyThinksInNumbersAndSomeKnowledgeHasFiguresToLose(t *testing.T) {
 	t.Parallel()
-	lives := sample.Lives()
+	agentStates := sample.Diaries()
 	numbered := 0
-	episodes := of(dream.KindEpisode, read(t, lives[1]))
+	episodes := of(dream.KindEpisode, read(t, agentStates[1]))
 	for _, l := range episodes {
 		if number.MatchString(strings.Join(l.texts(), " ")) {
 			numbered++
 		}
 	}
 	require.Greater(t, numbered, len(episodes)/2)
-	for _, life := range lives {
+	for _, diary := range agentStates {
 		specific := 0
-		for _, l := range of(dream.KindSemantic, read(t, life)) {
+		for _, l := range of(dream.KindSemantic, read(t, diary)) {
 			if number.MatchString(l.Content) {
 				specific++
 			}
 		}
-		require.GreaterOrEqual(t, specific, 10, life.Agent.Handle)
+		require.GreaterOrEqual(t, specific, 10, diary.Agent.Handle)
 	}
 }

@@ -51,7 +51,7 @@ func (d deal) keepsHandle(a dream.Agent) error {
 	if known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !known || old == a.Handle {
 		return err
 	}
-	l, err := d.life(a.ID)
+	l, err := d.counters(a.ID)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 				return json.Unmarshal(body, &a)
 			}
 		}
-		l, err := d.life(idOrHandle)
+		l, err := d.counters(idOrHandle)
 		if err == nil && l.removed {
 			err = memory.ErrRemoved
 		}
@@ -111,30 +111,30 @@ func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 	return agents, nil
 }
 
-// life is what the store counts for an agent.
-type life struct {
+// agentCounters is what the store counts for an agent.
+type agentCounters struct {
 	seq, dreams, dim, tide, scrubs int64
 	space                          string
 	removed                        bool
 }
 
-func (d deal) life(agent string) (life, error) {
-	var l life
+func (d deal) counters(agent string) (agentCounters, error) {
+	var l agentCounters
 	_, err := d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed FROM lives WHERE agent = ?", []any{agent},
 		&l.seq, &l.dreams, &l.dim, &l.tide, &l.scrubs, &l.space, &l.removed)
 	return l, err
 }
 
 // writable is the life of an agent that may be written for: memory.ErrRemoved when it was removed.
-func (d deal) writable(agent string) (life, error) {
-	l, err := d.life(agent)
+func (d deal) writable(agent string) (agentCounters, error) {
+	l, err := d.counters(agent)
 	if err == nil && l.removed {
 		err = fmt.Errorf("agent %s was %w", agent, memory.ErrRemoved)
 	}
 	return l, err
 }
 
-func (d deal) setLife(agent string, l life) error {
+func (d deal) setCounters(agent string, l agentCounters) error {
 	if agent == "" {
 		return errors.New("the agent's id is empty")
 	}

@@ -15,7 +15,7 @@ import (
 // filling puts records into empty tables.
 type filling struct {
 	deal
-	life memory.KeptLife // of the agent whose records come
+	life memory.KeptCounters // of the agent whose records come
 }
 
 func (f *filling) keep(r memory.Record) error {
@@ -31,8 +31,8 @@ func (f *filling) keep(r memory.Record) error {
 		return f.put("INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)", r.Key.ID, r.Key.Hash, string(r.Key.Body))
 	case r.Access != nil:
 		return f.requireKeys(r.Access.KeysRequired)
-	case r.Life != nil:
-		return f.lives(*r.Life)
+	case r.Counters != nil:
+		return f.lives(*r.Counters)
 	case r.Lease != nil:
 		return f.lease(*r.Lease)
 	case r.Slot != nil:
@@ -77,10 +77,10 @@ func (f *filling) agent(k memory.KeptAgent) error {
 	return f.put("INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)", k.ID, k.Handle, string(k.Body))
 }
 
-func (f *filling) lives(k memory.KeptLife) error {
+func (f *filling) lives(k memory.KeptCounters) error {
 	f.life = k
-	l := life{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, tide: filledTide, removed: k.Removed}
-	if err := f.setLife(k.Agent, l); err != nil {
+	l := agentCounters{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, tide: filledTide, removed: k.Removed}
+	if err := f.setCounters(k.Agent, l); err != nil {
 		return err
 	}
 	for _, c := range k.Collecting {

@@ -27,7 +27,7 @@ func (d deal) export(put putting) error {
 	}
 	for _, agent := range agents {
 		for _, part := range []func(string, putting) error{
-			d.exportLife, d.exportLeases, d.exportSlot, d.exportAffects, d.exportItems, d.exportEvents, d.exportNotes,
+			d.exportCounters, d.exportLeases, d.exportSlot, d.exportAffects, d.exportItems, d.exportEvents, d.exportNotes,
 		} {
 			if err := part(agent, put); err != nil {
 				return err
@@ -77,8 +77,8 @@ func (d deal) exportNames(put putting) error {
 	return put(memory.Record{Access: &memory.KeptAccess{KeysRequired: required}})
 }
 
-func (d deal) exportLife(agent string, put putting) error {
-	l, err := d.life(agent)
+func (d deal) exportCounters(agent string, put putting) error {
+	l, err := d.counters(agent)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (d deal) exportLife(agent string, put putting) error {
 	if err != nil {
 		return err
 	}
-	k := memory.KeptLife{
+	k := memory.KeptCounters{
 		Agent: agent, Seq: l.seq, Dreams: l.dreams, Scrubs: l.scrubs, Space: l.space, Dim: int(l.dim),
 		Epoch: v.epoch, Told: v.told, Lock: v.lock, Seen: v.seen,
 		Removed: l.removed,
@@ -111,7 +111,7 @@ func (d deal) exportLife(agent string, put putting) error {
 	if err != nil || k.Blank() {
 		return err
 	}
-	return put(memory.Record{Life: &k})
+	return put(memory.Record{Counters: &k})
 }
 
 func (d deal) exportLeases(agent string, put putting) error {

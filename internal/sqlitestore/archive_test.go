@@ -88,11 +88,11 @@ func TestAnImportEndsWithItsContext(t *testing.T) {
 func TestATimeThatAFileCannotSortIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:")
-	far := memory.KeptLife{Agent: echo, Lock: time.Date(2400, 1, 1, 0, 0, 0, 0, time.UTC)}
-	_, err := s.Import(t.Context(), memorytest.Told([]memory.Record{{Life: &far}}))
+	far := memory.KeptCounters{Agent: echo, Lock: time.Date(2400, 1, 1, 0, 0, 0, 0, time.UTC)}
+	_, err := s.Import(t.Context(), memorytest.Told([]memory.Record{{Counters: &far}}))
 	require.ErrorContains(t, err, "1678 to 2262")
-	latest := memory.KeptLife{Agent: echo, Lock: time.Unix(0, 1<<63-1).UTC()}
-	_, err = s.Import(t.Context(), memorytest.Told([]memory.Record{{Life: &latest}}))
+	latest := memory.KeptCounters{Agent: echo, Lock: time.Unix(0, 1<<63-1).UTC()}
+	_, err = s.Import(t.Context(), memorytest.Told([]memory.Record{{Counters: &latest}}))
 	require.NoError(t, err)
 }
 

@@ -46,9 +46,9 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 		if err != nil {
 			return err
 		}
-		var l life
+		var l agentCounters
 		err = s.glance(ctx, func(d deal) error {
-			l, err = d.life(agent)
+			l, err = d.counters(agent)
 			return err
 		})
 		if err != nil || l.seq > after {

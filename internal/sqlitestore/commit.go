@@ -157,7 +157,7 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	if l == before {
 		return r, nil
 	}
-	return r, d.setLife(p.Agent, l)
+	return r, d.setCounters(p.Agent, l)
 }
 
 // appendEvent gives the next sequence number, unless the agent's log has an event of this id.

@@ -92,12 +92,12 @@ func TestAnErrandThatFailsUndoesNothingOfTheOthers(t *testing.T) {
 	fault := errors.New("refused")
 	number := func(fail func()) func(deal) error {
 		return func(d deal) error {
-			l, err := d.life("a")
+			l, err := d.counters("a")
 			if err != nil {
 				return err
 			}
 			l.dreams++
-			if err := d.setLife("a", l); err != nil || fail == nil {
+			if err := d.setCounters("a", l); err != nil || fail == nil {
 				return err
 			}
 			fail()

@@ -33,7 +33,7 @@ func (d deal) fenced(agent string, f memory.Fence, late bool) error {
 }
 
 // fresh refuses what follows from a reading that is older than the agent's last forgetting.
-func (l life) fresh(r memory.Reading) error {
+func (l agentCounters) fresh(r memory.Reading) error {
 	if r.Stale(l.scrubs) {
 		return fmt.Errorf("it follows from what was read before forgetting %d of the agent: %w", l.scrubs, memory.ErrForgotten)
 	}

@@ -125,7 +125,7 @@ func (d deal) eraseItem(agent, id string) (bool, error) {
 
 // afterErasure tells caches that they start again, and lets an agent without vectors choose a space anew.
 func (d deal) afterErasure(agent string) error {
-	l, err := d.life(agent)
+	l, err := d.counters(agent)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (d deal) afterErasure(agent string) error {
 		}
 	}
 	l.scrubs++
-	return d.setLife(agent, l)
+	return d.setCounters(agent, l)
 }
 
 // scrubWords takes what is forgotten out of items that stay and out of the notes of dreams. It answers how many items changed.
@@ -378,7 +378,7 @@ func (d deal) emptyLog(turn, after time.Duration) error {
 func (s *Store) Forgettings(ctx context.Context, agent string) (int64, error) {
 	var times int64
 	err := s.glance(ctx, func(d deal) error {
-		l, err := d.life(agent)
+		l, err := d.counters(agent)
 		times = l.scrubs
 		return err
 	})

@@ -59,7 +59,7 @@ func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 		}
 		l.dreams++
 		n = l.dreams
-		return d.setLife(agent, l)
+		return d.setCounters(agent, l)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("number the next dream of %s: %w", agent, err)

@@ -132,7 +132,7 @@ func (d deal) missing(agent, from, to string) (int, error) {
 }
 
 // move drops the vectors of all other spaces. Searches start again, as after an erasure.
-func (d deal) move(agent string, l life, space string) error {
+func (d deal) move(agent string, l agentCounters, space string) error {
 	if space != l.space {
 		dim, err := d.dimension(agent, space)
 		if err != nil {
@@ -153,5 +153,5 @@ func (d deal) move(agent string, l life, space string) error {
 	if _, err := d.exec("UPDATE items SET bare = NOT "+placed+" WHERE agent = ? AND bare = "+placed, agent); err != nil {
 		return err
 	}
-	return d.setLife(agent, l)
+	return d.setCounters(agent, l)
 }

@@ -52,7 +52,7 @@ func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, erro
 func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
 	var v index.Version
 	err := s.read(ctx, func(d deal) error {
-		l, err := d.life(agent)
+		l, err := d.counters(agent)
 		if err != nil {
 			return err
 		}

@@ -106,21 +106,21 @@ func (d deal) countAgent(agent string) (memory.Dropped, error) {
 // keepCounters leaves the counters of a removed agent and nothing else. Dreams are known by handle: a later agent whose
 // id is this handle goes on with their numbers.
 func (d deal) keepCounters(agent, handle string) error {
-	l, err := d.life(agent)
+	l, err := d.counters(agent)
 	if err != nil {
 		return err
 	}
 	l.space, l.dim, l.removed = "", 0, true
 	l.tide++
 	l.scrubs++
-	if err := d.setLife(agent, l); err != nil {
+	if err := d.setCounters(agent, l); err != nil {
 		return err
 	}
 	if handle != agent {
-		other, err := d.life(handle)
+		other, err := d.counters(handle)
 		if err == nil && other.dreams < l.dreams {
 			other.dreams = l.dreams
-			err = d.setLife(handle, other)
+			err = d.setCounters(handle, other)
 		}
 		if err != nil {
 			return err

@@ -56,7 +56,7 @@ func (u *undoing) all() error {
 	}
 	if u.wrote {
 		l.tide++
-		if err := u.setLife(u.agent, l); err != nil {
+		if err := u.setCounters(u.agent, l); err != nil {
 			return err
 		}
 	}

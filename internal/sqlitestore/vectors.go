@@ -31,7 +31,7 @@ func checkVector(space string, v []float32) error {
 }
 
 // putVector places an item in the agent's space, which the first vector founds.
-func (d deal) putVector(agent string, l *life, v memory.Vector, kept storedVector, tide int64) error {
+func (d deal) putVector(agent string, l *agentCounters, v memory.Vector, kept storedVector, tide int64) error {
 	if l.space == "" {
 		if err := d.found(agent, l, v); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (d deal) putVector(agent string, l *life, v memory.Vector, kept storedVecto
 }
 
 // found makes a vector's space the agent's own, with everything that has been collected in it.
-func (d deal) found(agent string, l *life, v memory.Vector) error {
+func (d deal) found(agent string, l *agentCounters, v memory.Vector) error {
 	dim, err := d.dimension(agent, v.Space)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kin
 	q := memory.Query{Agent: agent, Kinds: kinds, Order: memory.Oldest, Limit: limit}
 	var items []dream.Item
 	err := s.read(ctx, func(d deal) error {
-		l, err := d.life(agent)
+		l, err := d.counters(agent)
 		if err != nil {
 			return err
 		}
@@ -136,10 +136,10 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 
 // Space names the space of the agent's vectors.
 func (s *Store) Space(ctx context.Context, agent string) (string, error) {
-	var l life
+	var l agentCounters
 	err := s.glance(ctx, func(d deal) error {
 		var err error
-		l, err = d.life(agent)
+		l, err = d.counters(agent)
 		return err
 	})
 	if err != nil {

@@ -70,7 +70,7 @@ func Look(dir string) (Record, bool, error) {
 	if err != nil {
 		return r, false, fmt.Errorf("read where the Temporal server runs: %w", err)
 	}
-	return r, r.Address != "" && lives(r.PID) && lives(r.Owner), nil
+	return r, r.Address != "" && alive(r.PID) && alive(r.Owner), nil
 }
 
 // Left waits until the server that a record names is gone, so that another may open its file.
@@ -79,7 +79,7 @@ func (r Record) Left(ctx context.Context) error {
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for lives(r.PID) {
+	for alive(r.PID) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -89,9 +89,9 @@ func (r Record) Left(ctx context.Context) error {
 	return nil
 }
 
-// lives is false of a process that has ended and was not yet asked for its end, too: a container whose first process asks for
+// alive is false of a process that has ended and was not yet asked for its end, too: a container whose first process asks for
 // none would keep a killed owner for ever.
-func lives(pid int) bool {
+func alive(pid int) bool {
 	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
 	}

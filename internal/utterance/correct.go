@@ -523,7 +523,7 @@ func sameFrame(old, tokens []token, cued bool) bool {
 	attribute := slices.ContainsFunc(said, ofAttribute) || containsAny(joined(prefix), attributeSigns)
 	joint := anyIn(prefix, copulas) // between attribute and value
 	named := shortName(was) && shortName(is)
-	lives := anyIn(prefix, residence)
+	agentStates := anyIn(prefix, residence)
 	if cued {
 		switch {
 		case len(said) == 0:
@@ -536,7 +536,7 @@ func sameFrame(old, tokens []token, cued bool) bool {
 	switch {
 	case attribute && (joint || len(was) == 1 && len(is) == 1):
 		return true
-	case lives && len(said) > 0:
+	case agentStates && len(said) > 0:
 		return named
 	case kinds == 0 || !onlyValues(was) || !onlyValues(is):
 		return false

@@ -49,7 +49,7 @@ type Head struct {
 	Scenarios  int           `json:"scenarios"`
 	Characters int           `json:"characters"` // of memory shown
 	Scorer     string        `json:"scorer,omitempty"`
-	Life       string        `json:"life"`
+	AgentState string        `json:"life"`
 }
 
 // Night is one that was dreamt, as ledger and store tell it.

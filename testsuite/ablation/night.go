@@ -104,7 +104,7 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bed) (Night, e
 
 // hire makes the companion with its memories, placed by the night's embedder, free of charge.
 func hire(ctx context.Context, c *stage.Company, models inference.Switchboard, embedder string, cap budget.Micros) (dream.Agent, error) {
-	lived, k := sample.Lives()[0], c.Play.Knobs
+	lived, k := sample.Diaries()[0], c.Play.Knobs
 	agent := lived.Agent
 	agent.Caps = dream.Caps{Dream: cap, Day: 2 * cap, Month: 2 * cap}
 	if err := c.Store.PutAgent(ctx, agent); err != nil {
@@ -198,6 +198,6 @@ func NewHead(e Endpoint, about string, now time.Time) Head {
 	return Head{
 		Model: about, Embedder: cmp.Or(e.EmbedModel, "builtin/lexical"), Day: now.UTC().Format(time.DateOnly), In: e.Price.In, Out: e.Price.Out,
 		Judges: e.Judges, Cycles: k.Cycles, Partials: k.Partials, Tokens: k.PartialTokens, Heat: [2]float64{k.InductionHeat, k.HeatHigh}, MinP: k.MinP,
-		Scenarios: k.Branches, Characters: k.ShownCharacters, Life: sample.Lives()[0].Agent.Handle,
+		Scenarios: k.Branches, Characters: k.ShownCharacters, AgentState: sample.Diaries()[0].Agent.Handle,
 	}
 }

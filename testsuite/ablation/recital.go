@@ -36,8 +36,8 @@ func words(text string) []string {
 
 // shown is what every prompt of the onset and of REM says, and every memory that it may show.
 func shown() string {
-	life := sample.Lives()[0]
-	who := life.Agent
+	agentState := sample.Diaries()[0]
+	who := agentState.Agent
 	self := prompt.Self{Handle: who.Handle, Persona: who.Persona, Interests: who.Interests}
 	onset, spur := prompt.Onset{Self: self}, prompt.Spur{Count: 3}
 	rare := onset
@@ -49,7 +49,7 @@ func shown() string {
 		all = append(all, words(p.System+" "+p.Ask)...)
 		all = append(all, "|")
 	}
-	for line := range strings.Lines(string(life.Memories)) {
+	for line := range strings.Lines(string(agentState.Memories)) {
 		var m struct{ Context, Action, Outcome, Content string }
 		if json.Unmarshal([]byte(line), &m) != nil {
 			continue

@@ -77,7 +77,7 @@ func serve(text string) error {
 	if err != nil {
 		return err
 	}
-	w := workers.New(c, company.Ports, starter.Lives{Client: c}, company.Starter, workers.Options{TaskQueue: play.Queue})
+	w := workers.New(c, company.Ports, starter.Executions{Client: c}, company.Starter, workers.Options{TaskQueue: play.Queue})
 	w.RegisterWorkflowWithOptions(bare, workflow.RegisterOptions{Name: "Bare"})
 	w.RegisterActivityWithOptions(func(context.Context, int64) error { return nil }, activity.RegisterOptions{Name: "Nothing"})
 	w.RegisterActivityWithOptions(func(ctx context.Context, step int64) error {

@@ -41,7 +41,7 @@ func (s *scene) byHand(o activities.Order, id string) workflows.Result {
 	return result
 }
 
-func TestOneSlotHoldsWhenTheLifeIsTerminatedInMidDreamAndBegunAgain(t *testing.T) {
+func TestOneSlotHoldsWhenTheAgentStateIsTerminatedInMidDreamAndBegunAgain(t *testing.T) {
 	t.Parallel()
 	s := set(t, false, nil, nil)
 	agent := s.hire()
@@ -56,11 +56,11 @@ func TestOneSlotHoldsWhenTheLifeIsTerminatedInMidDreamAndBegunAgain(t *testing.T
 	require.ErrorIs(t, err, starter.ErrDreaming)
 
 	second := s.order(agent) // a life of its own that knows nothing of the first dream begins it
-	life := s.company.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+	agentState := s.company.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: workflows.AgentID(agent.Handle), TaskQueue: s.company.Play.Queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle})
 	_, err = s.company.Client.UpdateWithStartWorkflow(s.ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: life,
+		StartWorkflowOperation: agentState,
 		UpdateOptions: client.UpdateWorkflowOptions{
 			UpdateName: workflows.UpdateDream, Args: []any{second}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
@@ -113,10 +113,10 @@ func TestATerminatedDreamIsBuriedByTheNextOrByTheReconciler(t *testing.T) {
 			require.Equal(t, dream.Completed, s.result(s.begin(agent).Dream).Outcome)
 		},
 		"reconciler": func(s *scene, _ dream.Agent) {
-			buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Lives{Client: s.company.Client})
+			buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})
 			require.NoError(t, err)
 			require.Equal(t, 1, buried)
-			buried, err = workers.Reconcile(s.ctx, s.company.Ports, starter.Lives{Client: s.company.Client})
+			buried, err = workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})
 			require.NoError(t, err)
 			require.Zero(t, buried, "what is in order is left alone")
 		},
@@ -154,15 +154,15 @@ func TestWhatAActivityReservesAfterItsDreamWasBuriedIsClosedByTheReconciler(t *t
 	s.come(hung)
 	s.crew.Kill(0)
 	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
-	lives := starter.Lives{Client: s.company.Client}
-	buried, err := workers.Reconcile(s.ctx, s.company.Ports, lives)
+	agentStates := starter.Executions{Client: s.company.Client}
+	buried, err := workers.Reconcile(s.ctx, s.company.Ports, agentStates)
 	require.NoError(t, err)
 	require.Equal(t, 1, buried)
 
 	ledger := s.company.Store.Ledger()
 	_, err = ledger.Reserve(s.ctx, purse.Ask{Step: id + "/nrem/backward", Agent: agent.ID, Dream: id, Phase: "nrem", Amount: 7})
 	require.NoError(t, err, "a deed that outlived its workflow asks, and dies")
-	buried, err = workers.Reconcile(s.ctx, s.company.Ports, lives)
+	buried, err = workers.Reconcile(s.ctx, s.company.Ports, agentStates)
 	require.NoError(t, err)
 	require.Equal(t, 1, buried)
 	open, err := ledger.OpenDreams(s.ctx)
@@ -187,7 +187,7 @@ func TestATerminatedDreamLetsGoOfTheCallItIsIn(t *testing.T) {
 	require.Equal(t, purse.Partial, rows[0].State)
 	require.Equal(t, "cut", rows[0].Finish)
 	require.Equal(t, rows[0].Reserved, rows[0].Counted)
-	buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Lives{Client: s.company.Client})
+	buried, err := workers.Reconcile(s.ctx, s.company.Ports, starter.Executions{Client: s.company.Client})
 	require.NoError(t, err)
 	require.Equal(t, 1, buried)
 	s.sound()

@@ -32,8 +32,8 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		require.NoError(t, s.company.Starter.Live(s.ctx, agent))
 		return agent
 	}
-	life := func(a dream.Agent) workflows.Life {
-		l, err := s.company.Starter.Life(s.ctx, a.Handle)
+	agentState := func(a dream.Agent) workflows.AgentState {
+		l, err := s.company.Starter.AgentState(s.ctx, a.Handle)
 		require.NoError(t, err)
 		return l
 	}
@@ -41,7 +41,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 	full := employ("full", dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 20})
 	var noted time.Time
 	require.Eventually(t, func() bool {
-		if made := life(timely).Triggering.Appointments; len(made) == 1 {
+		if made := agentState(timely).Triggering.Appointments; len(made) == 1 {
 			noted = made[0].At
 		}
 		return !noted.IsZero() && time.Until(noted) > 5*time.Second // not so late in the minute that it calls at once
@@ -66,10 +66,10 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		trigger string
 	}{{timely, "minutely"}, {full, "full"}} {
 		require.Eventually(t, func() bool {
-			l, err := s.company.Starter.Life(s.ctx, c.agent.Handle)
+			l, err := s.company.Starter.AgentState(s.ctx, c.agent.Handle)
 			return err == nil && l.Dreams == 1 && l.State == workflows.Sleeping
 		}, 2*time.Minute, 50*time.Millisecond, c.trigger)
-		l := life(c.agent)
+		l := agentState(c.agent)
 		require.Equal(t, c.trigger, l.Triggering.Last.Trigger)
 		require.Empty(t, l.LastReason)
 		nights := s.nights(c.agent)
@@ -77,7 +77,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		require.NotNil(t, nights[0].Episodes)
 		require.Positive(t, *nights[0].Episodes)
 	}
-	require.Nil(t, life(full).Triggering.Pending, "told twice, it calls once")
+	require.Nil(t, agentState(full).Triggering.Pending, "told twice, it calls once")
 	last, err := first.Listen(s.ctx)
 	require.NoError(t, err)
 	require.Zero(t, last, "the dream has seen them all")

@@ -157,7 +157,7 @@ func against(m, low, high budget.Micros) string {
 func prose(t *testing.T) []string {
 	t.Helper()
 	var said []string
-	for line := range strings.Lines(string(sample.Lives()[1].Memories)) {
+	for line := range strings.Lines(string(sample.Diaries()[1].Memories)) {
 		var m struct{ Content string }
 		require.NoError(t, json.Unmarshal([]byte(line), &m))
 		if m.Content != "" {

@@ -143,7 +143,7 @@ func TestTheSearchAttributesToCreateAreOurs(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		workflows.AttrAgent.GetName(), workflows.AttrPhase.GetName(), workflows.AttrDepth.GetName(), workflows.AttrOutcome.GetName(), workflows.AttrLife.GetName(),
+		workflows.AttrAgent.GetName(), workflows.AttrPhase.GetName(), workflows.AttrDepth.GetName(), workflows.AttrOutcome.GetName(), workflows.AttrAgentState.GetName(),
 	} {
 		require.Contains(t, line, " --name "+name+" --type Keyword")
 	}

@@ -119,8 +119,8 @@ func TestADreamThatIsKnockedAwakeIsRunningAndMayBeResumed(t *testing.T) {
 
 	require.NoError(t, h.Starter.Leave(h.ctx, h.agent.Handle, "guest"))
 	require.Eventually(t, func() bool {
-		life, err := h.Starter.Life(h.ctx, h.agent.Handle)
-		return err == nil && life.State == workflows.Sleeping
+		agentState, err := h.Starter.AgentState(h.ctx, h.agent.Handle)
+		return err == nil && agentState.State == workflows.Sleeping
 	}, patience, 5*time.Millisecond)
 	h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/resume", "")
 	kinds, numbers := h.follow(access.Client, begun.ID)

@@ -231,8 +231,8 @@ func (h *house) imports(format importer.Format, name, body string) {
 	require.Positive(h, report.Added)
 }
 
-// life tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the server.
-func (h *house) life(n int) {
+// agentState tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the server.
+func (h *house) agentState(n int) {
 	h.Helper()
 	var chats, diary strings.Builder
 	at := stage.Night.Add(-40 * 24 * time.Hour)
@@ -500,7 +500,7 @@ func TestWhatIsForgottenIsNowhere(t *testing.T) {
 			require.NoError(t, err)
 			stop := sync.OnceFunc(w.Stop)
 			t.Cleanup(stop)
-			h.life(size())
+			h.agentState(size())
 			h.night("builtin/associative", 7)
 			h.night("scripted/script", 8)
 			all := len(h.gone) * 12
@@ -546,7 +546,7 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 			t.Parallel()
 			server := temporal.Shared(t)
 			h := open(t, server, func(*stage.Play) {})
-			h.life(24)
+			h.agentState(24)
 			h.forget(edit)
 			require.NotEmpty(t, h.leaks(h.disk()...))
 			h.forgetRest()

@@ -88,7 +88,7 @@ func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 					}
 				})
 				h.redis = store
-				h.life(12)
+				h.agentState(12)
 				h.killAt(line)
 				for _, sel := range h.selections() {
 					plan, err := memory.PlanErasure(t.Context(), h.company.Store, h.agent.ID, sel)

@@ -40,7 +40,7 @@ func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
 				w, err := h.company.Work()
 				require.NoError(t, err)
 				t.Cleanup(w.Stop)
-				h.life(12)
+				h.agentState(12)
 				before := h.kept(h.exports()...)
 				h.forgetsInTheMidst(answered)
 				require.Empty(t, h.leaks(h.disk()...), "in the files of the store")

@@ -21,20 +21,20 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestRecordALifeThatGoesOnAsNewUnderSignals records a run of a life on a server that suggests continue-as-new early: it was
+// TestRecordAAgentStateThatGoesOnAsNewUnderSignals records a run of a life on a server that suggests continue-as-new early: it was
 // carried over while its agent dreamt, and ended by going on as new itself under signals.
-func TestRecordALifeThatGoesOnAsNewUnderSignals(t *testing.T) {
+func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 	t.Parallel()
 	s := newEarlyScene(t, 60).work()
 	agent := s.hire("recorded-storm")
-	life := workflows.AgentID(agent.Handle)
+	agentState := workflows.AgentID(agent.Handle)
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
-	first, err := week.First(s.ctx, s.company.Client, life)
+	first, err := week.First(s.ctx, s.company.Client, agentState)
 	require.NoError(t, err)
 	storm := func() {
 		for range 40 {
-			require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalActive, time.Now()))
+			require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalActive, time.Now()))
 		}
 	}
 	storm() // over the first limit, in the midst of the dream
@@ -48,9 +48,9 @@ func TestRecordALifeThatGoesOnAsNewUnderSignals(t *testing.T) {
 	for range 2 {
 		storm()
 		alarm := workflows.Wake{Cause: presence.Alarm, Trigger: "feed/rule"}
-		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalAlarm, alarm))
-		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalSleep, nil))
-		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, life, "", workflows.SignalSettings, s.company.Play.Settings))
+		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalAlarm, alarm))
+		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSleep, nil))
+		require.NoError(t, s.company.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSettings, s.company.Play.Settings))
 	}
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
 	result, err := s.company.Result(s.ctx, begun.Dream)
@@ -58,11 +58,11 @@ func TestRecordALifeThatGoesOnAsNewUnderSignals(t *testing.T) {
 	require.Contains(t, []dream.Outcome{dream.Canceled, dream.Completed}, result.Outcome)
 	var runs []week.Run
 	require.Eventually(t, func() bool {
-		runs, err = week.Runs(s.ctx, s.company.Client, life, first)
+		runs, err = week.Runs(s.ctx, s.company.Client, agentState, first)
 		return err == nil && len(runs) > 2
 	}, time.Minute, 20*time.Millisecond)
 	require.True(t, runs[1].Continued)
-	s.saveRun(life, runs[1].ID, "agent-continued-under-signals")
+	s.saveRun(agentState, runs[1].ID, "agent-continued-under-signals")
 }
 
 // newEarlyScene plays on a server of its own that suggests continue-as-new after so many events.

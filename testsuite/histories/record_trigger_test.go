@@ -31,21 +31,21 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 		IdleTimeout: time.Hour, MinGap: 24 * time.Hour, Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
 	}
 	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
-	until := func(is func(workflows.Life) bool) {
+	until := func(is func(workflows.AgentState) bool) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			life, err := s.company.Starter.Life(s.ctx, agent.Handle)
-			return err == nil && is(life)
+			agentState, err := s.company.Starter.AgentState(s.ctx, agent.Handle)
+			return err == nil && is(agentState)
 		}, time.Minute, 20*time.Millisecond)
 	}
-	until(func(l workflows.Life) bool {
+	until(func(l workflows.AgentState) bool {
 		return l.Dreams == 1 && l.State == workflows.Sleeping && l.Triggering.Last.Kind == activities.OnUrgency
 	})
 	fire := activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: time.Now(), Key: "recorded", Why: "1 new episode"}
 	require.NoError(t, s.company.Starter.Call(s.ctx, agent, fire))
-	until(func(l workflows.Life) bool { return l.Triggering.Pending != nil })
+	until(func(l workflows.AgentState) bool { return l.Triggering.Pending != nil })
 	require.NoError(t, s.company.Starter.Call(s.ctx, agent, activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))
-	until(func(l workflows.Life) bool { return l.Dreams == 2 && l.State == workflows.Sleeping })
+	until(func(l workflows.AgentState) bool { return l.Dreams == 2 && l.State == workflows.Sleeping })
 	s.save(workflows.AgentID(agent.Handle), "agent-urgent-and-called")
 }
 

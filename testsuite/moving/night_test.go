@@ -38,12 +38,12 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	}
 	onFile, err := stage.Open(ctx, play, server.Dial(t))
 	require.NoError(t, err)
-	for life := range 2 {
-		agent, err := onFile.Hire(ctx, life, "")
+	for agentState := range 2 {
+		agent, err := onFile.Hire(ctx, agentState, "")
 		require.NoError(t, err)
 		sleepThrough(ctx, t, onFile, agent.Handle, 1)
 	}
-	renamed, err := onFile.Store.Find(ctx, memory.Query{Agent: sample.Lives()[0].Agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+	renamed, err := onFile.Store.Find(ctx, memory.Query{Agent: sample.Diaries()[0].Agent.ID, Kinds: []dream.Kind{dream.KindNight}})
 	require.NoError(t, err)
 	renamed[0].(*dream.Night).Theme = "named afterwards" // what the night itself changed has one revision, whatever its number
 	_, err = onFile.Store.Commit(ctx, memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})

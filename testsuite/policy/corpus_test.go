@@ -132,7 +132,7 @@ func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
 	order, err := asking.Freeze(t.Context(), starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	n := &night{T: t, company: company, model: model, order: order, onset: &activities.Onset{Ports: company.Ports}, rem: &activities.Imagination{Ports: company.Ports}}
-	bed := &activities.Bed{Ports: company.Ports, Lives: alive{}, Planner: asking}
+	bed := &activities.Bed{Ports: company.Ports, Executions: alive{}, Planner: asking}
 	lain, err := bed.LieDown(t.Context(), activities.LieDownRequest{Order: order, Workflow: order.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)

@@ -159,8 +159,8 @@ func added(b *testing.B, what string, of [ways][]float64) {
 	}
 }
 
-// lives is how many memories an agent of the benchmark has.
-var lives = map[string]int{"none": 0, "thousand": 1000, "many": 100_000}
+// agentStates is how many memories an agent of the benchmark has.
+var agentStates = map[string]int{"none": 0, "thousand": 1000, "many": 100_000}
 
 // tale is a life of so many memories, as JSON lines.
 func tale(b *testing.B, n int) string {
@@ -199,7 +199,7 @@ consent: {auto_paid: true}
 agent: {client_timeout: 1h}`)
 	h.talker.URL = upstream.URL
 	h.write()
-	for name, n := range lives {
+	for name, n := range agentStates {
 		h.must("agents", "add", name)
 		if n > 0 {
 			h.must("memory", "import", "--agent", name, tale(b, n))
@@ -221,7 +221,7 @@ agent: {client_timeout: 1h}`)
 			return run(client, url, model, recall, pieces, each, fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number.Add(1)))
 		}
 	}
-	for agent := range lives { // each is awake before anything is measured, and what is read once has been read
+	for agent := range agentStates { // each is awake before anything is measured, and what is read once has been read
 		for range 3 {
 			_, err := ask(agent, "on", 1, 0)(served)
 			require.NoError(b, err)
@@ -229,7 +229,7 @@ agent: {client_timeout: 1h}`)
 	}
 	for _, agent := range []string{"none", "thousand", "many"} {
 		for _, recall := range []string{"off", "on"} {
-			b.Run(fmt.Sprintf("first/memories=%d/recall=%s", lives[agent], recall), func(b *testing.B) {
+			b.Run(fmt.Sprintf("first/memories=%d/recall=%s", agentStates[agent], recall), func(b *testing.B) {
 				var firsts [ways][]float64
 				for b.Loop() {
 					for range 100 {

@@ -41,8 +41,8 @@ func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	require.NotZero(t, kept)
 
 	require.Eventually(t, func() bool {
-		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
-		return err == nil && life.State == workflows.Sleeping && life.Broken != nil
+		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)
+		return err == nil && agentState.State == workflows.Sleeping && agentState.Broken != nil
 	}, patience, 5*time.Millisecond)
 	_, err = s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.NoError(t, err)

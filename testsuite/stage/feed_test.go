@@ -40,7 +40,7 @@ func watchful(t *testing.T) *stage.Company {
 	company, err := stage.Open(t.Context(), play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	w := workers.New(company.Client, company.Ports, starter.Lives{Client: company.Client}, company.Starter, workers.Options{
+	w := workers.New(company.Client, company.Ports, starter.Executions{Client: company.Client}, company.Starter, workers.Options{
 		TaskQueue: server.TaskQueue, Fetch: feedhttp.NewClient("oneiros/test", 0), Alarms: company.Starter,
 	})
 	require.NoError(t, w.Start())

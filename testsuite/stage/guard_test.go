@@ -56,8 +56,8 @@ func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 	s.Starter.Options.Policy = &policy.Rules{Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}}, Unclear: policy.Bar}
 	id := s.begin()
 	require.Eventually(t, func() bool {
-		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
-		return err == nil && life.State == workflows.Sleeping && life.Broken != nil
+		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)
+		return err == nil && agentState.State == workflows.Sleeping && agentState.Broken != nil
 	}, patience, 5*time.Millisecond)
 	_, err := s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.NoError(t, err)

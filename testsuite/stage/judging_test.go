@@ -113,8 +113,8 @@ func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 	require.Empty(t, fragments(), "half an answer judges nobody")
 	require.NoError(t, s.Starter.Leave(s.ctx, s.agent.Handle, "guest"))
 	require.Eventually(t, func() bool {
-		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
-		return err == nil && life.State == workflows.Sleeping
+		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)
+		return err == nil && agentState.State == workflows.Sleeping
 	}, patience, 5*time.Millisecond)
 	_, err := s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestALifeBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testing.T) {
+func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -34,20 +34,20 @@ func TestALifeBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testi
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 
-	life := workflows.AgentID(agent.Handle)
-	value, err := company.Client.QueryWorkflow(ctx, life, "", workflows.QueryLife)
+	agentState := workflows.AgentID(agent.Handle)
+	value, err := company.Client.QueryWorkflow(ctx, agentState, "", workflows.QueryAgentState)
 	require.NoError(t, err)
-	var lived workflows.Life
+	var lived workflows.AgentState
 	require.NoError(t, value.Get(&lived))
 	require.Equal(t, workflows.Settings{Auto: true, IdleTimeout: 24 * time.Hour, MinGap: 24 * time.Hour, Searchable: true, TryAgain: time.Minute}, lived.Settings)
 
-	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(), workflows.AttrLife.GetName())
+	query := fmt.Sprintf("%s = 'lively' AND %s = 'sleeping'", workflows.AttrAgent.GetName(), workflows.AttrAgentState.GetName())
 	require.Eventually(t, func() bool {
 		found, err := company.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query})
-		return err == nil && len(found.GetExecutions()) == 1 && found.GetExecutions()[0].GetExecution().GetWorkflowId() == life
+		return err == nil && len(found.GetExecutions()) == 1 && found.GetExecutions()[0].GetExecution().GetWorkflowId() == agentState
 	}, patience, 20*time.Millisecond)
 	writes := 0
-	for history := company.Client.GetWorkflowHistory(ctx, life, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
+	for history := company.Client.GetWorkflowHistory(ctx, agentState, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); {
 		e, err := history.Next()
 		require.NoError(t, err)
 		if e.GetEventType() == enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES {
@@ -67,6 +67,6 @@ func TestALifeBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testi
 		}
 		return read
 	}
-	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID}, memo(life))
+	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID}, memo(agentState))
 	require.Subset(t, memo(begun.Dream), map[string]any{"agent": "lively", "number": "0001", "cap": "free", "seed": "7", "begun": "asked for"})
 }

@@ -169,8 +169,8 @@ func roles(play Play) map[dream.Role]string {
 }
 
 // Hire makes an agent with a sample life: 0 is the companion, 1 the watcher of a market. Name makes it another agent.
-func (c *Company) Hire(ctx context.Context, life int, name string) (dream.Agent, error) {
-	lived := sample.Lives()[life]
+func (c *Company) Hire(ctx context.Context, agentState int, name string) (dream.Agent, error) {
+	lived := sample.Diaries()[agentState]
 	agent := lived.Agent
 	if name != "" {
 		agent.ID, agent.Handle = "id-"+name, name
@@ -212,7 +212,7 @@ func (c *Company) embed(_ context.Context, texts []string) ([][]float32, string,
 func (c *Company) Work() (worker.Worker, error) {
 	ports := c.Ports
 	ports.World = c.Starter
-	w := workers.New(c.Client, ports, starter.Lives{Client: c.Client}, c.Starter, workers.Options{
+	w := workers.New(c.Client, ports, starter.Executions{Client: c.Client}, c.Starter, workers.Options{
 		TaskQueue: c.Play.Queue, Activities: c.Play.Activities, StickyCache: c.Play.Cache, Deaf: c.Play.Deaf, Alarms: c.Starter,
 	})
 	return w, w.Start()

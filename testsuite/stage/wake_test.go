@@ -124,8 +124,8 @@ func TestAKnockPutsADreamDownAndItGoesOnLater(t *testing.T) {
 
 	require.NoError(t, s.Starter.Leave(s.ctx, s.agent.Handle, "guest"))
 	require.Eventually(t, func() bool {
-		life, err := s.Starter.Life(s.ctx, s.agent.Handle)
-		return err == nil && life.State == workflows.Sleeping
+		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)
+		return err == nil && agentState.State == workflows.Sleeping
 	}, patience, 5*time.Millisecond)
 	begun, err := s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.NoError(t, err)

@@ -137,15 +137,15 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 func TestAKnockFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T) {
 	t.Parallel()
 	s := dreaming(t)
-	const life = `temporal workflow query --workflow-id agent/echo --type life`
+	const agentState = `temporal workflow query --workflow-id agent/echo --type life`
 	s.run(`temporal workflow cancel --workflow-id dream/echo/0001`)
-	s.shows(life, `"state":"sleeping"`)
+	s.shows(agentState, `"state":"sleeping"`)
 	s.run(`tctl workflow signal --workflow_id agent/echo --name alarm`)
-	s.shows(life, `"alarms":1`)
-	require.Contains(t, s.run(life), `"state":"sleeping"`)
+	s.shows(agentState, `"alarms":1`)
+	require.Contains(t, s.run(agentState), `"state":"sleeping"`)
 	said := s.run(`temporal workflow update execute --workflow-id agent/echo --name wake --input '{"cause":"knock","client":"mara"}'`)
 	require.Contains(t, said, "state:awake")
-	require.Contains(t, s.run(life), `"state":"awake"`)
+	require.Contains(t, s.run(agentState), `"state":"awake"`)
 }
 
 func TestACancelFromTemporalsOwnToolsEndsTheDreamWithWhatItHas(t *testing.T) {
@@ -175,9 +175,9 @@ func TestATerminateFromTemporalsOwnToolsLeavesNothingReservedForEver(t *testing.
 			t.Parallel()
 			s := dreaming(t)
 			require.Contains(t, s.run(l.text), l.shows)
-			lives := starter.Lives{Client: s.company.Client}
+			agentStates := starter.Executions{Client: s.company.Client}
 			require.Eventually(t, func() bool {
-				_, err := workers.Reconcile(s.ctx, s.company.Ports, lives)
+				_, err := workers.Reconcile(s.ctx, s.company.Ports, agentStates)
 				require.NoError(t, err)
 				slots, err := s.company.Store.Slots(s.ctx)
 				require.NoError(t, err)

@@ -27,7 +27,7 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 		if err := l.company.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
 			return err
 		}
-		if err := workers.Abandon(ctx, l.company.Ports, l.company.Starter.Lives(), l.agent.ID, id); err != nil {
+		if err := workers.Abandon(ctx, l.company.Ports, l.company.Starter.Executions(), l.agent.ID, id); err != nil {
 			return err
 		}
 	case Replaced:
@@ -53,11 +53,11 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 
 // explain adds what is known of the agent and its dream to an error.
 func (l *lane) explain(ctx context.Context, id string, err error) error {
-	life, lifeErr := l.company.Starter.Life(ctx, l.agent.Handle)
+	agentState, agentStateErr := l.company.Starter.AgentState(ctx, l.agent.Handle)
 	night, nightErr := memory.One[*dream.Night](ctx, l.company.Store, l.agent.ID, id)
 	events, eventsErr := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
-	said, _ := json.Marshal(map[string]any{"life": life, "night": night, "last": events[max(0, len(events)-6):]})
-	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, said), lifeErr, nightErr, eventsErr)
+	said, _ := json.Marshal(map[string]any{"life": agentState, "night": night, "last": events[max(0, len(events)-6):]})
+	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, said), agentStateErr, nightErr, eventsErr)
 }
 
 // leave ends whatever holds the agent awake, and waits until it sleeps. Nothing may have been dreamt meanwhile.
@@ -84,8 +84,8 @@ func (l *lane) asleep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
-		life, err := l.company.Starter.Life(ctx, l.agent.Handle)
-		if err == nil && life.State == workflows.Sleeping {
+		agentState, err := l.company.Starter.AgentState(ctx, l.agent.Handle)
+		if err == nil && agentState.State == workflows.Sleeping {
 			tick.Stop()
 			return nil
 		}

@@ -96,12 +96,12 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
-	id, life := first(agent), workflows.AgentID(agent.Handle)
+	id, agentState := first(agent), workflows.AgentID(agent.Handle)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
 	r.begin(agent)
 	r.come(moment)
 	forged := workflows.Wake{Epoch: 1 << 40, Cause: presence.Knock, Client: "nobody", Hold: time.Minute}
-	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, life, "", workflows.SignalWake, forged))
+	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, agentState, "", workflows.SignalWake, forged))
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "a signal wakes a dream, whatever epoch it names")
 	r.state(agent, workflows.Awake)
 	r.leave(agent)
@@ -115,11 +115,11 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	require.Equal(t, woken.Epoch, awoken.Epoch)
 	require.Equal(t, id, awoken.Dream)
 	for _, repeated := range []workflows.Wake{{Epoch: woken.Epoch}, {Epoch: woken.Epoch - 1}, {Epoch: woken.Epoch, Cause: presence.Alarm}} {
-		require.Equal(t, workflows.Awake, r.update(life, repeated).State)
+		require.Equal(t, workflows.Awake, r.update(agentState, repeated).State)
 	}
-	require.Equal(t, woken.Epoch, r.life(agent).Epoch)
+	require.Equal(t, woken.Epoch, r.agentState(agent).Epoch)
 	_, err := r.company.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: life, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: agentState, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(t, err, "a wake that cannot be is refused by its answer")
 	untold, err := r.company.Store.Untold(r.ctx)

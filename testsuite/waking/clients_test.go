@@ -51,7 +51,7 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 		require.Equal(t, id, r.recorded(w).Dream)
 	}
 	require.Equal(t, 1, raised)
-	require.Equal(t, 1, r.life(agent).Wakes)
+	require.Equal(t, 1, r.agentState(agent).Wakes)
 	r.leave(agent)
 	r.resume(agent)
 	r.ends(id, dream.Completed)

@@ -44,7 +44,7 @@ func TestAKnockDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *tes
 	require.Equal(t, workflows.Awake, awoken.State)
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 	r.until(func() bool {
-		return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.life(agent).State == workflows.Sleeping
+		return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
 	}, "%s never sleeps again", agent.Handle)
 	r.resume(agent)
 	r.ends(id, dream.Completed)

@@ -156,7 +156,7 @@ func (l *lane) moment(ctx context.Context, id string) bool {
 // disturb wakes the agent and does something with the dream; true when it does not go on.
 func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	way := draw(l.dice, ways)
-	before, err := l.life(ctx)
+	before, err := l.agentState(ctx)
 	if err != nil {
 		return true, err
 	}
@@ -203,14 +203,14 @@ func (l *lane) told(ctx context.Context) error {
 	return err
 }
 
-// life asks until somebody answers: the worker that is asked may be killed.
-func (l *lane) life(ctx context.Context) (workflows.Life, error) {
+// agentState asks until somebody answers: the worker that is asked may be killed.
+func (l *lane) agentState(ctx context.Context) (workflows.AgentState, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		life, err := l.company.Starter.Life(within, l.agent.Handle)
+		agentState, err := l.company.Starter.AgentState(within, l.agent.Handle)
 		if err == nil || within.Err() != nil {
-			return life, err
+			return agentState, err
 		}
 	}
 }
@@ -225,9 +225,9 @@ func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) 
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		life, err := l.company.Starter.Life(ctx, l.agent.Handle)
-		if err == nil && life.Wakes > wakes && life.State == workflows.Awake && life.Dream == nil {
-			return life.Broken != nil && life.Broken.Dream == id, nil
+		agentState, err := l.company.Starter.AgentState(ctx, l.agent.Handle)
+		if err == nil && agentState.Wakes > wakes && agentState.State == workflows.Awake && agentState.Dream == nil {
+			return agentState.Broken != nil && agentState.Broken.Dream == id, nil
 		}
 		select {
 		case <-tick.C:

@@ -203,7 +203,7 @@ func (r *room) listen(h *heard, agent dream.Agent, id string) {
 	standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
 	require.NoError(r.t, err)
 	h.take("standing", standing)
-	h.take("life", r.life(agent))
+	h.take("life", r.agentState(agent))
 	progress, err := r.company.Starter.Progress(r.ctx, id)
 	require.NoError(r.t, err)
 	h.take("progress", progress)

@@ -29,9 +29,9 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 	}
 	updated := func(r *room, workflow string) { require.Equal(r.t, workflows.Awake, r.update(workflow).State) }
 	type tool struct {
-		send  func(*room, string)
-		life  bool // to the agent's life, otherwise to the dream
-		cause presence.Cause
+		send       func(*room, string)
+		agentState bool // to the agent's life, otherwise to the dream
+		cause      presence.Cause
 	}
 	t.Run("tools", func(t *testing.T) {
 		for name, tool := range map[string]tool{
@@ -55,7 +55,7 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 				r.begin(agent)
 				r.come(moment)
 				target := id
-				if tool.life {
+				if tool.agentState {
 					target = workflows.AgentID(agent.Handle)
 				}
 				tool.send(r, target)
@@ -149,7 +149,7 @@ func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
 	require.Error(t, err, "there is nobody who could go on")
 	later := *r.company
 	later.Ports.Now = afternoon // what is younger than five minutes may be about to begin
-	_, err = workers.Reconcile(r.ctx, later.Ports, r.company.Starter.Lives())
+	_, err = workers.Reconcile(r.ctx, later.Ports, r.company.Starter.Executions())
 	require.NoError(t, err)
 	night := r.night(agent, id)
 	require.Equal(t, dream.Canceled, night.Outcome)
@@ -174,7 +174,7 @@ func TestATerminatedDreamHoldsNoKnockUp(t *testing.T) {
 	woken := r.knock(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
 	require.NoError(t, r.till.Till.Quiet(r.ctx), "its worker hangs up")
-	_, err := workers.Reconcile(r.ctx, r.company.Ports, r.company.Starter.Lives())
+	_, err := workers.Reconcile(r.ctx, r.company.Ports, r.company.Starter.Executions())
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
 	r.leave(agent)

@@ -71,7 +71,7 @@ func TestAKnockWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			require.Equal(t, epochs, standing.Epoch, "many knocks, one wake")
 			require.Equal(t, presence.Knock, standing.Last.Cause)
 			r.until(func() bool { // a knock may be told of after its guest has left
-				return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.life(agent).State == workflows.Sleeping
+				return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
 			}, "%s never sleeps again", agent.Handle)
 			r.resume(agent)
 			r.ends(id, dream.Completed)

@@ -59,7 +59,7 @@ func TestAWordTooManyDoesNotResumeADreamBesideAGuest(t *testing.T) {
 		return err == nil && progress.Outcome == dream.Interrupted
 	}, "it is never interrupted")
 	require.Empty(t, r.events(agent, event.DreamResumed{}))
-	require.Equal(t, workflows.Awake, r.life(agent).State)
+	require.Equal(t, workflows.Awake, r.agentState(agent).State)
 	r.leave(agent)
 	r.resume(agent)
 	r.ends(id, dream.Completed)

@@ -192,15 +192,15 @@ func (r *room) leave(agent dream.Agent) {
 
 func (r *room) state(agent dream.Agent, want string) {
 	r.t.Helper()
-	r.until(func() bool { return r.life(agent).State == want }, "life of %s is never %s", agent.Handle, want)
+	r.until(func() bool { return r.agentState(agent).State == want }, "life of %s is never %s", agent.Handle, want)
 }
 
-func (r *room) life(agent dream.Agent) workflows.Life {
-	life, err := r.company.Starter.Life(r.ctx, agent.Handle)
+func (r *room) agentState(agent dream.Agent) workflows.AgentState {
+	agentState, err := r.company.Starter.AgentState(r.ctx, agent.Handle)
 	if err != nil {
-		return workflows.Life{}
+		return workflows.AgentState{}
 	}
-	return life
+	return agentState
 }
 
 func (r *room) until(holds func() bool, what string, args ...any) {

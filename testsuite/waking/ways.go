@@ -43,15 +43,15 @@ var errBlind = errors.New("the store did not answer in time")
 
 // wake wakes the agent in one way. Whoever comes through the starter must be answered in time.
 func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id string) error {
-	life := workflows.AgentID(agent.Handle)
+	agentState := workflows.AgentID(agent.Handle)
 	switch w {
 	case BySignal:
-		return c.Client.SignalWorkflow(ctx, life, "", workflows.SignalWake, nil)
+		return c.Client.SignalWorkflow(ctx, agentState, "", workflows.SignalWake, nil)
 	case ByDreamSignal:
 		return c.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, nil)
 	case ByUpdate:
 		_, err := c.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: life, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageAccepted,
+			WorkflowID: agentState, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageAccepted,
 		})
 		return err
 	case ByTwo:

@@ -58,8 +58,8 @@ func (g *guests) rest(ctx context.Context) error {
 	if err := g.undisturbed(ctx); err != nil {
 		return err
 	}
-	return g.until(ctx, "its life is at rest", func(l workflows.Life) bool {
-		g.lived.Life = l
+	return g.until(ctx, "its life is at rest", func(l workflows.AgentState) bool {
+		g.lived.AgentState = l
 		return l.Dream == nil && !l.Settings.Auto && l.State != workflows.Waking && l.Greeted == l.Epoch
 	})
 }
@@ -112,7 +112,7 @@ func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, err
 	case woken.Raised:
 		_, err = g.door.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
 	case woken.Joined(k.Cause): // its life is told in the background
-		err = g.until(ctx, "it is awake with whoever joined", func(l workflows.Life) bool { return l.State == workflows.Awake })
+		err = g.until(ctx, "it is awake with whoever joined", func(l workflows.AgentState) bool { return l.State == workflows.Awake })
 	}
 	if err != nil {
 		return woken, err
@@ -139,29 +139,31 @@ func (g *guests) compare(ctx context.Context, ahead time.Duration) error {
 
 // undisturbed waits until no dream of the agent is under way, or waits to be resumed.
 func (g *guests) undisturbed(ctx context.Context) error {
-	return g.until(ctx, "no dream is under way", func(l workflows.Life) bool { return l.Dream == nil && l.Broken == nil && l.State != workflows.Waking })
+	return g.until(ctx, "no dream is under way", func(l workflows.AgentState) bool {
+		return l.Dream == nil && l.Broken == nil && l.State != workflows.Waking
+	})
 }
 
 // often is how often a life is asked.
 const often = 50 * time.Millisecond
 
-func (g *guests) until(ctx context.Context, what string, so func(workflows.Life) bool) error {
+func (g *guests) until(ctx context.Context, what string, so func(workflows.AgentState) bool) error {
 	tick := time.NewTicker(often)
 	defer tick.Stop()
 	for {
-		life, err := g.door.Life(ctx, g.sleeper.Agent.Handle)
+		agentState, err := g.door.AgentState(ctx, g.sleeper.Agent.Handle)
 		var new *serviceerror.WorkflowNotReady // it goes on as new at this moment
 		if err != nil && !errors.As(err, &new) {
 			return err
 		}
-		if err == nil && so(life) {
+		if err == nil && so(agentState) {
 			_, err = g.clock.Read(ctx)
 			return err
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("wait until %s: %w; it is %s", what, context.Cause(ctx), life.State)
+			return fmt.Errorf("wait until %s: %w; it is %s", what, context.Cause(ctx), agentState.State)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (h *House) Hire(ctx context.Context, s *Sleeper) error {
 	h.mu.Lock()
 	h.knocks[s.Agent.Handle] = append([]*Knock(nil), s.Knocks...)
 	h.mu.Unlock()
-	past, err := shift(sample.Lives()[1].Memories, s.Start.Add(-24*time.Hour))
+	past, err := shift(sample.Diaries()[1].Memories, s.Start.Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}

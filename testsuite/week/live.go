@@ -13,13 +13,13 @@ import (
 
 // Lived is what happened to an agent from outside, as its store has it, and when it fell asleep, as its events have it.
 type Lived struct {
-	Actives []time.Time // somebody came or left
-	Held    []Held      // somebody held it awake
-	Asleep  []time.Time // it announced that nobody holds it awake any more
-	Life    workflows.Life
-	End     time.Time
-	Wakes   int
-	Knocks  int // of the wakes, those in the midst of dreams
+	Actives    []time.Time // somebody came or left
+	Held       []Held      // somebody held it awake
+	Asleep     []time.Time // it announced that nobody holds it awake any more
+	AgentState workflows.AgentState
+	End        time.Time
+	Wakes      int
+	Knocks     int // of the wakes, those in the midst of dreams
 }
 
 // Held is a lease, or the lock after one: no dream may begin before it ends.
@@ -127,7 +127,7 @@ func (h *House) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dre
 	if err := g.clock.Run(ctx); err != nil {
 		return nil, err
 	}
-	if err := g.until(ctx, "it has dreamt enough", func(l workflows.Life) bool { return l.Dreams >= dreams }); err != nil {
+	if err := g.until(ctx, "it has dreamt enough", func(l workflows.AgentState) bool { return l.Dreams >= dreams }); err != nil {
 		return nil, err
 	}
 	if err := g.rest(ctx); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// TestLivesThatGoOnAsNewLoseNoNight lets nobody visit: the agents' lives skip freely, and go on as new every few nights, in the
+// TestAgentStatesThatGoOnAsNewLoseNoNight lets nobody visit: the agents' lives skip freely, and go on as new every few nights, in the
 // midst of dreams too, without losing a timer.
-func TestLivesThatGoOnAsNewLoseNoNight(t *testing.T) {
+func TestAgentStatesThatGoOnAsNewLoseNoNight(t *testing.T) {
 	t.Parallel()
 	const suggested = 60 // events: about two nights' worth
 	agents, nights := 3, 5
@@ -29,13 +29,13 @@ func TestLivesThatGoOnAsNewLoseNoNight(t *testing.T) {
 	for _, hermit := range cast {
 		require.NoError(t, s.Hire(ctx, hermit))
 	}
-	lives := s.each(t, cast, func(hermit *week.Sleeper) (*week.Lived, error) {
+	agentStates := s.each(t, cast, func(hermit *week.Sleeper) (*week.Lived, error) {
 		return s.LiveAlone(ctx, hermit, s.server.Namespace, nights)
 	})
 	r := &report{outcomes: map[dream.Outcome]int{}, zones: map[string]int{}}
 	calls := s.ByAgent()
 	for i, hermit := range cast {
-		s.audit(t, ctx, hermit, lives[i], calls[hermit.Agent.Handle], suggested, r)
+		s.audit(t, ctx, hermit, agentStates[i], calls[hermit.Agent.Handle], suggested, r)
 	}
 	require.Empty(t, r.untimely, "a dream that did not begin when it was due")
 	s.nothingLeft(t, ctx)

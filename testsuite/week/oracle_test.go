@@ -24,7 +24,7 @@ func perfect(t *testing.T, zone string, hours Hours) (*Sleeper, *Lived, []Night)
 	return s, l, dreamt(s, l)
 }
 
-func TestTheOracleAcceptsALifeAsItShouldBeAndNoOther(t *testing.T) {
+func TestTheOracleAcceptsAAgentStateAsItShouldBeAndNoOther(t *testing.T) {
 	t.Parallel()
 	for _, zone := range Zones {
 		for _, hours := range Kinds {

@@ -66,7 +66,7 @@ func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent 
 		r.resumed += max(0, len(n.Stretches)-1)
 	}
 	r.knocks, r.planned = r.knocks+l.Knocks, r.planned+len(a.Knocks)
-	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.Life.Alarms
+	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.AgentState.Alarms
 	r.journal, r.events = r.journal+journal, r.events+events
 	r.till, r.ledger, r.rows, r.days = r.till+spent.Till, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
 	if a.Hours.Name == "nights" && len(a.Visits) == 0 && (r.fewest == 0 || len(spent.Days) < r.fewest) {

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// TestALifeThatIgnoresTheIdleTimeIsFoundOut is the control of the week: the same day twice, once by a life that dreams as soon as its
+// TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut is the control of the week: the same day twice, once by a life that dreams as soon as its
 // guest has left.
-func TestALifeThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
+func TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -29,11 +29,11 @@ func TestALifeThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
 		sleeper.Visits = []week.Visit{{At: sleeper.Start.Add(8*time.Hour + 50*time.Minute), Who: "guest", Cause: presence.Knock, For: time.Hour, Stays: 20 * time.Minute}}
 		require.NoError(t, s.Hire(ctx, sleeper))
 	}
-	lives := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) { return s.Live(ctx, sleeper, s.server.Namespace) })
+	agentStates := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) { return s.Live(ctx, sleeper, s.server.Namespace) })
 	r := &report{outcomes: map[dream.Outcome]int{}, zones: map[string]int{}}
 	calls := s.ByAgent()
 	for i, sleeper := range cast {
-		s.audit(t, ctx, sleeper, lives[i], calls[sleeper.Agent.Handle], limit, r)
+		s.audit(t, ctx, sleeper, agentStates[i], calls[sleeper.Agent.Handle], limit, r)
 	}
 	require.Len(t, r.untimely, 1)
 	require.Contains(t, r.untimely[0], cast[1].Agent.Handle)

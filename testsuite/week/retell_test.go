@@ -20,5 +20,5 @@ func retell(t *testing.T, a *week.Sleeper, l *week.Lived, nights []week.Night) {
 	for _, n := range nights {
 		t.Logf("%s from %s to %s, %d sittings: %s %s", n.ID, n.Begin().In(a.Zone), n.End().In(a.Zone), len(n.Stretches), n.Outcome, n.Reason)
 	}
-	t.Logf("its life says %+v", l.Life)
+	t.Logf("its life says %+v", l.AgentState)
 }

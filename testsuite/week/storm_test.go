@@ -17,9 +17,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal sends wakes of rising epochs, settings and updates all at once while the life
+// TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal sends wakes of rising epochs, settings and updates all at once while the life
 // goes on as new again and again. Every epoch must be counted, once.
-func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
+func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	t.Parallel()
 	const suggested = 60
 	storm := 400
@@ -36,8 +36,8 @@ func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	require.NoError(t, s.Hire(ctx, cast[0]))
 	door := s.Company.Starter
 	require.NoError(t, door.Live(ctx, agent))
-	life := workflows.AgentID(agent.Handle)
-	first, err := week.First(ctx, s.client, life)
+	agentState := workflows.AgentID(agent.Handle)
+	first, err := week.First(ctx, s.client, agentState)
 	require.NoError(t, err)
 
 	senders := []func() error{
@@ -45,7 +45,7 @@ func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 			for range storm {
 				wake, err := s.raise(ctx, agent.ID)
 				for range 2 {
-					err = errors.Join(err, s.client.SignalWorkflow(ctx, life, "", workflows.SignalWake, wake))
+					err = errors.Join(err, s.client.SignalWorkflow(ctx, agentState, "", workflows.SignalWake, wake))
 				}
 				if err != nil {
 					return err
@@ -55,7 +55,7 @@ func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 		},
 		func() error { // the last settings hold
 			for i := range storm / 4 {
-				if err := s.client.SignalWorkflow(ctx, life, "", workflows.SignalSettings, workflows.Settings{MinGap: time.Duration(i+1) * time.Hour}); err != nil {
+				if err := s.client.SignalWorkflow(ctx, agentState, "", workflows.SignalSettings, workflows.Settings{MinGap: time.Duration(i+1) * time.Hour}); err != nil {
 					return err
 				}
 			}
@@ -63,7 +63,7 @@ func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 		},
 		func() error { // a run ends only when every update has its answer
 			for i := range storm / 8 {
-				if err := s.ask(ctx, life, fmt.Sprintf("stale-%d", i)); err != nil {
+				if err := s.ask(ctx, agentState, fmt.Sprintf("stale-%d", i)); err != nil {
 					return err
 				}
 			}
@@ -77,14 +77,14 @@ func TestALifeThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	for range senders {
 		require.NoError(t, <-faults)
 	}
-	var lived workflows.Life
+	var lived workflows.AgentState
 	require.Eventually(t, func() bool {
 		var err error
-		lived, err = door.Life(ctx, agent.Handle)
+		lived, err = door.AgentState(ctx, agent.Handle)
 		return err == nil && lived.Epoch == int64(storm) && lived.Settings.MinGap == time.Duration(storm/4)*time.Hour
 	}, time.Minute, 50*time.Millisecond, "the last of each arrives")
 	require.Equal(t, storm, lived.Wakes)
-	runs, err := week.Runs(ctx, s.client, life, first)
+	runs, err := week.Runs(ctx, s.client, agentState, first)
 	require.NoError(t, err)
 	longest := 0
 	for _, run := range runs {
@@ -108,10 +108,10 @@ func (s *setting) raise(ctx context.Context, agent string) (workflows.Wake, erro
 
 // ask sends an update until it is answered, as our starter does: one that meets a run in the moment of its going on as new is
 // turned away by the server.
-func (s *setting) ask(ctx context.Context, life, id string) error {
+func (s *setting) ask(ctx context.Context, agentState, id string) error {
 	for {
 		handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: life, UpdateID: id, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageCompleted,
+			WorkflowID: agentState, UpdateID: id, UpdateName: workflows.UpdateWake, WaitForStage: client.WorkflowUpdateStageCompleted,
 			Args: []any{workflows.Wake{Epoch: 1, Cause: presence.Operator}},
 		})
 		var awoken workflows.Awoken

@@ -84,7 +84,7 @@ func TestAWeekOfNights(t *testing.T) {
 	}
 	storeBefore, serverBefore := s.sizes(t, ctx)
 	began := time.Now()
-	lives := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) {
+	agentStates := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) {
 		return s.Live(ctx, sleeper, s.server.Namespace)
 	})
 	took := time.Since(began)
@@ -93,7 +93,7 @@ func TestAWeekOfNights(t *testing.T) {
 	calls := s.ByAgent()
 	require.Empty(t, calls[""], "a call of no dream")
 	for i, sleeper := range cast {
-		s.audit(t, ctx, sleeper, lives[i], calls[sleeper.Agent.Handle], limit, r)
+		s.audit(t, ctx, sleeper, agentStates[i], calls[sleeper.Agent.Handle], limit, r)
 	}
 	require.Empty(t, s.Till.Till.Failed())
 	require.Empty(t, s.Till.Till.Repeated(), "a call was paid for twice")
@@ -114,21 +114,21 @@ func TestAWeekOfNights(t *testing.T) {
 // each lets everybody live, some at a time.
 func (s *setting) each(t *testing.T, cast []*week.Sleeper, live func(*week.Sleeper) (*week.Lived, error)) []*week.Lived {
 	t.Helper()
-	lives, faults := make([]*week.Lived, len(cast)), make([]error, len(cast))
+	agentStates, faults := make([]*week.Lived, len(cast)), make([]error, len(cast))
 	var all sync.WaitGroup
 	room := make(chan struct{}, atOnce)
 	for i, sleeper := range cast {
 		all.Go(func() {
 			room <- struct{}{}
 			defer func() { <-room }()
-			lives[i], faults[i] = live(sleeper)
+			agentStates[i], faults[i] = live(sleeper)
 		})
 	}
 	all.Wait()
 	for i, err := range faults {
 		require.NoError(t, err, cast[i].Agent.Handle)
 	}
-	return lives
+	return agentStates
 }
 
 // audit checks what one agent lived.
@@ -148,12 +148,12 @@ func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *w
 	}
 	spent, err := s.Money(ctx, a, nights, calls)
 	require.NoError(t, err, who)
-	require.Equal(t, len(nights), l.Life.Dreams, "%s: dreams begun and dreams on record", who)
+	require.Equal(t, len(nights), l.AgentState.Dreams, "%s: dreams begun and dreams on record", who)
 	standing, err := s.Company.Store.Standing(ctx, a.Agent.ID, l.End)
 	require.NoError(t, err)
-	require.Equal(t, standing.Epoch, l.Life.Epoch, "%s: its life knows the newest wake", who)
+	require.Equal(t, standing.Epoch, l.AgentState.Epoch, "%s: its life knows the newest wake", who)
 	require.Equal(t, standing.Epoch, standing.Told, "%s: and the store that it does", who)
-	require.Equal(t, l.Wakes, l.Life.Wakes, "%s: every wake was counted once", who)
+	require.Equal(t, l.Wakes, l.AgentState.Wakes, "%s: every wake was counted once", who)
 	require.EqualValues(t, l.Wakes, standing.Epoch, who)
 	journal, err := s.Company.Store.Count(ctx, memory.Query{Agent: a.Agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
 	require.NoError(t, err)
@@ -165,13 +165,13 @@ func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *w
 // histories holds every run of a life, and of its dreams, to its limit, and tells how late the server woke the life at most.
 func (s *setting) histories(t *testing.T, ctx context.Context, a *week.Sleeper, nights []week.Night, limit int, r *report) (lateness time.Duration) {
 	t.Helper()
-	life := workflows.AgentID(a.Agent.Handle)
-	first, err := week.First(ctx, s.client, life)
+	agentState := workflows.AgentID(a.Agent.Handle)
+	first, err := week.First(ctx, s.client, agentState)
 	require.NoError(t, err)
-	runs, err := week.Runs(ctx, s.client, life, first)
+	runs, err := week.Runs(ctx, s.client, agentState, first)
 	require.NoError(t, err)
 	for _, run := range runs {
-		require.LessOrEqual(t, run.Events, limit+slack, "run %s of %s", run.ID, life)
+		require.LessOrEqual(t, run.Events, limit+slack, "run %s of %s", run.ID, agentState)
 		r.run(run)
 		lateness = max(lateness, run.Late)
 	}

@@ -158,7 +158,7 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 	if p.version < 2 && r.Key != nil {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version 1 has no keys", ErrChanged, p.number)
 	}
-	if p.version < 4 && r.Life != nil && r.Life.Removed {
+	if p.version < 4 && r.Counters != nil && r.Counters.Removed {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version %d knows no removed agents",
 			ErrChanged, p.number, p.version)
 	}

@@ -166,7 +166,7 @@ func TestAnArchiveFromBeforeThereWereKeysIsRead(t *testing.T) {
 	_, err = read(strings.NewReader(older(made, "2")))
 	require.NoError(t, err)
 	reopened := slices.Clone(made)
-	after := slices.IndexFunc(made, func(r memory.Record) bool { return r.Life != nil })
+	after := slices.IndexFunc(made, func(r memory.Record) bool { return r.Counters != nil })
 	reopened = slices.Insert(reopened, after, memory.Record{Access: &memory.KeptAccess{}})
 	_, err = read(strings.NewReader(older(reopened, "2")))
 	require.ErrorContains(t, err, "version 2 does not say whether keys are required")

@@ -52,7 +52,7 @@ func placeOf(r memory.Record) (place, error) {
 	if r.Access != nil {
 		put(place{stage: accesses})
 	}
-	if l := r.Life; l != nil {
+	if l := r.Counters; l != nil {
 		put(place{stage: minds, agent: l.Agent})
 	}
 	if l := r.Lease; l != nil {

@@ -115,7 +115,7 @@ func utc(times ...time.Time) error {
 // mind is what is known of the agent whose records pass.
 type mind struct {
 	agent     string
-	life      memory.KeptLife
+	life      memory.KeptCounters
 	affects   int
 	announced map[string]bool // ids of events
 }
@@ -130,8 +130,8 @@ func (m *mind) check(r memory.Record) error {
 
 func (m *mind) record(r memory.Record) error {
 	switch {
-	case r.Life != nil:
-		return m.lives(*r.Life)
+	case r.Counters != nil:
+		return m.lives(*r.Counters)
 	case r.Lease != nil:
 		l := r.Lease
 		return errors.Join(named("lease", l.Client, l.Agent, l.Cause), utc(l.Since, l.Until))
@@ -157,7 +157,7 @@ func (m *mind) record(r memory.Record) error {
 	return nil
 }
 
-func (m *mind) lives(l memory.KeptLife) error {
+func (m *mind) lives(l memory.KeptCounters) error {
 	m.life = l
 	if (l.Space == "") != (l.Dim == 0) || l.Dim < 0 || min(l.Seq, l.Dreams, l.Scrubs, l.Epoch, l.Told) < 0 || l.Told > l.Epoch {
 		return fmt.Errorf("its life counts what cannot be: space %q of %d numbers, event %d, dream %d, epoch %d of which %d is told",

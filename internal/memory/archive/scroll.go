@@ -23,8 +23,8 @@ func count(t *Tally, r memory.Record) {
 		t.Keys++
 	case r.Access != nil:
 		t.Access++
-	case r.Life != nil:
-		t.Lives++
+	case r.Counters != nil:
+		t.Counters++
 	case r.Lease != nil:
 		t.Leases++
 	case r.Slot != nil:

@@ -306,7 +306,7 @@ func lieRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 			return r.Agent != nil && alter(&r.Agent, func(a *memory.KeptAgent) { a.Handle += "x" })
 		},
 		"a longer vector": func(r *memory.Record) bool {
-			return r.Life != nil && alter(&r.Life, func(l *memory.KeptLife) { l.Dim++ })
+			return r.Counters != nil && alter(&r.Counters, func(l *memory.KeptCounters) { l.Dim++ })
 		},
 		"no revision": func(r *memory.Record) bool {
 			return r.Item != nil && alter(&r.Item, func(i *memory.KeptItem) { i.Revisions = nil })

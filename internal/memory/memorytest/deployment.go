@@ -157,16 +157,16 @@ const (
 )
 
 func (f *fancy) mind(agent string) []memory.Record {
-	life := memory.KeptLife{
+	agentState := memory.KeptCounters{
 		Agent: agent, Seq: int64(2*f.size.Events + 3), Dreams: f.r.Int64N(50), Scrubs: f.r.Int64N(3), Space: ownSpace, Dim: f.size.Dim,
 		Collecting: []memory.KeptSpace{{Space: otherSpace, Dim: f.size.Dim + 1}}, Epoch: 3 + f.r.Int64N(1<<53), Lock: f.at(), Seen: f.at(),
 		Digest: f.some(5),
 	}
-	life.Told = life.Epoch - f.r.Int64N(2)
-	life.Wake = &memory.KeptWake{
-		Epoch: life.Epoch, Cause: "knock", Client: f.text(), At: f.at(), Dream: "dream/x/0001", Affect: f.pad(), Delta: f.r.Float64(), Digest: f.some(3),
+	agentState.Told = agentState.Epoch - f.r.Int64N(2)
+	agentState.Wake = &memory.KeptWake{
+		Epoch: agentState.Epoch, Cause: "knock", Client: f.text(), At: f.at(), Dream: "dream/x/0001", Affect: f.pad(), Delta: f.r.Float64(), Digest: f.some(3),
 	}
-	records := []memory.Record{{Life: &life}}
+	records := []memory.Record{{Counters: &agentState}}
 	for n := range 3 {
 		since := f.at()
 		records = append(records, memory.Record{Lease: &memory.KeptLease{
@@ -176,7 +176,7 @@ func (f *fancy) mind(agent string) []memory.Record {
 	if f.r.IntN(3) > 0 {
 		left := memory.Foreseen{PAD: f.pad(), Since: f.at()}
 		records = append(records, memory.Record{Slot: &memory.KeptSlot{
-			Agent: agent, Dream: "dream/" + f.text(), Run: "run", Workflow: f.text(), Cluster: f.text(), Since: f.at(), Epoch: life.Epoch - 1, Mood: &left,
+			Agent: agent, Dream: "dream/" + f.text(), Run: "run", Workflow: f.text(), Cluster: f.text(), Since: f.at(), Epoch: agentState.Epoch - 1, Mood: &left,
 		}})
 	}
 	for n := range 4 {

@@ -109,13 +109,13 @@ func unknownOrder(t *testing.T, s memory.Store) {
 // agreesWithScan asks random questions of random lives and compares with a filter and a sort over all of it.
 func agreesWithScan(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(4, 2))
-	life := randomLife(r, 150)
-	shuffled := slices.Clone(life)
+	agentState := randomCounters(r, 150)
+	shuffled := slices.Clone(agentState)
 	r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	add(t, s, shuffled...)
 	for range 300 {
 		q := randomQuery(r)
-		want := scan(life, q)
+		want := scan(agentState, q)
 		n, err := s.Count(t.Context(), q)
 		require.NoError(t, err)
 		require.Equal(t, len(want), n, "%+v", q)
@@ -126,8 +126,8 @@ func agreesWithScan(t *testing.T, s memory.Store) {
 	}
 }
 
-func randomLife(r *rand.Rand, n int) []dream.Item {
-	var life []dream.Item
+func randomCounters(r *rand.Rand, n int) []dream.Item {
+	var agentState []dream.Item
 	states := []dream.State{dream.Live, dream.Live, dream.Superseded, dream.Archived}
 	for i := range n {
 		set := func(h *dream.Head) {
@@ -143,24 +143,24 @@ func randomLife(r *rand.Rand, n int) []dream.Item {
 			e.Salience, e.Session = grade, []string{"", "s1", "s2"}[r.IntN(3)]
 			e.Origin = []string{"", "diary.md:4", ann, bob}[r.IntN(4)]
 			set(&e.Head)
-			life = append(life, e)
+			agentState = append(agentState, e)
 		case 1:
 			e := semantic(id, text)
 			e.Strength, e.Due = grade, dawn.Add(time.Duration(r.IntN(4))*time.Hour)
 			set(&e.Head)
-			life = append(life, e)
+			agentState = append(agentState, e)
 		case 2:
 			e := hypothesis(id, text, grade)
 			e.Status = []string{dream.HypothesisStaged, dream.HypothesisPromoted}[r.IntN(2)]
 			set(&e.Head)
-			life = append(life, e)
+			agentState = append(agentState, e)
 		default:
 			e := &dream.Gist{Head: head(dream.KindGist, id), Content: text}
 			set(&e.Head)
-			life = append(life, e)
+			agentState = append(agentState, e)
 		}
 	}
-	return life
+	return agentState
 }
 
 func randomQuery(r *rand.Rand) memory.Query {
@@ -204,9 +204,9 @@ func randomQuery(r *rand.Rand) memory.Query {
 }
 
 // scan is the port's words on Query, as plain code.
-func scan(life []dream.Item, q memory.Query) []dream.Item {
+func scan(agentState []dream.Item, q memory.Query) []dream.Item {
 	found := []dream.Item{}
-	for _, item := range life {
+	for _, item := range agentState {
 		if fits(item.Header(), item.Marks(), q) {
 			found = append(found, item)
 		}

@@ -233,12 +233,12 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 	}
 	for record, err := range r.One.Export(t.Context()) {
 		require.NoError(t, err)
-		kept := record.Life != nil || record.Attempt != nil || record.Account != nil || record.Allowance != nil
+		kept := record.Counters != nil || record.Attempt != nil || record.Account != nil || record.Allowance != nil
 		require.True(t, kept, "%+v", record)
-		if l := record.Life; l != nil && l.Agent == "echo" { // the handle counts on
-			require.Equal(t, memory.KeptLife{Agent: "echo", Dreams: 1}, *l)
+		if l := record.Counters; l != nil && l.Agent == "echo" { // the handle counts on
+			require.Equal(t, memory.KeptCounters{Agent: "echo", Dreams: 1}, *l)
 		} else if l != nil {
-			want := memory.KeptLife{Agent: echo, Seq: 1, Dreams: 1, Scrubs: l.Scrubs, Epoch: 1, Told: 1, Removed: true}
+			want := memory.KeptCounters{Agent: echo, Seq: 1, Dreams: 1, Scrubs: l.Scrubs, Epoch: 1, Told: 1, Removed: true}
 			require.Equal(t, want, *l)
 		}
 	}
@@ -357,7 +357,7 @@ func exported(t *testing.T, r Removal, but string) []string {
 		require.NoError(t, err)
 		switch {
 		case record.Agent != nil && record.Agent.ID == but,
-			record.Life != nil && (record.Life.Agent == but || record.Life.Agent == "echo"),
+			record.Counters != nil && (record.Counters.Agent == but || record.Counters.Agent == "echo"),
 			record.Lease != nil && record.Lease.Agent == but, record.Affect != nil && record.Affect.Agent == but,
 			record.Item != nil && record.Item.Agent == but, record.Event != nil && record.Event.Agent == but,
 			record.Note != nil && record.Note.Agent == but, record.Answer != nil:

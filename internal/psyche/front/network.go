@@ -30,8 +30,8 @@ type network struct {
 	cancel context.CancelCauseFunc
 }
 
-// life ends when what is under way is cancelled; of a server that does not listen it never does.
-func (n *network) life() context.Context {
+// context ends when what is under way is cancelled; of a server that does not listen it never does.
+func (n *network) context() context.Context {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.ctx == nil {

@@ -99,7 +99,7 @@ const keepWithin = 5 * time.Second
 func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.o.Limits.Hold)
 	defer cancel()
-	defer context.AfterFunc(s.net.life(), cancel)()
+	defer context.AfterFunc(s.net.context(), cancel)()
 	record := &record{x: x, header: x.Header(), aloud: x.route.Stream}
 	enough := s.living(c)
 	kept := false
@@ -155,14 +155,14 @@ func (s *Server) settle(c access.Claim, a *access.Answered, enough func()) {
 	s.o.Report(fmt.Errorf("keep the answer to a request with an idempotency key, which is tried again: %w", err))
 	go func() {
 		defer enough()
-		life, cancel := context.WithTimeout(s.net.life(), s.o.Limits.Hold)
+		agentState, cancel := context.WithTimeout(s.net.context(), s.o.Limits.Hold)
 		defer cancel()
 		again := time.NewTicker(max(time.Millisecond, s.o.Limits.Lease/3))
 		defer again.Stop()
-		for s.keep(life, c, a) != nil {
+		for s.keep(agentState, c, a) != nil {
 			select {
 			case <-again.C:
-			case <-life.Done():
+			case <-agentState.Done():
 				return
 			}
 		}
