@@ -53,9 +53,9 @@ func (a *ambush) DropNotes(ctx context.Context, agent, dreamID string, keys ...s
 	return a.Store.DropNotes(ctx, agent, dreamID, keys...)
 }
 
-func (r *rig) knock() presence.Arrival {
+func (r *rig) connect() presence.Arrival {
 	r.t.Helper()
-	arrival, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+	arrival, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
 	require.NoError(r.t, err)
 	return arrival
 }
@@ -72,7 +72,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	bed.Memory = &ambush{Store: r.store, commit: func(w memory.Write) {
 		if w.Fence.Dream != "" && !woken {
 			woken = true
-			r.knock()
+			r.connect()
 		}
 	}}
 	lain, err := bed.LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: "run"})
@@ -115,7 +115,7 @@ func TestARingThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing
 	rouser := rouser(t, r.store)
 	ports := r.ports
 	ports.Memory = &ambush{Store: r.store, read: func() {
-		rouser.Hear(presence.Ring{Agent: "a", Epoch: r.knock().Epoch, Local: true})
+		rouser.Hear(presence.Ring{Agent: "a", Epoch: r.connect().Epoch, Local: true})
 	}}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
@@ -204,7 +204,7 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	c := call{order: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
 	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: said}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
-	r.knock()
+	r.connect()
 	_, err = r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
 	require.NoError(t, err)
 	entries := r.journals()

@@ -77,7 +77,7 @@ func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 	if arrival.Raised && !arrival.Rung {
 		b.ring(ctx, r.Agent, w)
 	}
-	joined := visit.Cause == presence.Knock && !arrival.Raised && arrival.Cause != presence.Knock && arrival.Dream == ""
+	joined := visit.Cause == presence.Connect && !arrival.Raised && arrival.Cause != presence.Connect && arrival.Dream == ""
 	return RouseResult{Wake: w, Joined: joined}, nil
 }
 
@@ -139,7 +139,7 @@ type LookResult struct {
 	Last  Wake          `json:"last"` // the newest wake
 	Seen  time.Time     `json:"seen,omitzero"`
 	Hold  time.Duration `json:"hold,omitempty"`
-	Guest Wake          `json:"guest,omitzero"` // the last of those who came by themselves and are still there
+	Visit Wake          `json:"guest,omitzero"` // the last of those who came by themselves and are still there
 }
 
 // Look asks who holds an agent awake; when nobody does, it announces that the agent falls asleep.
@@ -154,8 +154,8 @@ func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
 		result.Last = Wake{Epoch: last.Epoch, Cause: last.Cause, Client: last.Client, At: last.At}
 	}
 	for _, l := range standing.Leases {
-		if l.Cause == presence.Knock && !l.Since.Before(result.Guest.At) {
-			result.Guest = Wake{Epoch: standing.Epoch, Cause: l.Cause, Client: l.Client, At: l.Since}
+		if l.Cause == presence.Connect && !l.Since.Before(result.Visit.At) {
+			result.Visit = Wake{Epoch: standing.Epoch, Cause: l.Cause, Client: l.Client, At: l.Since}
 		}
 	}
 	if standing.Awake(now) || standing.Epoch == 0 || r.Asleep {

@@ -26,21 +26,21 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 		return found
 	}
 	visit("alarm/harbour", presence.Alarm, 0)
-	require.Empty(t, look(time.Second, true).Guest)
-	visit("mara", presence.Knock, 10*time.Second)
-	visit("ivo", presence.Knock, 20*time.Second)
-	visit("mara", presence.Knock, 30*time.Second)
+	require.Empty(t, look(time.Second, true).Visit)
+	visit("mara", presence.Connect, 10*time.Second)
+	visit("ivo", presence.Connect, 20*time.Second)
+	visit("mara", presence.Connect, 30*time.Second)
 	found := look(40*time.Second, true)
-	require.Equal(t, Wake{Epoch: 1, Cause: presence.Knock, Client: "ivo", At: tonight.Add(20 * time.Second)}, found.Guest, "the last that came")
+	require.Equal(t, Wake{Epoch: 1, Cause: presence.Connect, Client: "ivo", At: tonight.Add(20 * time.Second)}, found.Visit, "the last that came")
 	require.Equal(t, tonight.Add(90*time.Second), found.Until)
-	require.Empty(t, look(2*time.Minute, true).Guest)
+	require.Empty(t, look(2*time.Minute, true).Visit)
 	var asleep event.AgentAsleep
 	require.Zero(t, r.told(asleep.EventType(), &asleep))
 	look(2*time.Minute, false)
 	require.Equal(t, 1, r.told(asleep.EventType(), &asleep))
 }
 
-func TestOnlyAKnockThatRaisesNothingOverASleeperJoins(t *testing.T) {
+func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ports.Now = func() time.Time { return tonight }
@@ -54,13 +54,13 @@ func TestOnlyAKnockThatRaisesNothingOverASleeperJoins(t *testing.T) {
 	require.False(t, rouse(presence.Alarm, "").Joined, "it raised the epoch")
 	require.False(t, rouse(presence.Alarm, "again").Joined)
 	require.False(t, rouse("", "").Joined, "an operator wakes no sleeper")
-	joined := rouse(presence.Knock, "mara")
+	joined := rouse(presence.Connect, "mara")
 	require.True(t, joined.Joined)
 	require.Equal(t, presence.Alarm, joined.Cause, "of the wake that it joined")
 
 	other := newRig(t)
 	other.ports.Now = r.ports.Now
 	r = other
-	require.False(t, rouse(presence.Knock, "mara").Joined, "it raised the epoch")
-	require.False(t, rouse(presence.Knock, "ivo").Joined, "a knock has woken it")
+	require.False(t, rouse(presence.Connect, "mara").Joined, "it raised the epoch")
+	require.False(t, rouse(presence.Connect, "ivo").Joined, "a knock has woken it")
 }

@@ -27,7 +27,7 @@ func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, l
 // lucid capture after the last cycle, whose fragments the mood goes by, there is none.
 func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, last presence.Wake) (int, error) {
 	if r.Phase != dream.Onset {
-		return max(night.Knocked, r.Cycle+1), nil
+		return max(night.Connected, r.Cycle+1), nil
 	}
 	kept, err := b.kept(ctx, r.Stretch)
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Ni
 	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
 	woken := dream.Affect{PAD: last.Affect, Since: last.At}
 	if within && woken.Same(dream.Affect{PAD: whole, Since: night.BeforeAt}) {
-		return max(night.Knocked, r.Cycle+1), nil
+		return max(night.Connected, r.Cycle+1), nil
 	}
-	return max(night.Knocked, r.Cycle), nil
+	return max(night.Connected, r.Cycle), nil
 }

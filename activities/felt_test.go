@@ -75,7 +75,7 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 		kept := []string{r.keeps(o, s, 1, 1)}
 		r.marks(s, 1)
 		if woken {
-			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
 			require.NoError(t, err)
 			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
 			lain := r.lieAgain(o, s)
@@ -84,14 +84,14 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 		}
 		settled = append(settled, r.settle(s, append(kept, r.keeps(o, s, 2, .5))...))
 		r.rise(s)
-		require.Zero(t, r.nightOf(s).Felt+r.nightOf(s).Knocked)
+		require.Zero(t, r.nightOf(s).Felt+r.nightOf(s).Connected)
 	}
 	require.Positive(t, settled[0].Delta)
 	require.Equal(t, settled[0], settled[1])
 }
 
 // Z14: what a knock has made the agent feel is not applied again; what it had not is.
-func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
+func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	later, both := .5, .75
 	for _, c := range []struct {
@@ -103,10 +103,10 @@ func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
 		toward *float64 // the tone that is left to be felt
 		felt   int
 	}{
-		{"after the onset", presence.Knock, dream.NREM, 2, 2, nil, 3},
-		{"within the second cycle", presence.Knock, dream.Onset, 1, 2, &later, 2},
-		{"within the second cycle, which had kept nothing", presence.Knock, dream.Onset, 1, 1, nil, 2},
-		{"in the lucid capture after the second cycle", presence.Knock, dream.Onset, 2, 2, nil, 3},
+		{"after the onset", presence.Connect, dream.NREM, 2, 2, nil, 3},
+		{"within the second cycle", presence.Connect, dream.Onset, 1, 2, &later, 2},
+		{"within the second cycle, which had kept nothing", presence.Connect, dream.Onset, 1, 1, nil, 2},
+		{"in the lucid capture after the second cycle", presence.Connect, dream.Onset, 2, 2, nil, 3},
 		{"by an alarm", presence.Alarm, dream.NREM, 2, 2, &both, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestAShiftThatAKnockAppliedIsAppliedOnce(t *testing.T) {
 			_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: c.cause, Now: tonight, For: time.Minute})
 			require.NoError(t, err)
 			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
-			require.Equal(t, c.felt, r.nightOf(s).Knocked)
+			require.Equal(t, c.felt, r.nightOf(s).Connected)
 			r.feels(-.5)
 			lain := r.lieAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
@@ -156,7 +156,7 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		s := r.lie(o)
 		r.keeps(o, s, 1, 1)
 		r.marks(s, 1)
-		visit := presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute}
+		visit := presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute}
 		_, err := r.store.Arrive(ctx, visit)
 		require.NoError(t, err)
 		if again {
@@ -171,6 +171,6 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		require.Equal(t, 1, r.told(told.EventType(), &told))
 		require.Equal(t, again, told.DeltaUnknown)
 		require.Equal(t, again, told.Delta == 0)
-		require.Equal(t, 2, r.nightOf(s).Knocked, "it was moved all the same")
+		require.Equal(t, 2, r.nightOf(s).Connected, "it was moved all the same")
 	}
 }

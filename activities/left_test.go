@@ -67,7 +67,7 @@ func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	r.keepLate(s, "late") // of the first sitting
 	second := request
 	second.Epoch, second.Number = lain.Epoch, 2
-	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute, Lock: time.Second})
+	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute, Lock: time.Second})
 	require.NoError(t, err)
 	_, err = r.bed().Pause(ctx, second)
 	require.NoError(t, err)

@@ -78,7 +78,7 @@ func (h *Holds) of(cause presence.Cause) time.Duration {
 		return 0
 	case cause == presence.Alarm:
 		return h.Alarm
-	case cause == presence.Knock:
+	case cause == presence.Connect:
 		return h.Client
 	}
 	return 0

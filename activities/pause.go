@@ -168,7 +168,7 @@ func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Or
 		return err
 	}
 	if moved {
-		if night.Knocked, err = b.felt(ctx, r, o, night, last); err != nil {
+		if night.Connected, err = b.felt(ctx, r, o, night, last); err != nil {
 			return err
 		}
 	}
@@ -218,7 +218,7 @@ func becauseOf(w Wake) string {
 		return "an alarm: " + w.Trigger
 	case w.Cause == presence.Alarm:
 		return "an alarm"
-	case w.Cause == presence.Knock:
+	case w.Cause == presence.Connect:
 		return "somebody connected"
 	default:
 		return "an operator woke it"

@@ -33,7 +33,7 @@ func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRe
 		_, err = r.store.PutNote(ctx, "a", s.fence(), memory.LateNote+string(rune('a'+i)), body)
 		require.NoError(r.t, err)
 	}
-	_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute, Lock: time.Second})
+	_, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute, Lock: time.Second})
 	require.NoError(r.t, err)
 	return s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: ttl, Tallies: []dream.Tally{{Phase: dream.Onset, State: stillRunning}}}
 }
@@ -69,7 +69,7 @@ func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	for range 2 {
 		paused, err := r.bed().Pause(ctx, request)
 		require.NoError(t, err)
-		require.Equal(t, presence.Knock, paused.Wake.Cause)
+		require.Equal(t, presence.Connect, paused.Wake.Cause)
 		require.Equal(t, int64(1), paused.Wake.Epoch)
 		require.NotZero(t, paused.Until)
 	}
@@ -138,7 +138,7 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 		lock  time.Duration
 	}{
 		"an alarm":                   {Wake{Cause: presence.Alarm}, holds, 7 * time.Minute, 9 * time.Minute},
-		"a client":                   {Wake{Cause: presence.Knock}, holds, 3 * time.Minute, 9 * time.Minute},
+		"a client":                   {Wake{Cause: presence.Connect}, holds, 3 * time.Minute, 9 * time.Minute},
 		"an operator":                {Wake{}, holds, time.Minute, 9 * time.Minute},
 		"an alarm that names a time": {Wake{Cause: presence.Alarm, Hold: time.Second}, holds, time.Second, 9 * time.Minute},
 		"an order without holds":     {Wake{Cause: presence.Alarm}, nil, time.Minute, 0},
@@ -171,7 +171,7 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	o := r.order(1, tonight)
 	o.ResumeTTL = time.Hour
 	again := LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
-	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: time.Now(), For: time.Hour})
+	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
 	require.NoError(t, err)
 	lain, err := r.bed().LieDown(ctx, again)
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	stands(2, dream.Dreaming, true)
 
 	request.Number, request.Epoch = 2, 1
-	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: time.Now(), For: time.Hour})
+	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
 	require.NoError(t, err)
 	_, err = r.bed().Pause(ctx, request)
 	require.NoError(t, err)
@@ -287,7 +287,7 @@ func TestTheFourPhasesOfAWake(t *testing.T) {
 }
 
 // H24: the mood a knock would find moves with what the onset keeps, and is what the woken dream leaves (Z14).
-func TestAKnockLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
+func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
@@ -302,7 +302,7 @@ func TestAKnockLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	chronicle := Chronicle{r.ports}
 	_, err = chronicle.Mark(ctx, MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{Phase: dream.Onset, Name: "cycle-1", State: stillRunning, Dali: &Dali{Cycle: 1}}}})
 	require.NoError(t, err)
-	arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Knock, Now: tonight, For: time.Minute})
+	arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
 	require.NoError(t, err)
 	require.InDelta(t, o.Knobs.MoodShift, arrival.Affect.Pleasure, 1e-9)
 	require.InDelta(t, o.Knobs.MoodShift, arrival.Delta, 1e-9)

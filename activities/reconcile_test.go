@@ -74,7 +74,7 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 	o := h.order("dream/echo/0001")
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "a thought", 10)
-	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Knock, Now: h.now, For: time.Minute})
+	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Connect, Now: h.now, For: time.Minute})
 	require.NoError(t, err)
 	paused, err := h.bed.Pause(h.ctx, activities.PauseRequest{
 		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,

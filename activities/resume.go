@@ -40,7 +40,7 @@ func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *drea
 	night.Outcome, night.Reason, night.Ended, night.Until, night.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
 	if !affect.Same(night.Woke()) { // somebody has moved it since the wake
 		night.Feels(affect, affect.Since)
-		night.Felt, night.Knocked = max(night.Felt, night.Knocked), 0
+		night.Felt, night.Connected = max(night.Felt, night.Connected), 0
 	}
 	err = b.write(ctx, s, memory.Write{
 		Change: []dream.Item{night},

@@ -69,7 +69,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			require.Equal(t, !way.Holds(), told["HypothesisStaged"] == 1)
 			require.Equal(t, want[dream.Proposed], told["ReviewAsked"])
 
-			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "c", Cause: presence.Knock, Now: tonight, For: 1})
+			arrival, err := r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "c", Cause: presence.Connect, Now: tonight, For: 1})
 			require.NoError(t, err)
 			require.Equal(t, !way.Holds(), len(arrival.Digest) == 1, "what a client is told")
 			affect, err := r.store.Affect(ctx, "a")

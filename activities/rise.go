@@ -169,7 +169,7 @@ func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending
 			item.Header().State = dream.Archived
 		}
 	}
-	night.Knocked, night.Open = 0, false // nothing is to be applied any more
+	night.Connected, night.Open = 0, false // nothing is to be applied any more
 	if night.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
 		return RiseResult{}, err
 	}

@@ -45,7 +45,7 @@ const (
 
 // Wake lets a visitor in.
 func (b beings) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.Woken, error) {
-	w, err := b.Starter.Wake(ctx, Knock{Agent: agent, Client: client, Cause: presence.Knock, For: hold})
+	w, err := b.Starter.Wake(ctx, Connection{Agent: agent, Client: client, Cause: presence.Connect, For: hold})
 	if err != nil {
 		return psyche.Woken{}, err
 	}

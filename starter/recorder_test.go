@@ -76,7 +76,7 @@ func TestWakesOfOneAgentAreToldOneAtATimeAndTheNewestOnly(t *testing.T) {
 }
 
 // Whoever knocked has gone by then; what its context holds, such as its trace, is the wake's.
-func TestAWakeIsToldInTheNameOfWhoeverKnocked(t *testing.T) {
+func TestAWakeIsToldInTheNameOfWhoeverConnected(t *testing.T) {
 	t.Parallel()
 	h := newHearer()
 	s := &Starter{Client: h, Now: time.Now}
@@ -102,7 +102,7 @@ func TestAWakeWithoutAnEpochIsNotSwallowedByTheOneBeingTold(t *testing.T) {
 	s := &Starter{Client: h, Now: time.Now}
 	s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: 5, Client: "first"})
 	<-h.came
-	s.recording.add(t.Context(), s, echo, workflows.Wake{Client: "blind", Cause: presence.Knock})
+	s.recording.add(t.Context(), s, echo, workflows.Wake{Client: "blind", Cause: presence.Connect})
 	close(h.hold)
 	<-h.came
 	s.Close()
@@ -110,16 +110,16 @@ func TestAWakeWithoutAnEpochIsNotSwallowedByTheOneBeingTold(t *testing.T) {
 }
 
 // A knock that is told after its guest had left would wake the agent again.
-func TestWhoeverKnocksManyTimesAtAStoreThatIsAwayIsToldOnce(t *testing.T) {
+func TestWhoeverConnectionsManyTimesAtAStoreThatIsAwayIsToldOnce(t *testing.T) {
 	t.Parallel()
 	h := newHearer()
 	s := &Starter{Client: h, Now: time.Now}
-	knock := workflows.Wake{Client: "guest", Cause: presence.Knock, At: time.Unix(1, 0)}
-	s.recording.add(t.Context(), s, echo, knock)
+	connect := workflows.Wake{Client: "guest", Cause: presence.Connect, At: time.Unix(1, 0)}
+	s.recording.add(t.Context(), s, echo, connect)
 	<-h.came
 	for i := range 5 {
-		knock.At = time.Unix(int64(2+i), 0)
-		s.recording.add(t.Context(), s, echo, knock)
+		connect.At = time.Unix(int64(2+i), 0)
+		s.recording.add(t.Context(), s, echo, connect)
 	}
 	close(h.hold)
 	awoken, err := s.Recorded(context.Background(), echo.ID, 0)
@@ -151,7 +151,7 @@ func TestANameThatTurnsOutToBeNobodysIsForgotten(t *testing.T) {
 	s := &Starter{Client: newHearer(), Memory: store, Now: time.Now}
 	t.Cleanup(s.Close)
 	for i := range 100 {
-		w, err := s.Wake(context.Background(), Knock{Agent: fmt.Sprintf("nobody-%d", i), Client: "x"})
+		w, err := s.Wake(context.Background(), Connection{Agent: fmt.Sprintf("nobody-%d", i), Client: "x"})
 		require.NoError(t, err)
 		require.Contains(t, w.Degraded, "the store is away")
 	}

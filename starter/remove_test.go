@@ -84,7 +84,7 @@ func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
 	require.ErrorIs(t, s.Call(t.Context(), agent, activities.Fire{}), memory.ErrRemoved)
 	_, err = s.sendWake(t.Context(), agent, workflows.Wake{Epoch: 3})
 	require.ErrorIs(t, err, memory.ErrRemoved)
-	_, err = s.Wake(t.Context(), Knock{Agent: "echo", Client: "mara"})
+	_, err = s.Wake(t.Context(), Connection{Agent: "echo", Client: "mara"})
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	require.Empty(t, e.running)
 	_, err = s.Remove(t.Context(), "echo")
@@ -128,7 +128,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrDreaming)
 	require.NoError(t, s.Memory.FreeSlot(t.Context(), agent.ID, f))
 	_, err = s.Presence.Arrive(t.Context(), presence.Visit{
-		Agent: agent.ID, Client: "mara", Cause: presence.Knock, Now: tonight, For: time.Minute,
+		Agent: agent.ID, Client: "mara", Cause: presence.Connect, Now: tonight, For: time.Minute,
 	})
 	require.NoError(t, err)
 	_, err = s.Remove(t.Context(), "echo")

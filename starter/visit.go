@@ -15,7 +15,7 @@ import (
 // Joined says whether a knock of this cause came to a sleeper whom only an alarm or an operator held awake. It raised no epoch,
 // so it is no wake that is told; the agent's life has it asleep until it is Visited.
 func (w Woken) Joined(cause presence.Cause) bool {
-	return !w.Raised && w.Epoch > 0 && w.Dream == "" && w.Cause != presence.Knock && (cause == presence.Knock || cause == "")
+	return !w.Raised && w.Epoch > 0 && w.Dream == "" && w.Cause != presence.Connect && (cause == presence.Connect || cause == "")
 }
 
 // Visited tells an agent's life that somebody came whom the store had awake already. The life looks who is there, so it may be

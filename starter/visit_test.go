@@ -40,25 +40,25 @@ func (s *signalled) SignalWorkflow(_ context.Context, workflow, _, name string, 
 	return nil
 }
 
-func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing.T) {
+func TestAConnectThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence = s.Memory.(presence.Store)
 	agentState := &signalled{agentState: "agent/echo"}
 	ctx := context.Background()
 	wake := func(client string, cause presence.Cause) Woken {
-		w, err := s.Wake(ctx, Knock{Agent: agent.ID, Client: client, Cause: cause})
+		w, err := s.Wake(ctx, Connection{Agent: agent.ID, Client: client, Cause: cause})
 		require.NoError(t, err)
 		return w
 	}
 	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "it raised the epoch")
 	require.False(t, wake("alarm/harbour", presence.Alarm).Joined(presence.Alarm), "it wakes nobody")
 	require.True(t, wake("mara", "").Joined(""), "a knock is the cause where none is named")
-	require.True(t, wake("mara", presence.Knock).Joined(presence.Knock))
+	require.True(t, wake("mara", presence.Connect).Joined(presence.Connect))
 	_, err := s.Presence.Dismiss(ctx, agent.ID, tonight)
 	require.NoError(t, err)
-	require.False(t, wake("mara", presence.Knock).Joined(presence.Knock), "it raised the epoch")
-	require.False(t, wake("ivo", presence.Knock).Joined(presence.Knock), "another knock has woken it")
+	require.False(t, wake("mara", presence.Connect).Joined(presence.Connect), "it raised the epoch")
+	require.False(t, wake("ivo", presence.Connect).Joined(presence.Connect), "another knock has woken it")
 
 	s.Client = agentState
 	require.NoError(t, s.Visited(ctx, "echo"))
@@ -70,7 +70,7 @@ func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing.T
 	wake("alarm/harbour", presence.Alarm)
 	s.Client = agentState
 	for range 3 {
-		require.True(t, wake("mara", presence.Knock).Joined(presence.Knock))
+		require.True(t, wake("mara", presence.Connect).Joined(presence.Connect))
 	}
 	require.Eventually(t, func() bool { return agentState.heard() == 2 }, time.Minute, time.Millisecond, "told once for each epoch")
 	s.Close()
@@ -78,7 +78,7 @@ func TestAKnockThatJoinsWhatLeftASleeperAsleepIsToldToItsAgentState(t *testing.T
 }
 
 // A session that is ended early leaves a life waiting for as long as it would have lasted, unless it is told.
-func TestAAgentStateIsToldWhenTheLongestVisitorLeavesThoughOthersStay(t *testing.T) {
+func TestAAgentStateIsToldWhenTheLongestClientLeavesThoughOthersStay(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	s.Presence = s.Memory.(presence.Store)
@@ -86,7 +86,7 @@ func TestAAgentStateIsToldWhenTheLongestVisitorLeavesThoughOthersStay(t *testing
 	s.Client = agentState
 	ctx := context.Background()
 	for client, stays := range map[string]time.Duration{"session": time.Hour, "request": time.Minute, "other": time.Minute} {
-		_, err := s.Presence.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: client, Cause: presence.Knock, Now: tonight, For: stays})
+		_, err := s.Presence.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: client, Cause: presence.Connect, Now: tonight, For: stays})
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Leave(ctx, "echo", "other"))
@@ -112,11 +112,11 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			if err := s.Leave(ctx, "echo", "mara"); err != nil {
 				return err
 			}
-			_, err := s.Wake(ctx, Knock{Agent: "echo", Client: "mara", Cause: presence.Knock})
+			_, err := s.Wake(ctx, Connection{Agent: "echo", Client: "mara", Cause: presence.Connect})
 			return err
 		},
 		"it leaves while the store is away": func(s *Starter) error {
-			if _, err := s.Wake(ctx, Knock{Agent: "echo", Client: "ivo", Cause: presence.Knock}); err != nil {
+			if _, err := s.Wake(ctx, Connection{Agent: "echo", Client: "ivo", Cause: presence.Connect}); err != nil {
 				return err
 			}
 			if err := s.Leave(ctx, "echo", "ivo"); err != nil {
@@ -137,13 +137,13 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			s.Presence = s.Memory.(presence.Store)
 			h := &letting{hearer: newHearer(), store: s.Presence, agentState: signalled{agentState: "agent/echo"}}
 			s.Client = h
-			knock := workflows.Wake{Client: "mara", Cause: presence.Knock, At: tonight}
-			s.recording.add(t.Context(), s, agent, knock)
+			connect := workflows.Wake{Client: "mara", Cause: presence.Connect, At: tonight}
+			s.recording.add(t.Context(), s, agent, connect)
 			<-h.came
 			stays := name == "another leaves" || strings.Contains(name, "comes back")
 			if leave == nil {
 				require.NoError(t, s.Leave(ctx, "echo", "mara"))
-				s.recording.add(t.Context(), s, agent, knock)
+				s.recording.add(t.Context(), s, agent, connect)
 			} else {
 				require.NoError(t, leave(s))
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Knock is somebody who wants an agent awake.
-type Knock struct {
+// Connection is somebody who wants an agent awake.
+type Connection struct {
 	Agent   string // id or handle
 	Client  string // names whoever comes; the same client renews its lease
 	Cause   presence.Cause
@@ -46,13 +46,13 @@ const (
 // that the client will see are fixed. The bell has been rung by then; the agent's workflow records the wake in the
 // background (see Recorded). Where Temporal does not answer nothing waits for it. Where the store does not answer either,
 // the agent's dreams in this process are stopped all the same, and the wake says what is missing.
-func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
+func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	began := s.Now()
 	if k.Client == "" {
 		return Woken{}, errors.New("wake: client is empty; name whoever comes")
 	}
 	if k.Cause == "" {
-		k.Cause = presence.Knock
+		k.Cause = presence.Connect
 	}
 	agent, arrival, err := s.arrive(ctx, k, began)
 	raised := s.Now()
@@ -84,7 +84,7 @@ func (s *Starter) Wake(ctx context.Context, k Knock) (Woken, error) {
 // arrive finds who is meant, and lets the visitor in. Whoever was woken keeps its handle for good (memory.ErrDreamt), so that
 // one this process has woken before needs no looking up: the store refuses a visit to an agent of that name that is gone. The agent
 // is answered as far as it is known, beside any error.
-func (s *Starter) arrive(ctx context.Context, k Knock, now time.Time) (dream.Agent, presence.Arrival, error) {
+func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (dream.Agent, presence.Arrival, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	visit := presence.Visit{
@@ -114,7 +114,7 @@ func (s *Starter) arrive(ctx context.Context, k Knock, now time.Time) (dream.Age
 
 // Alarm wakes an agent because of a trigger, "feed/rule"; it is the worker's activities.Alarms.
 func (s *Starter) Alarm(ctx context.Context, agentID, trigger string) error {
-	w, err := s.Wake(ctx, Knock{Agent: agentID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger})
+	w, err := s.Wake(ctx, Connection{Agent: agentID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger})
 	if err == nil && w.Degraded != "" {
 		err = errors.New(w.Degraded)
 	}
@@ -130,7 +130,7 @@ func (s *Starter) ring(ctx context.Context, r presence.Ring) error {
 	return s.Bell.Ring(ctx, r)
 }
 
-func (s *Starter) holds(k Knock) time.Duration {
+func (s *Starter) holds(k Connection) time.Duration {
 	settings := s.Options.Settings
 	switch {
 	case k.For > 0:
@@ -145,7 +145,7 @@ func (s *Starter) holds(k Knock) time.Duration {
 
 // blind answers a knock whose store did not: the deeds of this process stop, the workflow is told, and it raises the epoch
 // when the store is back. Of an agent that this process never met only the handle is known.
-func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Knock, began time.Time, cause error) (Woken, error) {
+func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time, cause error) (Woken, error) {
 	if agent.ID != "" {
 		_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: k.Cause, At: began, Raised: s.Now()})
 	}

@@ -218,7 +218,7 @@ func TestAStoreThatStaysAwayEndsTheDreamAtItsWall(t *testing.T) {
 func TestAWakeThatTheStretchHasOutlivedIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBedside(t)
-	b.cause = presence.Knock
+	b.cause = presence.Connect
 	b.wokenOnce()
 	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 30*time.Second)
 	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(3 * time.Hour)
@@ -245,7 +245,7 @@ func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var first, second error
 	w.at(10*time.Minute, func() {
 		w.ask(anOrder("dream/echo/0002"), func(r, f error) { first = orElse(r, f) })
@@ -267,7 +267,7 @@ func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
 	w := newTown(t)
 	w.gives = true
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
 	var l AgentState
 	w.at(11*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
@@ -283,7 +283,7 @@ func TestAAgentStateThatCannotPlanHearsAWake(t *testing.T) {
 	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(activities.PlanResult{}, context.DeadlineExceeded)
 	w.at(31*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(time.Hour)
-		w.env.SignalWorkflow(SignalWake, Wake{Epoch: 1, Cause: presence.Knock})
+		w.env.SignalWorkflow(SignalWake, Wake{Epoch: 1, Cause: presence.Connect})
 	})
 	var l AgentState
 	w.at(32*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })

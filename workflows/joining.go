@@ -25,7 +25,7 @@ func (a *agentRun) joined(ctx workflow.Context) {
 		workflow.GetLogger(ctx).Warn("nobody could say who has come; the agent is told asleep until its next wake", "error", err)
 		return
 	}
-	if found.Guest.Client == "" || a.state.State != Sleeping { // gone again; or woken, or dreaming, meanwhile
+	if found.Visit.Client == "" || a.state.State != Sleeping { // gone again; or woken, or dreaming, meanwhile
 		return
 	}
 	state, err := circadian.Step(circadian.Sleeping, circadian.Connect)
@@ -38,7 +38,7 @@ func (a *agentRun) joined(ctx workflow.Context) {
 		a.state.Until = most
 	}
 	if found.Epoch == a.state.Epoch { // otherwise the wake that raised it is on its way, and is announced
-		a.state.Wake = &Wake{Epoch: found.Epoch, Cause: presence.Knock, Client: found.Guest.Client, At: found.Guest.At}
+		a.state.Wake = &Wake{Epoch: found.Epoch, Cause: presence.Connect, Client: found.Visit.Client, At: found.Visit.At}
 		a.state.Greeted = found.Epoch - 1 // what was noted of it was that it slept on
 	}
 	a.ready(ctx)

@@ -10,7 +10,7 @@ import (
 )
 
 // An alarm lets a sleeper sleep on and holds it awake in the store (W1): a knock that comes then raises no epoch.
-func TestAKnockThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
+func TestAConnectThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var alarmed, joined, still, after AgentState
@@ -21,7 +21,7 @@ func TestAKnockThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	})
 	w.at(2*time.Minute, func() {
 		alarmed = w.agentState(t)
-		w.guest = Wake{Epoch: 1, Cause: presence.Knock, Client: "mara", At: w.env.Now()}
+		w.visit = Wake{Epoch: 1, Cause: presence.Connect, Client: "mara", At: w.env.Now()}
 		w.env.SignalWorkflow(SignalVisited, nil)
 	})
 	w.at(2*time.Minute+time.Second, func() { joined = w.agentState(t) })
@@ -35,7 +35,7 @@ func TestAKnockThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	require.Equal(t, Sleeping, alarmed.State)
 	require.Equal(t, Awake, joined.State)
 	require.Equal(t, int64(1), joined.Epoch)
-	require.Equal(t, presence.Knock, joined.Wake.Cause)
+	require.Equal(t, presence.Connect, joined.Wake.Cause)
 	require.Equal(t, "mara", joined.Wake.Client)
 	require.Equal(t, 1, joined.Wakes, "it is the same wake")
 	require.ErrorContains(t, refused, "holds it awake")
@@ -66,7 +66,7 @@ func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
 	w := newTown(t)
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
-		w.guest = Wake{Epoch: 1, Cause: presence.Knock, Client: "mara", At: w.env.Now()}
+		w.visit = Wake{Epoch: 1, Cause: presence.Connect, Client: "mara", At: w.env.Now()}
 		w.env.SignalWorkflow(SignalVisited, nil)
 	})
 	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
@@ -81,7 +81,7 @@ func TestAnAlarmThatIsToldAfterWhoeverJoinedItIsCounted(t *testing.T) {
 }
 
 // The same knock comes by another tool than ours: no starter says that it joined.
-func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
+func TestAConnectByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		update, unrecorded bool
@@ -89,11 +89,11 @@ func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 		joined             bool
 		want               string
 	}{
-		"a signal":                     {cause: presence.Knock, joined: true, want: Awake},
-		"an update":                    {update: true, cause: presence.Knock, joined: true, want: Awake},
-		"before the alarm is recorded": {unrecorded: true, cause: presence.Knock, joined: true, want: Awake},
+		"a signal":                     {cause: presence.Connect, joined: true, want: Awake},
+		"an update":                    {update: true, cause: presence.Connect, joined: true, want: Awake},
+		"before the alarm is recorded": {unrecorded: true, cause: presence.Connect, joined: true, want: Awake},
 		"an operator":                  {cause: presence.Operator, want: Sleeping},
-		"an old worker's answer":       {cause: presence.Knock, want: Sleeping},
+		"an old worker's answer":       {cause: presence.Connect, want: Sleeping},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 				w.held = presence.Alarm
 				wake := Wake{Cause: c.cause, Client: "mara"}
 				if c.update {
-					w.knock(wake, func(a Awoken, err error) { answer = a; require.NoError(t, err) })
+					w.connect(wake, func(a Awoken, err error) { answer = a; require.NoError(t, err) })
 				} else {
 					w.env.SignalWorkflow(SignalWake, wake)
 				}
@@ -126,7 +126,7 @@ func TestAKnockByAnotherToolThatJoinsAnAlarmIsAVisit(t *testing.T) {
 			require.Equal(t, 1, after.Alarms)
 			require.Equal(t, Sleeping, after.State)
 			if c.want == Awake {
-				require.Equal(t, presence.Knock, during.Wake.Cause)
+				require.Equal(t, presence.Connect, during.Wake.Cause)
 				require.Equal(t, "mara", during.Wake.Client)
 				require.Equal(t, 10*time.Minute, w.rousedFor, "as long as a visit counts that does not say")
 			}

@@ -30,13 +30,13 @@ func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			var after AgentState
 			w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 			w.at(2*time.Minute, func() {
-				wake := Wake{Epoch: 1, Cause: presence.Knock}
+				wake := Wake{Epoch: 1, Cause: presence.Connect}
 				w.epoch, began = 1, w.env.Now()
 				if told.arrives {
 					require.NoError(t, w.env.SignalWorkflowByID("dream/echo/0001", SignalWake, wake))
 				}
 				wake.Told = told.by
-				w.knock(wake, func(a Awoken, err error) {
+				w.connect(wake, func(a Awoken, err error) {
 					require.NoError(t, err)
 					woken, awoke = a, w.env.Now()
 				})

@@ -81,7 +81,7 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	if w.Hold <= 0 && w.Cause == presence.Alarm {
 		w.Hold = a.state.Settings.AlarmHold
 	}
-	if w.Hold <= 0 && w.Cause == presence.Knock {
+	if w.Hold <= 0 && w.Cause == presence.Connect {
 		w.Hold = a.visits()
 	}
 	joined := false
@@ -117,7 +117,7 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 		a.state.Alarms++
 	case presence.Operator:
 		event = circadian.Operator
-	case presence.Knock:
+	case presence.Connect:
 	}
 	a.changed = true
 	a.state.Until = now.Add(max(time.Second, a.state.Settings.WakeLock)) // then the store tells how long; whoever came may have left

@@ -20,7 +20,7 @@ type town struct {
 	*world
 	epoch   int64
 	until   time.Time // of the leases in the store
-	guest   Wake      // who came by itself and is there
+	visit   Wake      // who came by itself and is there
 	greeted []int64
 	lookups int
 	deaf    bool // dreams do not answer a wake
@@ -53,8 +53,8 @@ func newTown(t *testing.T) *town {
 		w.rousedFor = r.Wake.Hold
 		if w.held != "" {
 			w.until = later(w.until, r.Now.Add(r.Wake.Hold))
-			if r.Wake.Cause == presence.Knock {
-				w.guest = Wake{Epoch: w.epoch, Cause: presence.Knock, Client: r.Wake.Client, At: r.Now}
+			if r.Wake.Cause == presence.Connect {
+				w.visit = Wake{Epoch: w.epoch, Cause: presence.Connect, Client: r.Wake.Client, At: r.Now}
 			}
 			r.Wake.Epoch, r.Wake.Cause, r.Wake.Client = w.epoch, w.held, ""
 			return activities.RouseResult{Wake: r.Wake, Joined: w.joins}, nil
@@ -73,7 +73,7 @@ func newTown(t *testing.T) *town {
 	})
 	activityName("Bed.Look", func(context.Context, activities.LookRequest) (activities.LookResult, error) {
 		w.lookups++
-		return activities.LookResult{Until: w.until, Epoch: w.epoch, Guest: w.guest}, nil
+		return activities.LookResult{Until: w.until, Epoch: w.epoch, Visit: w.visit}, nil
 	})
 	return w
 }
@@ -117,7 +117,7 @@ func tell(ctx workflow.Context, o activities.Order, e Ended) {
 
 func (w *town) at(after time.Duration, do func()) { w.env.RegisterDelayedCallback(do, after) }
 
-func (w *town) knock(wake Wake, then func(Awoken, error)) {
+func (w *town) connect(wake Wake, then func(Awoken, error)) {
 	w.env.UpdateWorkflow(UpdateWake, "", &testsuite.TestUpdateCallback{
 		OnAccept: func() {}, OnReject: func(err error) { then(Awoken{}, err) },
 		OnComplete: func(result any, err error) {
@@ -131,7 +131,7 @@ func (w *town) live(settings Settings) {
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: settings})
 }
 
-func TestAKnockWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
+func TestAConnectWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	var woken Awoken
@@ -139,7 +139,7 @@ func TestAKnockWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	var refused error
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
-		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(2*time.Minute, func() {
 		during = w.agentState(t)
@@ -164,7 +164,7 @@ func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 	w.at(11*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now()
-		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(15*time.Minute, func() { waiting = w.agentState(t) })
 	w.at(18*time.Minute, func() { again = w.agentState(t) })
@@ -185,7 +185,7 @@ func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var broken *Broken
 	w.at(10*time.Minute, func() {
 		require.NotNil(t, w.agentState(t).Broken)
@@ -201,7 +201,7 @@ func TestAnInterruptedDreamWhoseTimeRanOutIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.knock(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var refused error
 	w.at(4*time.Hour, func() {
 		require.Nil(t, w.agentState(t).Broken)
@@ -223,7 +223,7 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 	w.at(2*time.Minute, func() {
 		asked = w.env.Now()
 		w.epoch = 1
-		w.knock(Wake{Epoch: 1, Cause: presence.Knock}, func(a Awoken, err error) {
+		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) {
 			answered = w.env.Now()
 			require.NoError(t, err)
 			require.Equal(t, Awake, a.State)
@@ -237,15 +237,15 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.at(time.Minute, func() { w.epoch = 7; w.knock(Wake{Epoch: 7, Cause: presence.Knock}, func(Awoken, error) {}) })
+	w.at(time.Minute, func() { w.epoch = 7; w.connect(Wake{Epoch: 7, Cause: presence.Connect}, func(Awoken, error) {}) })
 	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
 	var state string
 	w.at(20*time.Minute, func() { // a duplicate, one that is late, and a forged one
 		for _, epoch := range []int64{7, 3} {
-			w.knock(Wake{Epoch: epoch}, func(a Awoken, err error) { require.NoError(t, err); state = a.State })
+			w.connect(Wake{Epoch: epoch}, func(a Awoken, err error) { require.NoError(t, err); state = a.State })
 			w.env.SignalWorkflow(SignalWake, Wake{Epoch: epoch})
 		}
-		w.knock(Wake{Epoch: -1}, func(_ Awoken, err error) { require.ErrorContains(t, err, "must not be negative") })
+		w.connect(Wake{Epoch: -1}, func(_ Awoken, err error) { require.ErrorContains(t, err, "must not be negative") })
 	})
 	w.at(30*time.Minute, func() {
 		l := w.agentState(t)
@@ -297,7 +297,7 @@ func TestAAgentStateLearnsFromTheStoreOfAWakeThatNobodyToldIt(t *testing.T) {
 	w := newTown(t)
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(time.Minute)
-		w.knock(Wake{Epoch: 1}, func(Awoken, error) {})
+		w.connect(Wake{Epoch: 1}, func(Awoken, error) {})
 	})
 	w.at(90*time.Second, func() { w.epoch, w.until = 2, w.env.Now().Add(30*time.Minute) })
 	var l AgentState

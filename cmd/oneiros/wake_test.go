@@ -51,8 +51,8 @@ func slowly(t *testing.T, file string) (*home, *provider.Server) {
 	return h, server
 }
 
-// TestAKnockFromAnotherProcessEndsAStretchAndTheDreamGoesOn is a wake as a person sees it: three processes, one store.
-func TestAKnockFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
+// TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn is a wake as a person sees it: three processes, one store.
+func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]func(*testing.T) string{
 		"on SQLite": func(*testing.T) string { return "" },
@@ -110,7 +110,7 @@ func TestAKnockFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 	}
 }
 
-func TestAKnockIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
+func TestAConnectIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.must("agents", "add", "echo", "--persona", "A companion.")

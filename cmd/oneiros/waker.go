@@ -50,8 +50,8 @@ func (d *door) waker(_ context.Context, h *console.House) (console.Waker, error)
 }
 
 // Wake knocks. When no server runs, a worker that does later tells the agent's life.
-func (w *waker) Wake(ctx context.Context, k console.Knock) (console.Woken, error) {
-	woken, err := w.engine.starter.Wake(ctx, starter.Knock(k))
+func (w *waker) Wake(ctx context.Context, k console.Connection) (console.Woken, error) {
+	woken, err := w.engine.starter.Wake(ctx, starter.Connection(k))
 	if err != nil {
 		return console.Woken{}, err
 	}

@@ -70,7 +70,7 @@ func TestStatesAndEventsThatDoNotExistAreRefusedAndTheTrueOnesNamed(t *testing.T
 	require.True(t, errors.As(err, &why))
 }
 
-func TestANightWithAKnockComesBackToSleep(t *testing.T) {
+func TestANightWithAConnectComesBackToSleep(t *testing.T) {
 	t.Parallel()
 	state := circadian.Sleeping
 	for _, step := range []struct {

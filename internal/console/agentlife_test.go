@@ -33,8 +33,8 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		d.hall.now = presence.Standing{
-			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now, Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Knock, At: now},
-			Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Knock, Until: now.AddDate(0, 0, 1)}},
+			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now, Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Connect, At: now},
+			Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Connect, Until: now.AddDate(0, 0, 1)}},
 		}
 		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("agents-show-awake-%d", width))
@@ -138,7 +138,7 @@ func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
 // The command line tells the state that HTTP and MCP tell, whether Temporal answers, lags behind or is away.
 func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 	t.Parallel()
-	client := []presence.Lease{{Client: "web", Cause: presence.Knock, Until: now.Add(time.Minute)}}
+	client := []presence.Lease{{Client: "web", Cause: presence.Connect, Until: now.Add(time.Minute)}}
 	alarm := []presence.Lease{{Client: "alarm/harbour/price", Cause: presence.Alarm, Until: now.Add(time.Minute)}}
 	for name, c := range map[string]struct {
 		porter   *porter
@@ -149,12 +149,12 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 	}{
 		"its workflow agrees": {
 			&porter{agentState: workflows.AgentState{State: "awake"}},
-			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
+			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
 			false, "awake", "",
 		},
 		"its workflow was not told yet": {
 			&porter{agentState: workflows.AgentState{State: "sleeping"}},
-			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
+			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
 			false, "awake", "its workflow still says sleeping",
 		},
 		"an alarm holds a sleeper": {
@@ -169,7 +169,7 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 		},
 		"Temporal is away while a woken dream stops": {
 			&porter{lost: errors.New("timed out")},
-			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Knock}},
+			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
 			true, "waking", "Temporal or a worker does not answer",
 		},
 	} {

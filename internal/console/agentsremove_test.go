@@ -91,7 +91,7 @@ func TestNobodyIsRemovedWhoIsNotMeant(t *testing.T) {
 func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish().guarded(&porter{})
-	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Hour)}}
+	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Hour)}}
 	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "agent echo is held awake by mara (knock) until ")
 	require.Contains(t, d.err.String(), "oneiros sleep -a echo --force")

@@ -32,7 +32,7 @@ Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or wi
 		if err != nil {
 			return err
 		}
-		return app.knock(cmd.Context(), h, a, Knock{Agent: a.ID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger}, f)
+		return app.connect(cmd.Context(), h, a, Connection{Agent: a.ID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger}, f)
 	}
 	return cmd
 }

@@ -15,7 +15,7 @@ func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	d.interrupt(now.Add(time.Hour))
-	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Hour)}}
+	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Hour)}}
 	for line, want := range map[string]string{
 		"dreams show -a echo ":         "dream/echo/0002\ndream/echo/0001",
 		"dreams resume ":               "dream/echo/0002",
@@ -37,7 +37,7 @@ func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
 	d := newDesk(t).furnish()
 	p := &porter{wake: d.woken()}
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo", "--for", "1d"), d.err.String())
-	require.Equal(t, 24*time.Hour, p.knocks[0].For)
+	require.Equal(t, 24*time.Hour, p.connections[0].For)
 	d.asleep(&sleeper{}, 0)
 	for text, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1d": 24 * time.Hour} {
 		require.Equal(t, console.OK, d.run(0, "feed", "add", "tide-"+text, "--url", "https://harbour.example/v1", "--every", text), d.err.String())

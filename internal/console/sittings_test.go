@@ -68,7 +68,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "1", "-a", "echo"))
 	require.Contains(t, d.err.String(), "dream "+nightID+" does not wait to be resumed (completed)")
 	n := d.interrupt(now.Add(time.Hour))
-	d.hall.now = presence.Standing{Leases: []presence.Lease{{Client: "mara", Cause: presence.Knock, Until: now.Add(time.Minute)}}}
+	d.hall.now = presence.Standing{Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}}}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
 	d.hall.now = presence.Standing{}

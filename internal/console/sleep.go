@@ -55,7 +55,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 func clientsOf(s presence.Standing) []presence.Lease {
 	var list []presence.Lease
 	for _, l := range s.Leases {
-		if l.Cause == presence.Knock && l.Client != operator {
+		if l.Cause == presence.Connect && l.Client != operator {
 			list = append(list, l)
 		}
 	}

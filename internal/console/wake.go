@@ -57,11 +57,11 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 		if err != nil {
 			return err
 		}
-		k := Knock{Agent: a.ID, Client: f.client, Cause: presence.Knock, For: f.hold}
+		k := Connection{Agent: a.ID, Client: f.client, Cause: presence.Connect, For: f.hold}
 		if k.Client == "" {
 			k.Client = operator
 		}
-		return app.knock(cmd.Context(), h, a, k, f)
+		return app.connect(cmd.Context(), h, a, k, f)
 	}
 	return cmd
 }
@@ -95,16 +95,16 @@ const operator = "operator"
 // longestName bounds the names of clients, which are kept with every wake.
 const longestName = 100
 
-// knock wakes, says at once what whoever knocked may go on with, and waits for the record where that is wanted.
-func (app *App) knock(ctx context.Context, h *House, a dream.Agent, k Knock, f *wakeFlags) error {
+// connect wakes, says at once what whoever knocked may go on with, and waits for the record where that is wanted.
+func (app *App) connect(ctx context.Context, h *House, a dream.Agent, k Connection, f *wakeFlags) error {
 	w, err := app.waker(ctx, h)
 	if err != nil {
 		return err
 	}
-	return errors.Join(app.knockOn(ctx, h, a, w, k, f), w.Stop())
+	return errors.Join(app.connectOn(ctx, h, a, w, k, f), w.Stop())
 }
 
-func (app *App) knockOn(ctx context.Context, h *House, a dream.Agent, w Waker, k Knock, f *wakeFlags) error {
+func (app *App) connectOn(ctx context.Context, h *House, a dream.Agent, w Waker, k Connection, f *wakeFlags) error {
 	before := app.Now().Sub(app.began)
 	woken, err := w.Wake(ctx, k)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Knock is somebody who wants an agent awake.
-type Knock struct {
+// Connection is somebody who wants an agent awake.
+type Connection struct {
 	Agent   string // id
 	Client  string
 	Cause   presence.Cause
@@ -32,7 +32,7 @@ type Woken struct {
 
 // Waker wakes agents and lets them sleep. It needs the store; Temporal is told beside it, or later.
 type Waker interface {
-	Wake(ctx context.Context, k Knock) (Woken, error)
+	Wake(ctx context.Context, k Connection) (Woken, error)
 	// Recorded waits until the agent's workflow has recorded the wake of an epoch.
 	Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error)
 	// Leave ends one client's lease.

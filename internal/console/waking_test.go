@@ -44,26 +44,26 @@ func (h *hall) Standing(_ context.Context, agent string, now time.Time) (presenc
 
 // porter wakes the agent of a hall.
 type porter struct {
-	desk       *desk
-	wake       presence.Wake // what a knock finds; its client and cause are the knock's
-	again      bool          // the agent was awake already
-	worse      string        // what is not told
-	fault      error         // of Wake
-	missed     error         // of Recorded
-	agentState workflows.AgentState
-	lost       error // of Life
-	knocks     []console.Knock
-	stopped    int
-	removed    []string // agents that were asked to be removed
-	left       bool     // a workflow of an agent that is removed already
-	unended    string   // why workflows of a removed agent still run
+	desk        *desk
+	wake        presence.Wake // what a knock finds; its client and cause are the knock's
+	again       bool          // the agent was awake already
+	worse       string        // what is not told
+	fault       error         // of Wake
+	missed      error         // of Recorded
+	agentState  workflows.AgentState
+	lost        error // of Life
+	connections []console.Connection
+	stopped     int
+	removed     []string // agents that were asked to be removed
+	left        bool     // a workflow of an agent that is removed already
+	unended     string   // why workflows of a removed agent still run
 }
 
-func (p *porter) Wake(_ context.Context, k console.Knock) (console.Woken, error) {
+func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, error) {
 	if p.fault != nil {
 		return console.Woken{}, p.fault
 	}
-	p.knocks = append(p.knocks, k)
+	p.connections = append(p.connections, k)
 	if k.For == 0 {
 		k.For = time.Minute
 	}
@@ -172,7 +172,7 @@ func (d *desk) goOn(n *dream.Night) {
 	require.NoError(d, err)
 }
 
-func TestAKnockIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
+func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
 		d := newDesk(t).furnish()
@@ -180,13 +180,13 @@ func TestAKnockIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 		d.guarded(p)
 		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
 		d.golden(fmt.Sprintf("wake-%d", width))
-		require.Equal(t, []console.Knock{{Agent: "echo", Client: "operator", Cause: presence.Knock, For: 5 * time.Minute}}, p.knocks)
+		require.Equal(t, []console.Connection{{Agent: "echo", Client: "operator", Cause: presence.Connect, For: 5 * time.Minute}}, p.connections)
 		require.Equal(t, 1, p.stopped)
 	}
 }
 
 // W2: with --wait it tells the four phases of the wake.
-func TestAKnockThatWaitsTellsTheFourPhases(t *testing.T) {
+func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
 		d := newDesk(t).furnish()
@@ -194,14 +194,14 @@ func TestAKnockThatWaitsTellsTheFourPhases(t *testing.T) {
 		d.guarded(p).interrupt(now.Add(8 * time.Hour))
 		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--client", "mara", "--digest", "header", "--wait"), d.err.String())
 		d.golden(fmt.Sprintf("wake-wait-%d", width))
-		require.Equal(t, presence.Knock, p.knocks[0].Cause)
+		require.Equal(t, presence.Connect, p.connections[0].Cause)
 		p.missed = context.DeadlineExceeded
 		require.Equal(t, console.Unreachable, d.run(width, "wake", "-a", "echo", "--wait"))
 		require.Contains(t, d.err.String(), "echo is awake, but Temporal has not recorded it yet: context deadline exceeded; it will when a worker runs (oneiros up)")
 	}
 }
 
-func TestAKnockIsToldAsJSONInOneDocument(t *testing.T) {
+func TestAConnectIsToldAsJSONInOneDocument(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	d.guarded(&porter{wake: d.woken()}).interrupt(now.Add(8 * time.Hour))
@@ -284,7 +284,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true},
 		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true, waits: true},
 		{said: "echo sleeps, and no dream begins before 06:01:00, but Temporal has not", sleeps: true, waits: true, missed: context.DeadlineExceeded, code: console.Unreachable},
-		{said: "since 06:00:00", client: presence.Knock},
+		{said: "since 06:00:00", client: presence.Connect},
 		{said: "since 06:00:00", dreamed: "dream/echo/0002"},
 	} {
 		d := newDesk(t).furnish()
@@ -320,11 +320,11 @@ func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestAKnockAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
+func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	p := &porter{wake: d.woken(), again: true}
-	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Knock, now.Add(-25*time.Hour), "", nil
+	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Connect, now.Add(-25*time.Hour), "", nil
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "since 2026-11-19 05:00:00, epoch 3, woken by mara (knock) before this knock, which was\n")
 	require.Contains(t, d.out.String(), "nothing; it only slept")
@@ -332,7 +332,7 @@ func TestAKnockAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 }
 
 // A client is answered whatever is broken, except the store.
-func TestWithoutTemporalAKnockIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T) {
+func TestWithoutTemporalAConnectIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish()
 	p := &porter{wake: d.woken(), worse: "Temporal does not answer; a worker records this wake when it does."}
@@ -353,7 +353,7 @@ func TestWithoutTemporalAKnockIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T) 
 	require.Equal(t, console.Failure, d.run(0, "agents", "list"), "of other commands it is a failure like any")
 }
 
-func TestAKnockNamesWhatIsWrongWithIt(t *testing.T) {
+func TestAConnectNamesWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t).furnish().guarded(&porter{})
 	for line, why := range map[string]string{
@@ -382,7 +382,7 @@ func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
 	p.wake.Digest, p.wake.Delta = nil, 0
 	require.Equal(t, console.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"), d.err.String())
 	d.golden("alarm-80")
-	require.Equal(t, []console.Knock{{Agent: "echo", Client: "alarm/harbour/price", Cause: presence.Alarm, Trigger: "harbour/price"}}, p.knocks)
+	require.Equal(t, []console.Connection{{Agent: "echo", Client: "alarm/harbour/price", Cause: presence.Alarm, Trigger: "harbour/price"}}, p.connections)
 }
 
 func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
@@ -402,7 +402,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	lease := func(client string, cause presence.Cause) presence.Lease {
 		return presence.Lease{Client: client, Cause: cause, Since: now, Until: now.Add(5 * time.Minute)}
 	}
-	d.hall.now = presence.Standing{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Knock), lease("operator", presence.Knock)}, Lock: now.Add(5 * time.Second)}
+	d.hall.now = presence.Standing{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Connect), lease("operator", presence.Connect)}, Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:05:00; --force ends that too")
 	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
@@ -413,7 +413,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was interrupted and goes on at 06:05:00 or later, if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "echo may sleep")
-	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Knock)}
+	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Connect)}
 	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--force", "--json"))
 	var told struct{ Awake bool }
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))

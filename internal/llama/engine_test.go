@@ -120,17 +120,17 @@ func TestSteeringThatCannotBeIsRefusedBeforeAnythingIsComputed(t *testing.T) {
 	}
 }
 
-func TestAKnockIsHeardInTheMiddleOfThePrompt(t *testing.T) {
+func TestAConnectIsHeardInTheMiddleOfThePrompt(t *testing.T) {
 	t.Parallel()
 	e, err := Open(real(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
-	knock := errors.New("somebody knocks")
+	connect := errors.New("somebody knocks")
 	ctx, wake := context.WithCancelCause(t.Context())
 	d := <-e.desks
 	began := make(chan struct{})
 	prompt := e.tokens(strings.Repeat("the boats stood on the quay and ", 200))
-	go func() { <-began; wake(knock) }()
+	go func() { <-began; wake(connect) }()
 	release := d.watch(ctx, 0, e.closing)
 	chunks := 0
 	_, _, err = d.read(prompt, func() bool {

@@ -89,16 +89,16 @@ func TestACallerWhoHasEnoughHangsUp(t *testing.T) {
 func TestAnEndedContextKeepsWholePieces(t *testing.T) {
 	t.Parallel()
 	_, g := stage(t, provider.Options{Each: 5 * time.Millisecond})
-	knock := errors.New("knock")
+	connect := errors.New("knock")
 	ctx, wake := context.WithCancelCause(t.Context())
 	n := 0
 	a, err := g.Generate(ctx, request("p/script"), func(string) bool {
 		if n++; n == 5 {
-			wake(knock)
+			wake(connect)
 		}
 		return true
 	})
-	require.ErrorIs(t, err, knock)
+	require.ErrorIs(t, err, connect)
 	_, failed := inference.AsFailure(err)
 	require.False(t, failed)
 	require.Equal(t, inference.Cut, a.Finish)

@@ -15,7 +15,7 @@ type Cause string
 
 // The causes.
 const (
-	Knock    Cause = "knock"    // a client connected
+	Connect  Cause = "knock"    // a client connected
 	Alarm    Cause = "alarm"    // a rule over the agent's feed fired
 	Operator Cause = "operator" // a person who runs the deployment
 )
@@ -111,7 +111,7 @@ func (s Standing) State(dreaming bool, now time.Time) circadian.State {
 
 // heldAsleep says whether whoever holds the agent leaves it asleep.
 func (s Standing) heldAsleep() bool {
-	client := slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Cause == Knock })
+	client := slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Cause == Connect })
 	return s.Last != nil && s.Last.LeftAsleep() && !s.Visited && !client
 }
 

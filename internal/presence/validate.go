@@ -16,7 +16,7 @@ func (v Visit) Validate() error {
 		fault("client is empty; an alarm comes as \"alarm/<feed>/<rule>\"")
 	}
 	switch v.Cause {
-	case Knock, Alarm, Operator:
+	case Connect, Alarm, Operator:
 	default:
 		fault("cause is %q; causes are knock, alarm and operator", v.Cause)
 	}

@@ -14,7 +14,7 @@ var dawn = time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 
 func TestAVisitNamesEverythingThatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []presence.Cause{presence.Knock, presence.Alarm, presence.Operator} {
+	for _, cause := range []presence.Cause{presence.Connect, presence.Alarm, presence.Operator} {
 		require.NoError(t, presence.Visit{Agent: "a", Client: "c", Cause: cause, Now: dawn, For: 1}.Validate())
 	}
 	err := presence.Visit{Cause: "boredom", Lock: -time.Second}.Validate()
@@ -47,7 +47,7 @@ func TestAnAgentIsAwakeUntilTheLastLeaseAndTheLockHaveEnded(t *testing.T) {
 func TestTheStateOfAnAgentFollowsFromWhoHoldsItAndItsSlot(t *testing.T) {
 	t.Parallel()
 	alarm := presence.Lease{Client: "alarm/harbour/price", Cause: presence.Alarm, Until: dawn.Add(time.Minute)}
-	client := presence.Lease{Client: "web", Cause: presence.Knock, Until: dawn.Add(time.Minute)}
+	client := presence.Lease{Client: "web", Cause: presence.Connect, Until: dawn.Add(time.Minute)}
 	by := func(w presence.Wake, leases ...presence.Lease) presence.Standing {
 		return presence.Standing{Epoch: 1, Last: &w, Leases: leases}
 	}
@@ -62,18 +62,18 @@ func TestTheStateOfAnAgentFollowsFromWhoHoldsItAndItsSlot(t *testing.T) {
 	}{
 		"nobody came":                             {presence.Standing{}, false, circadian.Sleeping},
 		"it dreams":                               {presence.Standing{}, true, circadian.Dreaming},
-		"a client came":                           {by(presence.Wake{Cause: presence.Knock}, client), false, circadian.Awake},
-		"a client came, its dream still stops":    {by(presence.Wake{Cause: presence.Knock, Dream: "d"}, client), true, circadian.Waking},
+		"a client came":                           {by(presence.Wake{Cause: presence.Connect}, client), false, circadian.Awake},
+		"a client came, its dream still stops":    {by(presence.Wake{Cause: presence.Connect, Dream: "d"}, client), true, circadian.Waking},
 		"an alarm holds a sleeper":                {by(presence.Wake{Cause: presence.Alarm}, alarm), false, circadian.Sleeping},
 		"an operator holds a sleeper":             {by(presence.Wake{Cause: presence.Operator}, alarm), false, circadian.Sleeping},
 		"an alarm woke a dream":                   {by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), false, circadian.Awake},
 		"an alarm wakes a dream":                  {by(presence.Wake{Cause: presence.Alarm, Dream: "d"}, alarm), true, circadian.Waking},
 		"a client came while an alarm holds":      {by(presence.Wake{Cause: presence.Alarm}, alarm, client), false, circadian.Awake},
 		"and left, and the alarm still holds":     {visited(by(presence.Wake{Cause: presence.Alarm}, alarm)), false, circadian.Awake},
-		"an alarm holds whom a client woke":       {by(presence.Wake{Cause: presence.Knock}, alarm), false, circadian.Awake},
-		"the lock alone, after a client":          {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Knock}}, false, circadian.Awake},
+		"an alarm holds whom a client woke":       {by(presence.Wake{Cause: presence.Connect}, alarm), false, circadian.Awake},
+		"the lock alone, after a client":          {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Connect}}, false, circadian.Awake},
 		"the lock alone, after a sleeper's alarm": {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Alarm}}, false, circadian.Sleeping},
-		"all of it is over":                       {by(presence.Wake{Cause: presence.Knock}), false, circadian.Sleeping},
+		"all of it is over":                       {by(presence.Wake{Cause: presence.Connect}), false, circadian.Sleeping},
 	} {
 		require.Equal(t, c.want, c.standing.State(c.dreaming, dawn), name)
 	}

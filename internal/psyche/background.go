@@ -280,7 +280,7 @@ type digests struct {
 // met hears of a wake: one that this process's visitor raised is to be told, and so is one that an alarm or an operator raised
 // before any client came.
 func (d *digests) met(w Woken) {
-	if w.Epoch == 0 || !w.Raised && w.Cause == presence.Knock {
+	if w.Epoch == 0 || !w.Raised && w.Cause == presence.Connect {
 		return
 	}
 	d.mu.Lock()

@@ -29,7 +29,7 @@ func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
 
 // A server that no bell has reached keeps a record for two seconds and a lease for longer: what it writes is refused, a
 // knock too.
-func TestARemovedAgentThatWasJustMetIsUnknownToWhoeverKnocks(t *testing.T) {
+func TestARemovedAgentThatWasJustMetIsUnknownToWhoeverConnections(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.talk(turn(ann, chat("Good morning.")))

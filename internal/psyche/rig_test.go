@@ -64,7 +64,7 @@ func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Durat
 	if fails != nil {
 		return psyche.Woken{}, fails
 	}
-	a, err := n.store.Arrive(ctx, presence.Visit{Agent: agent, Client: client, Cause: presence.Knock, Now: n.now(), For: hold, Lock: time.Second})
+	a, err := n.store.Arrive(ctx, presence.Visit{Agent: agent, Client: client, Cause: presence.Connect, Now: n.now(), For: hold, Lock: time.Second})
 	return psyche.Woken{Wake: a.Wake, Raised: a.Raised}, err
 }
 

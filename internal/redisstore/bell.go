@@ -236,9 +236,9 @@ func decodeRing(wire string) (rung, error) {
 		return rung{}, errors.New("a ring from nobody; it names the process that rang")
 	}
 	switch r.Cause {
-	case "", presence.Knock, presence.Alarm, presence.Operator:
+	case "", presence.Connect, presence.Alarm, presence.Operator:
 	default:
-		return rung{}, fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Knock, presence.Alarm, presence.Operator)
+		return rung{}, fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm, presence.Operator)
 	}
 	if err := r.ring().Validate(); err != nil {
 		return rung{}, err

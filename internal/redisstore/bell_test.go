@@ -15,7 +15,7 @@ import (
 )
 
 func ringFor(agent string) presence.Ring {
-	return presence.Ring{Agent: agent, Epoch: 1, Cause: presence.Knock, At: noon, Raised: noon}
+	return presence.Ring{Agent: agent, Epoch: 1, Cause: presence.Connect, At: noon, Raised: noon}
 }
 
 // hearing passes rings on; what nobody reads in time is let go.
@@ -56,7 +56,7 @@ func TestAVisitThatRaisesTheEpochRingsInTheSameStep(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	mine, theirs := hearing(t, here), hearing(t, there)
-	visit := presence.Visit{Agent: "echo:1", Client: "web", Cause: presence.Knock, Now: noon, For: time.Minute, Ring: true}
+	visit := presence.Visit{Agent: "echo:1", Client: "web", Cause: presence.Connect, Now: noon, For: time.Minute, Ring: true}
 	arrive := func(v presence.Visit) presence.Arrival {
 		a, err := here.Arrive(t.Context(), v)
 		require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestAVisitThatRaisesTheEpochRingsInTheSameStep(t *testing.T) {
 	require.True(t, r.Local)
 	require.True(t, r.Raised.After(noon))
 	r.Local, r.Raised = false, time.Time{}
-	require.Equal(t, presence.Ring{Agent: "echo:1", Epoch: 1, Cause: presence.Knock, At: noon}, r)
+	require.Equal(t, presence.Ring{Agent: "echo:1", Epoch: 1, Cause: presence.Connect, At: noon}, r)
 	require.Equal(t, r, <-theirs)
 	epoch, err := there.Epoch(t.Context(), "echo:1")
 	require.NoError(t, err)

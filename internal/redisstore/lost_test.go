@@ -28,7 +28,7 @@ func askFor(step string) purse.Ask {
 }
 
 func visitNow() presence.Visit {
-	return presence.Visit{Agent: "echo", Client: "web", Cause: presence.Knock, Now: noon, For: time.Minute, Lock: 5 * time.Second}
+	return presence.Visit{Agent: "echo", Client: "web", Cause: presence.Connect, Now: noon, For: time.Minute, Lock: 5 * time.Second}
 }
 
 // wire stands between a store and its server, and cuts the connection instead of bringing the next answers.

@@ -54,7 +54,7 @@ func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
 		if err := d.raise(&v, visit, slot.Dream); err != nil {
 			return a, err
 		}
-	} else if visit.Cause == presence.Knock && v.last != nil && v.last.LeftAsleep() {
+	} else if visit.Cause == presence.Connect && v.last != nil && v.last.LeftAsleep() {
 		v.visited = true
 	}
 	a.Wake = *v.last

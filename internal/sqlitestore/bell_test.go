@@ -101,7 +101,7 @@ func sockets(t *testing.T, path string) []string {
 }
 
 func ringOf(epoch int64) presence.Ring {
-	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Knock, At: dawn, Raised: dawn.Add(time.Millisecond)}
+	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: dawn, Raised: dawn.Add(time.Millisecond)}
 }
 
 // eavesdrop gives the rings of other processes.

@@ -54,9 +54,9 @@ func risen(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
 
 func turnOf(turn int) time.Time { return dawn.Add(time.Duration(turn) * time.Hour) }
 
-func knock(ctx context.Context, s *sqlitestore.Store, agent string, turn int) error {
+func connect(ctx context.Context, s *sqlitestore.Store, agent string, turn int) error {
 	_, err := s.Arrive(ctx, presence.Visit{
-		Agent: agent, Client: "web", Cause: presence.Knock, Now: turnOf(turn), For: time.Minute, Lock: 5 * time.Second,
+		Agent: agent, Client: "web", Cause: presence.Connect, Now: turnOf(turn), For: time.Minute, Lock: 5 * time.Second,
 	})
 	return err
 }
@@ -70,7 +70,7 @@ func BenchmarkArrive(b *testing.B) {
 		dreaming(b, s, echo, turn)
 		b.StartTimer()
 		begun := time.Now()
-		require.NoError(b, knock(b.Context(), s, echo, turn))
+		require.NoError(b, connect(b.Context(), s, echo, turn))
 		times = append(times, time.Since(begun))
 		b.StopTimer()
 		risen(b, s, echo, turn)
@@ -87,7 +87,7 @@ func BenchmarkArriveAmongWriters(b *testing.B) {
 	var times []time.Duration
 	for turn := 0; b.Loop(); turn++ {
 		begun := time.Now()
-		require.NoError(b, knock(b.Context(), s, echo, turn))
+		require.NoError(b, connect(b.Context(), s, echo, turn))
 		times = append(times, time.Since(begun))
 	}
 	report(b, times)
@@ -112,7 +112,7 @@ func BenchmarkThousandArrivals(b *testing.B) {
 			wg.Go(func() {
 				<-start
 				begun := time.Now()
-				faults[i] = knock(b.Context(), s, agentOf(i), turn)
+				faults[i] = connect(b.Context(), s, agentOf(i), turn)
 				took[i] = time.Since(begun)
 			})
 		}

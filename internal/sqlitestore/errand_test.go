@@ -136,7 +136,7 @@ func TestAnErrandGivenUpIsNotDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() {
-		_, err := s.Arrive(ctx, presence.Visit{Agent: "a", Client: "web", Cause: presence.Knock, Now: time.Unix(1, 0), For: time.Minute})
+		_, err := s.Arrive(ctx, presence.Visit{Agent: "a", Client: "web", Cause: presence.Connect, Now: time.Unix(1, 0), For: time.Minute})
 		answer <- err
 	}()
 	cancel()
@@ -162,7 +162,7 @@ func TestErrandsOfAStoreThatClosesAreRefused(t *testing.T) {
 	require.ErrorIs(t, s.hurry(t.Context(), func(deal) error { return nil }), ErrClosed)
 }
 
-func TestAKnockWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
+func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, err := Open(t.Context(), path, Busy(time.Hour))
@@ -171,7 +171,7 @@ func TestAKnockWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	other, err := Open(t.Context(), path, Busy(time.Millisecond))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
-	visit := presence.Visit{Agent: "a", Client: "web", Cause: presence.Knock, Now: time.Unix(1, 0), For: time.Minute}
+	visit := presence.Visit{Agent: "a", Client: "web", Cause: presence.Connect, Now: time.Unix(1, 0), For: time.Minute}
 	require.NoError(t, other.write(t.Context(), func(deal) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()

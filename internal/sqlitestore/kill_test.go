@@ -90,7 +90,7 @@ func writeOnce(ctx context.Context, s *sqlitestore.Store, id string, say func(st
 		return err
 	}
 	say("settled %s", id)
-	if _, err := s.Arrive(ctx, presence.Visit{Agent: id, Client: "web", Cause: presence.Knock, Now: dawn, For: time.Minute}); err != nil {
+	if _, err := s.Arrive(ctx, presence.Visit{Agent: id, Client: "web", Cause: presence.Connect, Now: dawn, For: time.Minute}); err != nil {
 		return err
 	}
 	say("woken %s", id)

@@ -286,7 +286,7 @@ func TestADreamOfAFileWithoutPresenceIsWokenLikeAnyOther(t *testing.T) {
 	require.Zero(t, standing)
 	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5}}})
 	require.NoError(t, err)
-	a, err := s.Arrive(t.Context(), presence.Visit{Agent: echo, Client: "web", Cause: presence.Knock, Now: dawn, For: time.Minute})
+	a, err := s.Arrive(t.Context(), presence.Visit{Agent: echo, Client: "web", Cause: presence.Connect, Now: dawn, For: time.Minute})
 	require.NoError(t, err)
 	require.True(t, a.Raised)
 	require.Equal(t, "d1", a.Dream)

@@ -40,16 +40,16 @@ type bedroom struct {
 
 // scenario is one row of the wake suite.
 type scenario struct {
-	redis    bool
-	fsync    string // of Redis: everysec or always
-	dreaming int
-	knocking int           // at once; 0: all that dream
-	wakes    int           // to measure; with knocking 0 the rounds of all
-	deaf     bool          // no bell: Temporal's own cancellation alone
-	stay     time.Duration // how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
-	long     int           // tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the default
-	each     time.Duration
-	limit    time.Duration // of the row, its setting-up apart; 0: rowMost. What was measured by then is told
+	redis      bool
+	fsync      string // of Redis: everysec or always
+	dreaming   int
+	connecting int           // at once; 0: all that dream
+	wakes      int           // to measure; with knocking 0 the rounds of all
+	deaf       bool          // no bell: Temporal's own cancellation alone
+	stay       time.Duration // how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
+	long       int           // tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the default
+	each       time.Duration
+	limit      time.Duration // of the row, its setting-up apart; 0: rowMost. What was measured by then is told
 }
 
 const (
@@ -74,20 +74,20 @@ func BenchmarkWake(b *testing.B) {
 		name string
 		scenario
 	}{
-		{"embedded/one-of-1", scenario{dreaming: 1, knocking: 1, wakes: 200, each: token}},
-		{"embedded/one-of-20", scenario{dreaming: 20, knocking: 1, wakes: 400, each: token, limit: promisedMost}},
-		{"embedded/one-of-20-without-bell", scenario{dreaming: 20, knocking: 1, wakes: 200, each: token, deaf: true}},
-		{"embedded/100-dreaming-16-knocking", scenario{dreaming: 100, knocking: 16, wakes: 480, each: token, stay: paced, limit: promisedMost}},
-		{"embedded/100-dreaming-16-knocking-saturated", scenario{dreaming: 100, knocking: 16, wakes: 800, each: token}},
+		{"embedded/one-of-1", scenario{dreaming: 1, connecting: 1, wakes: 200, each: token}},
+		{"embedded/one-of-20", scenario{dreaming: 20, connecting: 1, wakes: 400, each: token, limit: promisedMost}},
+		{"embedded/one-of-20-without-bell", scenario{dreaming: 20, connecting: 1, wakes: 200, each: token, deaf: true}},
+		{"embedded/100-dreaming-16-knocking", scenario{dreaming: 100, connecting: 16, wakes: 480, each: token, stay: paced, limit: promisedMost}},
+		{"embedded/100-dreaming-16-knocking-saturated", scenario{dreaming: 100, connecting: 16, wakes: 800, each: token}},
 		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
 		{"embedded/100-at-once", scenario{dreaming: 100, wakes: 4, each: token}},
 		{"embedded/100-at-once-without-bell", scenario{dreaming: 100, wakes: 2, each: token, deaf: true}},
 		{"embedded/1000-at-once", scenario{dreaming: 1000, wakes: 1, each: slow, long: 3000, limit: thousandMost}},
-		{"redis/one-of-1", scenario{redis: true, dreaming: 1, knocking: 1, wakes: 200, each: token}},
-		{"redis/one-of-20", scenario{redis: true, dreaming: 20, knocking: 1, wakes: 400, each: token, limit: promisedMost}},
-		{"redis/one-of-20-fsync-always", scenario{redis: true, fsync: "always", dreaming: 20, knocking: 1, wakes: 400, each: token}},
-		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 480, each: token, stay: paced, limit: promisedMost}},
-		{"redis/100-dreaming-16-knocking-saturated", scenario{redis: true, dreaming: 100, knocking: 16, wakes: 800, each: token}},
+		{"redis/one-of-1", scenario{redis: true, dreaming: 1, connecting: 1, wakes: 200, each: token}},
+		{"redis/one-of-20", scenario{redis: true, dreaming: 20, connecting: 1, wakes: 400, each: token, limit: promisedMost}},
+		{"redis/one-of-20-fsync-always", scenario{redis: true, fsync: "always", dreaming: 20, connecting: 1, wakes: 400, each: token}},
+		{"redis/100-dreaming-16-knocking", scenario{redis: true, dreaming: 100, connecting: 16, wakes: 480, each: token, stay: paced, limit: promisedMost}},
+		{"redis/100-dreaming-16-knocking-saturated", scenario{redis: true, dreaming: 100, connecting: 16, wakes: 800, each: token}},
 		{"redis/100-at-once", scenario{redis: true, dreaming: 100, wakes: 4, each: token}},
 		{"redis/1000-at-once", scenario{redis: true, dreaming: 1000, wakes: 1, each: slow, long: 3000, limit: thousandMost}},
 	} {
@@ -281,7 +281,7 @@ func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 		loaded(b).tell(b, before, map[string]int{"temporal": r.server.PID(), "provider": r.till.child.Process.Pid, "knocking": os.Getpid()})
 		b.ReportMetric(time.Since(began).Seconds(), "row-s")
 	}()
-	if s.knocking > 0 {
+	if s.connecting > 0 {
 		return r.oneByOne(ctx, b, s)
 	}
 	var taken []wake
@@ -303,14 +303,14 @@ func (r *bedroom) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake
 	b.Helper()
 	var mu sync.Mutex
 	var taken []wake
-	require.NoError(b, sideBySide(ctx, s.knocking, s.knocking, func(ctx context.Context, k int) error {
+	require.NoError(b, sideBySide(ctx, s.connecting, s.connecting, func(ctx context.Context, k int) error {
 		dice := rand.New(rand.NewPCG(7, uint64(k)))
-		for range s.wakes / s.knocking {
-			i := k + s.knocking*dice.IntN((len(r.agents)-k-1)/s.knocking+1)
+		for range s.wakes / s.connecting {
+			i := k + s.connecting*dice.IntN((len(r.agents)-k-1)/s.connecting+1)
 			if !pause(ctx, while(dice, 3*s.each/2)) {
 				return nil
 			}
-			w, err := r.knock(ctx, i)
+			w, err := r.connect(ctx, i)
 			if err != nil {
 				return err
 			}
@@ -348,7 +348,7 @@ func (r *bedroom) atOnce(ctx context.Context, b *testing.B, dreaming []int) []wa
 	go func() {
 		faults <- sideBySide(ctx, len(dreaming), len(dreaming), func(ctx context.Context, n int) error {
 			<-start
-			w, err := r.knock(ctx, dreaming[n])
+			w, err := r.connect(ctx, dreaming[n])
 			if err == nil {
 				taken[n] = w
 			}
@@ -370,10 +370,10 @@ func (r *bedroom) leave(ctx context.Context, i int) error {
 	return r.company.Starter.Leave(ctx, r.agents[i].Handle, "guest")
 }
 
-// knock wakes one agent and times it.
-func (r *bedroom) knock(ctx context.Context, i int) (wake, error) {
+// connect wakes one agent and times it.
+func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	began := time.Now()
-	woken, err := r.company.Starter.Wake(ctx, starter.Knock{Agent: r.agents[i].Handle, Client: "guest"})
+	woken, err := r.company.Starter.Wake(ctx, starter.Connection{Agent: r.agents[i].Handle, Client: "guest"})
 	w := wake{a: -1, b: -1, c: since(began), d: -1, degraded: woken.Degraded != ""}
 	if err != nil {
 		return w, err

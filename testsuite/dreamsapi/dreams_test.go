@@ -98,12 +98,12 @@ func TestADreamIsCanceledAndKeepsWhatItHas(t *testing.T) {
 	require.NotNil(t, h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/archive", "").Archived)
 }
 
-func TestADreamThatIsKnockedAwakeIsRunningAndMayBeResumed(t *testing.T) {
+func TestADreamThatIsConnectedAwakeIsRunningAndMayBeResumed(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1, Each: 4 * time.Millisecond})
 	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
 	h.served(10)
-	woken, err := h.Starter.Wake(h.ctx, starter.Knock{Agent: h.agent.Handle, Client: "guest"})
+	woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	_, err = h.Starter.Recorded(h.ctx, h.agent.ID, woken.Epoch)
 	require.NoError(t, err)

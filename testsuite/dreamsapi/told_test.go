@@ -86,7 +86,7 @@ func TestTheWireSaysOfADreamWhatTheCommandLineSays(t *testing.T) {
 	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
 	h.served(10)
 	h.agrees(begun.ID)
-	woken, err := h.Starter.Wake(h.ctx, starter.Knock{Agent: h.agent.Handle, Client: "guest"})
+	woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	_, err = h.Starter.Recorded(h.ctx, h.agent.ID, woken.Epoch)
 	require.NoError(t, err)
@@ -114,22 +114,22 @@ func (h *house) entriesAgree() {
 
 // A knock interrupts the dream in each of its phases; what a client can read of it then and after holds no word that was dreamt but
 // the insights, and no stream that operators did not ask words of does either.
-func TestNothingThatWasDreamtReachesAClientWhoeverKnocksWhenever(t *testing.T) {
+func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 5, Each: 4 * time.Millisecond})
 	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
-	knocks := 0
+	connections := 0
 	for _, phase := range dream.Phases {
 		if !h.reaches(begun.ID, phase) {
 			continue
 		}
-		woken, err := h.Starter.Wake(h.ctx, starter.Knock{Agent: h.agent.Handle, Client: "guest"})
+		woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
 		require.NoError(t, err)
 		h.leaksNothing(begun.ID)
 		_, err = h.Starter.Recorded(h.ctx, h.agent.ID, woken.Epoch)
 		require.NoError(t, err)
 		h.leaksNothing(begun.ID)
-		knocks++
+		connections++
 		require.NoError(t, h.Starter.Leave(h.ctx, h.agent.Handle, "guest"))
 		require.Eventually(t, func() bool {
 			resp, _ := h.do(access.Operator, "POST", "/v1/dreams/"+begun.ID+"/resume", "")
@@ -137,7 +137,7 @@ func TestNothingThatWasDreamtReachesAClientWhoeverKnocksWhenever(t *testing.T) {
 			return resp.StatusCode == http.StatusOK || d.Status.Over()
 		}, patience, 20*time.Millisecond)
 	}
-	require.GreaterOrEqual(t, knocks, 3)
+	require.GreaterOrEqual(t, connections, 3)
 	h.follow(access.Client, begun.ID)
 	require.Greater(t, h.leaksNothing(begun.ID), 10, "there was something to look for")
 }

@@ -39,7 +39,7 @@ func TestRecordABatchThatIsWoken(t *testing.T) {
 		}
 		return false
 	}, time.Minute, time.Millisecond)
-	require.Equal(t, begun.Dream, s.knock(agent).Dream)
+	require.Equal(t, begun.Dream, s.connect(agent).Dream)
 	s.goesOn(agent)
 	s.ends(begun.Dream, dream.Completed, "dream-woken-while-it-was-judged-and-resumed")
 }

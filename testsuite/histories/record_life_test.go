@@ -38,7 +38,7 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 		}
 	}
 	storm() // over the first limit, in the midst of the dream
-	_, err = s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	_, err = s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	require.NoError(t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
 	require.Eventually(t, func() bool {

@@ -33,7 +33,7 @@ func TestRecordASearchThatIsWoken(t *testing.T) {
 		}
 		return false
 	}, time.Minute, time.Millisecond)
-	require.Equal(t, begun.Dream, s.knock(agent).Dream)
+	require.Equal(t, begun.Dream, s.connect(agent).Dream)
 	s.goesOn(agent)
 	s.ends(begun.Dream, dream.Completed, "dream-woken-in-its-search-and-resumed")
 }

@@ -41,10 +41,10 @@ func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 	}, time.Minute, time.Millisecond)
 }
 
-// knock wakes the agent and waits until its life has recorded it.
-func (s *scene) knock(agent dream.Agent) starter.Woken {
+// connect wakes the agent and waits until its life has recorded it.
+func (s *scene) connect(agent dream.Agent) starter.Woken {
 	s.t.Helper()
-	woken, err := s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	woken, err := s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(s.t, err)
 	_, err = s.company.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
 	require.NoError(s.t, err)
@@ -80,7 +80,7 @@ func TestRecordNightsWokenInEachPhase(t *testing.T) {
 			begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 			require.NoError(t, err)
 			s.reaches(agent, phase)
-			require.Equal(t, begun.Dream, s.knock(agent).Dream)
+			require.Equal(t, begun.Dream, s.connect(agent).Dream)
 			s.goesOn(agent)
 			s.ends(begun.Dream, dream.Completed, "dream-woken-in-"+string(phase)+"-and-resumed")
 			if phase == dream.Onset {
@@ -98,7 +98,7 @@ func TestRecordANightWokenTwice(t *testing.T) {
 	require.NoError(t, err)
 	for _, phase := range []dream.Phase{dream.Onset, dream.REM} {
 		s.reaches(agent, phase)
-		s.knock(agent)
+		s.connect(agent)
 		s.goesOn(agent)
 	}
 	s.ends(begun.Dream, dream.Completed, "dream-woken-twice")
@@ -111,7 +111,7 @@ func TestRecordANightThatMayNotGoOn(t *testing.T) {
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.NREM)
-	s.knock(agent)
+	s.connect(agent)
 	s.ends(begun.Dream, dream.Interrupted, "dream-interrupted-for-good")
 }
 
@@ -122,7 +122,7 @@ func TestRecordANightThatNobodyResumed(t *testing.T) {
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
-	s.knock(agent)
+	s.connect(agent)
 	s.ends(begun.Dream, dream.Interrupted, "dream-interrupted-time-ran-out")
 }
 
@@ -133,7 +133,7 @@ func TestRecordANightThatGaveWay(t *testing.T) {
 	first, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.REM)
-	s.knock(agent)
+	s.connect(agent)
 	require.NoError(t, s.company.Starter.Leave(s.ctx, agent.Handle, "guest"))
 	var second workflows.Begun
 	require.Eventually(t, func() bool {
@@ -190,7 +190,7 @@ func TestRecordANightCanceledWhileItWaits(t *testing.T) {
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Integration)
-	s.knock(agent)
+	s.connect(agent)
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
 	s.ends(begun.Dream, dream.Canceled, "dream-canceled-while-it-waited")
 }
@@ -208,7 +208,7 @@ func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 	s.reaches(agent, dream.Onset)
 	frozen.Freeze()
 	s.work()
-	woken, err := s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	woken, err := s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	_, err = s.company.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestRecordAWokenNightWhoseWorkerWasKilled(t *testing.T) {
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
-	_, err = s.company.Starter.Wake(s.ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	_, err = s.company.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	actor.Kill()
 	s.work()

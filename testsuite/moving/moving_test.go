@@ -118,7 +118,7 @@ func lead(t *testing.T, s kept) {
 	spend(t, s)
 	for n, client := range []string{"web", "alarm/tides"} {
 		_, err = s.Arrive(ctx, presence.Visit{
-			Agent: echo, Client: client, Cause: presence.Knock, Now: noon.Add(time.Duration(n) * time.Second), For: time.Hour, Lock: time.Minute,
+			Agent: echo, Client: client, Cause: presence.Connect, Now: noon.Add(time.Duration(n) * time.Second), For: time.Hour, Lock: time.Minute,
 		})
 		require.NoError(t, err)
 	}
@@ -218,7 +218,7 @@ func goesOn(t *testing.T, s kept) {
 	r, err := s.Commit(ctx, memory.Write{Agent: echo, Events: []event.Event{event.New("v2", echo, "", noon, event.PatternFound{}), event.New("v4", echo, "", noon, event.PatternFound{})}})
 	require.NoError(t, err)
 	require.EqualValues(t, 4, r.LastSeq, "what was announced is not announced again")
-	a, err := s.Arrive(ctx, presence.Visit{Agent: echo, Client: "web", Cause: presence.Knock, Now: noon.Add(48 * time.Hour), For: time.Hour})
+	a, err := s.Arrive(ctx, presence.Visit{Agent: echo, Client: "web", Cause: presence.Connect, Now: noon.Add(48 * time.Hour), For: time.Hour})
 	require.NoError(t, err)
 	require.True(t, a.Raised)
 	require.EqualValues(t, 2, a.Epoch)

@@ -257,7 +257,7 @@ agent: {client_timeout: 1h}`)
 		})
 	}
 	b.Run("idle/streams=500", func(b *testing.B) { idle(b, client, upstream.URL) })
-	b.Run("knock", func(b *testing.B) { h.knocked(b, client) })
+	b.Run("knock", func(b *testing.B) { h.connected(b, client) })
 	h.end()
 }
 
@@ -357,8 +357,8 @@ func (h *house) resident() int {
 	return kib << 10
 }
 
-// knocked measures the first byte for whoever talks to an agent that dreams, against the next who talks to it awake.
-func (h *house) knocked(b *testing.B, client *http.Client) {
+// connected measures the first byte for whoever talks to an agent that dreams, against the next who talks to it awake.
+func (h *house) connected(b *testing.B, client *http.Client) {
 	const agents = 24
 	for b.Loop() {
 		for i := range agents {

@@ -13,9 +13,9 @@ import (
 
 // word is one that a single visitor says, to a single agent, in a single talk.
 type word struct {
-	visitor, agent, talk int
-	kind                 byte // ofSecret or ofTurn
-	n                    int  // which of its kind
+	client, agent, talk int
+	kind                byte // ofSecret or ofTurn
+	n                   int  // which of its kind
 }
 
 // The kinds of words. A secret is told to be remembered; a mark says which turn it is.
@@ -27,7 +27,7 @@ const (
 // String is of letters alone, a to j for 0 to 9: dreams are made of words.
 func (w word) String() string {
 	lettered := func(r rune) rune { return r - '0' + 'a' }
-	return "zq" + strings.Map(lettered, fmt.Sprintf("%d%d%d", w.visitor, w.agent, w.talk)) + string(w.kind) + strings.Map(lettered, strconv.Itoa(w.n)) + "qz"
+	return "zq" + strings.Map(lettered, fmt.Sprintf("%d%d%d", w.client, w.agent, w.talk)) + string(w.kind) + strings.Map(lettered, strconv.Itoa(w.n)) + "qz"
 }
 
 var (
@@ -109,7 +109,7 @@ func (p passage) faults() []error {
 	own := false
 	for _, s := range p.seen {
 		switch {
-		case s.visitor != p.mark.visitor || s.agent != p.mark.agent:
+		case s.client != p.mark.client || s.agent != p.mark.agent:
 			wrong(errCrossed, "%s has %s", s.place, s.word)
 		case s.place == saidThere && s.kind == ofTurn && s.talk != p.mark.talk:
 			wrong(errMixed, "%s has %s", s.place, s.word)
@@ -145,12 +145,12 @@ func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
 		want  error
 	}{
 		"a request failed":                        {func(p *passage) { p.fault = "503" }, errFailed},
-		"another's secret was recalled":           {func(p *passage) { p.seen[4].visitor = 0 }, errCrossed},
-		"another's turn was recalled":             {func(p *passage) { p.seen[3].visitor = 3 }, errCrossed},
+		"another's secret was recalled":           {func(p *passage) { p.seen[4].client = 0 }, errCrossed},
+		"another's turn was recalled":             {func(p *passage) { p.seen[3].client = 3 }, errCrossed},
 		"what another agent was told was":         {func(p *passage) { p.seen[4].agent = 1 }, errCrossed},
-		"another's talk went with it":             {func(p *passage) { p.seen[1].visitor = 0 }, errCrossed},
+		"another's talk went with it":             {func(p *passage) { p.seen[1].client = 0 }, errCrossed},
 		"another talk of one's own went with it":  {func(p *passage) { p.seen[1].talk = 0 }, errMixed},
-		"another's secret was answered":           {func(p *passage) { p.seen[6].visitor = 0 }, errCrossed},
+		"another's secret was answered":           {func(p *passage) { p.seen[6].client = 0 }, errCrossed},
 		"another's secret stands in a header":     {func(p *passage) { p.seen = append(p.seen, sighting{word{0, 0, 1, ofSecret, 1}, headed}) }, errCrossed},
 		"another's word stands beside the talk":   {func(p *passage) { p.seen = append(p.seen, sighting{word{2, 0, 1, ofTurn, 1}, besideThere}) }, errCrossed},
 		"the answer is another turn's":            {func(p *passage) { p.seen[5].n = 8 }, errAsked},

@@ -144,11 +144,11 @@ type spoken struct {
 const round = 20
 
 // play has every visitor take so many turns in all, each visitor's talks beside all others'.
-func (p *proof) play(turns int, visitors []visitor) {
+func (p *proof) play(turns int, clients []visitor) {
 	p.Helper()
 	p.played++
 	var under []*talk
-	for _, who := range visitors {
+	for _, who := range clients {
 		for id := range talks {
 			under = append(under, &talk{
 				p: p, who: who, id: id, dice: rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))), said: make([][]spoken, len(agents)), n: p.played * 100_000,
@@ -461,7 +461,7 @@ func insight(a provider.Asked) string {
 }
 
 // isolated is a house with two keys of two users each, all of whom may talk to both agents.
-func (p *proof) isolated(t testing.TB, more string) (visitors []visitor, owner []string) {
+func (p *proof) isolated(t testing.TB, more string) (clients []visitor, owner []string) {
 	t.Helper()
 	p.house = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight}, strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
 	for _, name := range agents {
@@ -475,20 +475,20 @@ func (p *proof) isolated(t testing.TB, more string) (visitors []visitor, owner [
 	for _, name := range []string{"one", "two"} {
 		k := key(name, "client")
 		for _, user := range []string{"ann", "bob"} {
-			visitors = append(visitors, visitor{len(visitors), k, user})
+			clients = append(clients, visitor{len(clients), k, user})
 		}
 	}
 	p.clerk = &talk{p: p, who: visitor{9, key("clerk", "client"), "clerk"}, dice: rand.New(rand.NewPCG(seed, 9))}
 	owner = []string{"Authorization", "Bearer " + key("house", "owner")}
 	p.begin("up")
-	return visitors, owner
+	return clients, owner
 }
 
-// TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer has four visitors, two users of each of two keys, talk to the same two agents in two
+// TestNothingOfOneClientReachesAnotherThroughTheWholeServer has four visitors, two users of each of two keys, talk to the same two agents in two
 // talks each, all at once and under the same names: they plant secrets of the same things and ask for everybody's. Every word
 // of theirs is looked for in what the provider is sent and in what comes back. Then an agent that everybody has told
 // something dreams, and they talk to it.
-func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
+func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 	t.Parallel()
 	turns := map[string]int{"sqlite": 400, "redis": 400}
 	if full {
@@ -503,13 +503,13 @@ func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
 			if store == "redis" {
 				more = fmt.Sprintf("store: {url: %q}\n", redis.Start(t).URL)
 			}
-			visitors, owner := p.isolated(t, more)
-			p.play(16, visitors) // everybody is awake, and what is read once has been read
+			clients, owner := p.isolated(t, more)
+			p.play(16, clients) // everybody is awake, and what is read once has been read
 			require.NoError(t, p.verdict())
 			p.again()
 			before, routines := p.resident(), p.running(owner)
 			began := time.Now()
-			p.play(turns[store], visitors)
+			p.play(turns[store], clients)
 			lasted := time.Since(began)
 			t.Log(p.count(lasted))
 			var memories struct{ Memories map[string]int }
@@ -518,7 +518,7 @@ func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
 			t.Logf("fern remembers %v; the server held %d MiB and %d goroutines before, %d MiB and %d after", memories.Memories, before>>20, routines, p.resident()>>20, p.running(owner))
 			require.NoError(t, p.verdict())
 			require.Empty(t, p.strays, "everything that the provider was asked is a turn's")
-			for _, who := range visitors {
+			for _, who := range clients {
 				for agent := range agents[:dreamer] {
 					require.Positive(t, p.told[[2]int{who.id, agent}], "the control: secrets of visitor %d are recalled by %s", who.id, agents[agent])
 				}
@@ -526,10 +526,10 @@ func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
 
 			require.NotContains(t, p.err.String(), "too many wait", "everything was remembered that was worth it")
 
-			dreamt := p.dreamt(visitors, owner)
+			dreamt := p.dreamt(clients, owner)
 			p.woken = true
-			p.play(160, visitors)
-			p.seek(visitors, dreamer, dreamt)
+			p.play(160, clients)
+			p.seek(clients, dreamer, dreamt)
 			require.NoError(t, p.verdict(), "after a dream over everybody's secrets")
 			require.Empty(t, p.strays)
 			_, _, status = p.ask(http.MethodGet, "/v1/agents/"+agents[dreamer]+"/status", "", owner...)
@@ -543,7 +543,7 @@ func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
 				p.spill(spilt)
 				require.Eventually(t, func() bool {
 					p.again()
-					p.play(160, visitors)
+					p.play(160, clients)
 					return p.verdict() != nil
 				}, time.Minute, time.Millisecond)
 				require.ErrorIs(t, p.verdict(), errCrossed)
@@ -552,7 +552,7 @@ func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
 			})
 			t.Run("and a visitor that bears the name of another", func(t *testing.T) {
 				p.again()
-				forged := visitor{3, visitors[1].key, visitors[1].user}
+				forged := visitor{3, clients[1].key, clients[1].user}
 				p.play(16, []visitor{forged})
 				require.ErrorIs(t, p.verdict(), errCrossed)
 			})
@@ -567,10 +567,10 @@ func TestNothingOfOneVisitorReachesAnotherThroughTheWholeServer(t *testing.T) {
 }
 
 // dreamt has an agent dream to its end over what every visitor told it, in words of their own, and gives what it dreamt.
-func (p *proof) dreamt(visitors []visitor, owner []string) (contents []string) {
+func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 	p.Helper()
 	name := agents[dreamer]
-	for _, who := range visitors {
+	for _, who := range clients {
 		t := &talk{p: p, who: who, dice: rand.New(rand.NewPCG(seed, uint64(who.id)))}
 		for t.n = range 8 {
 			pass := passage{mark: word{who.id, dreamer, 0, ofTurn, t.n}}
@@ -599,9 +599,9 @@ func (p *proof) dreamt(visitors []visitor, owner []string) (contents []string) {
 }
 
 // seek has every visitor ask an agent for texts that others would know it by.
-func (p *proof) seek(visitors []visitor, agent int, texts []string) {
+func (p *proof) seek(clients []visitor, agent int, texts []string) {
 	p.Helper()
-	for _, who := range visitors {
+	for _, who := range clients {
 		t := &talk{p: p, who: who}
 		for t.n = range texts {
 			pass := passage{mark: word{who.id, agent, 0, ofTurn, t.n}}
@@ -631,26 +631,26 @@ func (p *proof) spill(w word) {
 func TestAnAnswerThatIsKeptForOneUserIsNotAnothers(t *testing.T) {
 	t.Parallel()
 	p := newProof()
-	visitors, _ := p.isolated(t, "")
-	m := word{visitors[0].id, 0, 0, ofTurn, 1}
-	hidden := word{visitors[0].id, 0, 0, ofSecret, 1}
+	clients, _ := p.isolated(t, "")
+	m := word{clients[0].id, 0, 0, ofTurn, 1}
+	hidden := word{clients[0].id, 0, 0, ofSecret, 1}
 	ask := func(who visitor) (int, http.Header, string) {
 		return p.ask(http.MethodPost, "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"Which code has my locker 1 at the harbour (`+m.String()+`)?"}]}`,
 			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning")
 	}
-	tell := &talk{p: p, who: visitors[0], said: make([][]spoken, len(agents))}
+	tell := &talk{p: p, who: clients[0], said: make([][]spoken, len(agents))}
 	kept := passage{mark: m}
 	tell.tool(&kept, "store_memory", map[string]any{"agent": "iris", "content": "The code of my locker 1 at the harbour is " + hidden.String() + "."})
 	require.Empty(t, kept.fault)
 	p.under[m] = &passage{}
-	status, header, answer := ask(visitors[0])
+	status, header, answer := ask(clients[0])
 	require.Equal(t, http.StatusOK, status, answer)
 	require.Empty(t, header.Get("Idempotent-Replayed"))
 	require.Contains(t, answer, hidden.String())
-	status, header, answer = ask(visitors[0])
+	status, header, answer = ask(clients[0])
 	require.Equal(t, http.StatusOK, status, answer)
 	require.Equal(t, "true", header.Get("Idempotent-Replayed"))
-	for _, other := range visitors[1:] {
+	for _, other := range clients[1:] {
 		status, header, answer = ask(other)
 		require.NotContains(t, answer, hidden.String(), "%d to %s", status, other.user)
 		require.Empty(t, header.Get("Idempotent-Replayed"))

@@ -118,7 +118,7 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 		status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`, owner...)
 		require.Equal(t, 2, status/100, body)
 		h.underWay(phase)
-		e.knock(agent, client)
+		e.connect(agent, client)
 	}
 	for _, phase := range phases {
 		e.look(string(phase), client)
@@ -128,7 +128,7 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 		_, _, body := h.ask(http.MethodGet, "/v1/dreams?agent="+last, "", owner...)
 		return strings.Contains(body, `"status":"completed"`)
 	}, time.Minute, 50*time.Millisecond, "what was woken dreams on to its end\n%s", &h.err)
-	e.knock(last, client)
+	e.connect(last, client)
 	dreamt := h.must("journal", "--agent", last)
 	require.Contains(t, dreamt, mark, "the control: the journal holds what was dreamt")
 	_, _, figures := h.ask(http.MethodGet, "/metrics", "", owner...)
@@ -173,8 +173,8 @@ func (h *house) underWay(phase dream.Phase) {
 	}, time.Minute, time.Millisecond, "%s is never dreamt\n%s", phase, &h.err)
 }
 
-// knock wakes an agent by talk, and reads on.
-func (e *ears) knock(agent string, key []string) {
+// connect wakes an agent by talk, and reads on.
+func (e *ears) connect(agent string, key []string) {
 	e.Helper()
 	const silent = "X-Oneiros-Recall" // what the agent remembers of itself is no part of this
 	say := func(stream string) string {

@@ -38,8 +38,8 @@ type Turn struct {
 	Text          string // what of it was said
 }
 
-// guest is a client with a secret, that knows some agents.
-type guest struct {
+// client is a client with a secret, that knows some agents.
+type client struct {
 	s      *Soak
 	name   string
 	dice   *rand.Rand
@@ -52,8 +52,8 @@ type guest struct {
 // Secret is what a client tells its agents and nobody else.
 func Secret(client string) string { return "zq" + strings.ReplaceAll(client, "-", "q") + "qz" }
 
-func (s *Soak) newGuest(i int) *guest {
-	g := &guest{s: s, name: fmt.Sprintf("guest-%02d", i), dice: rand.New(rand.NewPCG(s.Seed, uint64(i)+100)), http: &http.Client{Transport: &http.Transport{}}}
+func (s *Soak) newClient(i int) *client {
+	g := &client{s: s, name: fmt.Sprintf("guest-%02d", i), dice: rand.New(rand.NewPCG(s.Seed, uint64(i)+100)), http: &http.Client{Transport: &http.Transport{}}}
 	for n := range 3 {
 		g.agents = append(g.agents, s.Agents[(i+n*7)%len(s.Agents)].Handle)
 	}
@@ -61,14 +61,14 @@ func (s *Soak) newGuest(i int) *guest {
 }
 
 // live comes and goes until the time is over. Whoever is there then ends what it asked for first.
-func (g *guest) live(ctx context.Context) {
+func (g *client) live(ctx context.Context) {
 	defer g.http.CloseIdleConnections()
 	for g.wait(ctx, time.Duration(g.dice.Int64N(int64(g.s.Away)))) {
 		g.visit(ctx, g.agents[g.dice.IntN(len(g.agents))])
 	}
 }
 
-func (g *guest) wait(ctx context.Context, d time.Duration) bool {
+func (g *client) wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -80,7 +80,7 @@ func (g *guest) wait(ctx context.Context, d time.Duration) bool {
 }
 
 // visit is one to four turns, in a session now and then.
-func (g *guest) visit(ctx context.Context, agent string) {
+func (g *client) visit(ctx context.Context, agent string) {
 	g.talks++
 	session := ""
 	if g.dice.IntN(4) == 0 {
@@ -98,7 +98,7 @@ func (g *guest) visit(ctx context.Context, agent string) {
 	}
 }
 
-func (g *guest) turn(agent string, n int) {
+func (g *client) turn(agent string, n int) {
 	kind := []Kind{Streamed, Streamed, Streamed, Whole, Whole, HungUp, Looked}[g.dice.IntN(7)]
 	if kind == Looked {
 		g.try(kind, agent, http.MethodGet, "/v1/agents/"+agent+"/status", "")
@@ -114,7 +114,7 @@ func (g *guest) turn(agent string, n int) {
 }
 
 // try asks one replica, and another when that one fails.
-func (g *guest) try(kind Kind, agent, method, path, body string) {
+func (g *client) try(kind Kind, agent, method, path, body string) {
 	for range 3 {
 		if g.at == nil || g.dice.IntN(3) == 0 || !g.s.Fleet.KilledAt(g.at).IsZero() {
 			g.at = g.s.Fleet.Pick(g.dice)
@@ -128,7 +128,7 @@ func (g *guest) try(kind Kind, agent, method, path, body string) {
 	}
 }
 
-func (g *guest) ask(kind Kind, agent, method, path, body string) (t Turn) {
+func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 	t = Turn{Client: g.name, Agent: agent, Kind: kind, Replica: g.at, Began: time.Now(), Asks: strings.Contains(body, "which secret words")}
 	defer func() { t.Ended = time.Now() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -145,7 +145,7 @@ func (s *Soak) Play(ctx context.Context) error {
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range s.Clients {
-		all.Go(func() { s.newGuest(i).live(ctx) })
+		all.Go(func() { s.newClient(i).live(ctx) })
 	}
 	all.Go(func() { s.kill(ctx) })
 	all.Wait()

@@ -103,7 +103,7 @@ func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 		return calls
 	}
 	require.Eventually(t, func() bool { calls := judging(); return len(calls) > 0 && calls[0].Completion > 3 }, patience, time.Millisecond)
-	s.knock()
+	s.connect()
 	require.Eventually(t, func() bool { return s.night(id).Outcome == dream.Interrupted }, patience, 5*time.Millisecond)
 	fragments := func() (caught []*dream.Fragment) {
 		items, err := s.Store.Find(s.ctx, memory.Query{Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment}})

@@ -95,7 +95,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	standing, err := company.Store.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: "desk", Cause: presence.Knock, Now: time.Now(), For: time.Second})
+	standing, err := company.Store.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: "desk", Cause: presence.Connect, Now: time.Now(), For: time.Second})
 	require.NoError(t, err)
 	require.Empty(t, standing.Digest, "a client is told nothing")
 

@@ -60,9 +60,9 @@ func (s *sleeper) served(tokens int64) {
 	require.Eventually(s.t, func() bool { return s.till.Till.Streamed() >= tokens }, patience, time.Millisecond)
 }
 
-func (s *sleeper) knock() starter.Woken {
+func (s *sleeper) connect() starter.Woken {
 	s.t.Helper()
-	w, err := s.Starter.Wake(s.ctx, starter.Knock{Agent: s.agent.Handle, Client: "guest"})
+	w, err := s.Starter.Wake(s.ctx, starter.Connection{Agent: s.agent.Handle, Client: "guest"})
 	require.NoError(s.t, err)
 	require.Empty(s.t, w.Degraded)
 	return w
@@ -86,12 +86,12 @@ func (s *sleeper) events(kind string) []event.Event {
 	return found
 }
 
-func TestAKnockPutsADreamDownAndItGoesOnLater(t *testing.T) {
+func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 20 * time.Millisecond}, nil)
 	id := s.begin()
 	s.served(10)
-	woken := s.knock()
+	woken := s.connect()
 	require.True(t, woken.Raised)
 	require.Equal(t, int64(1), woken.Epoch)
 	require.Equal(t, id, woken.Dream)
@@ -111,7 +111,7 @@ func TestAKnockPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	require.Len(t, told, 1)
 	var interrupted event.DreamInterrupted
 	require.NoError(t, json.Unmarshal(told[0].Data, &interrupted))
-	require.Equal(t, string(presence.Knock), interrupted.Cause)
+	require.Equal(t, string(presence.Connect), interrupted.Cause)
 	require.False(t, interrupted.Forced)
 	require.Equal(t, 1, interrupted.Partials)
 	t.Logf("receipt %.2f stop %.2f preserve %.2f switch %.2f ms, took %s", interrupted.Receipt, interrupted.Stop, interrupted.Preserve, interrupted.Switch, woken.Took)

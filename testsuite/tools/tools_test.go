@@ -134,7 +134,7 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 }
 
 // A sleeper that an alarm holds sleeps on, until somebody comes.
-func TestAKnockFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T) {
+func TestAConnectFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T) {
 	t.Parallel()
 	s := dreaming(t)
 	const agentState = `temporal workflow query --workflow-id agent/echo --type life`

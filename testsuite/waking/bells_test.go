@@ -20,7 +20,7 @@ import (
 // ring rings the bell of the deployment without a visit.
 func (r *room) ring(agent dream.Agent, epoch int64) {
 	r.t.Helper()
-	require.NoError(r.t, r.company.Store.Ring(r.ctx, presence.Ring{Agent: agent.ID, Epoch: epoch, Cause: presence.Knock, At: time.Now(), Raised: time.Now()}))
+	require.NoError(r.t, r.company.Store.Ring(r.ctx, presence.Ring{Agent: agent.ID, Epoch: epoch, Cause: presence.Connect, At: time.Now(), Raised: time.Now()}))
 }
 
 // Rings without a visit change nothing: the workers ask the store first.
@@ -74,7 +74,7 @@ func TestDuplicateAndLateRingsAreTheSameWake(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
 	r.begin(agent)
 	r.come(moment)
-	woken := r.knock(agent)
+	woken := r.connect(agent)
 	for range 50 {
 		r.ring(agent, woken.Epoch)
 	}
@@ -100,7 +100,7 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
 	r.begin(agent)
 	r.come(moment)
-	forged := workflows.Wake{Epoch: 1 << 40, Cause: presence.Knock, Client: "nobody", Hold: time.Minute}
+	forged := workflows.Wake{Epoch: 1 << 40, Cause: presence.Connect, Client: "nobody", Hold: time.Minute}
 	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, agentState, "", workflows.SignalWake, forged))
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "a signal wakes a dream, whatever epoch it names")
 	r.state(agent, workflows.Awake)
@@ -109,7 +109,7 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	next := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.resume(agent)
 	r.come(next)
-	woken := r.knock(agent) // its epoch is far below the forged one
+	woken := r.connect(agent) // its epoch is far below the forged one
 	require.True(t, woken.Raised)
 	awoken := r.recorded(woken)
 	require.Equal(t, woken.Epoch, awoken.Epoch)

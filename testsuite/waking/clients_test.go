@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func guest(name string) starter.Knock { return starter.Knock{Client: name} }
+func guest(name string) starter.Connection { return starter.Connection{Client: name} }
 
 // Of clients at the same moment the first wakes the agent; the others find it awake, and all of them see the same (W7).
 func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
@@ -34,7 +34,7 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range woken {
 		all.Go(func() {
-			w, err := r.company.Starter.Wake(r.ctx, starter.Knock{Agent: agent.Handle, Client: "guest-" + strconv.Itoa(i)})
+			w, err := r.company.Starter.Wake(r.ctx, starter.Connection{Agent: agent.Handle, Client: "guest-" + strconv.Itoa(i)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -72,7 +72,7 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	agent := r.hire()
 	agent.Auto = true
 	require.NoError(t, r.company.Store.PutAgent(r.ctx, agent))
-	r.recorded(r.knock(agent))
+	r.recorded(r.connect(agent))
 	worker, began := load(t, r.crew.PID(0)), time.Now()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

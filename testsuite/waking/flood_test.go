@@ -53,7 +53,7 @@ func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 		r.come(moment)
 		before, _ := bell.Misrung()
 		ebb := r.flood()
-		woken := r.knock(agent)
+		woken := r.connect(agent)
 		require.True(t, woken.Raised)
 		awoken := r.recorded(woken)
 		ebb()
@@ -78,7 +78,7 @@ func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 // flood writes rings for nobody into every socket of the deployment, as fast as they are read, until ebb is called.
 func (r *room) flood() (ebb func()) {
 	r.t.Helper()
-	line, err := json.Marshal(presence.Ring{Agent: "nobody", Epoch: 1, Cause: presence.Knock, At: time.Now().UTC(), Raised: time.Now().UTC()})
+	line, err := json.Marshal(presence.Ring{Agent: "nobody", Epoch: 1, Cause: presence.Connect, At: time.Now().UTC(), Raised: time.Now().UTC()})
 	require.NoError(r.t, err)
 	water := bytes.Repeat(append(line, '\n'), (16<<10)/(len(line)+1))
 	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*.bell", "*.sock"))

@@ -14,12 +14,12 @@ import (
 
 // Somebody else writes into the file for longer than a knock may wait: the knock is answered in time, and made good when the
 // file is free.
-func TestAKnockDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *testing.T) {
+func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
 	id := first(agent)
-	r.recorded(r.knock(agent))
+	r.recorded(r.connect(agent))
 	r.leave(agent)
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
@@ -34,7 +34,7 @@ func TestAKnockDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *tes
 	_, err = writes.ExecContext(r.ctx, "BEGIN IMMEDIATE")
 	require.NoError(t, err)
 	for range 3 {
-		woken, _ := r.call(starter.Knock{Agent: agent.Handle, Client: "guest"})
+		woken, _ := r.call(starter.Connection{Agent: agent.Handle, Client: "guest"})
 		require.NotEmpty(t, woken.Degraded)
 	}
 	_, err = writes.ExecContext(r.ctx, "ROLLBACK")

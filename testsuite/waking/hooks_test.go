@@ -42,7 +42,7 @@ func (h *slowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A wake waits for no hook: it cuts the question, which is asked again when the dream goes on.
-func TestAKnockWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
+func TestAConnectWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 	t.Parallel()
 	for _, border := range []activities.Border{activities.AtEntry, activities.AtCapture} {
 		t.Run(string(border), func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestAKnockWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 			id := first(agent)
 			r.begin(agent)
 			r.happens(hook.asking, "the hook is asked")
-			woken := r.knock(agent)
+			woken := r.connect(agent)
 			require.True(t, woken.Raised)
 			r.happens(hook.hungUp, "the question is cut")
 			require.Equal(t, id, r.recorded(woken).Dream)

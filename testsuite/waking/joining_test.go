@@ -15,24 +15,24 @@ import (
 
 // An alarm over a sleeper lets it sleep on, held awake in the store. Whoever knocks then by another Temporal client is a visitor
 // as if our starter had let him in: the agent is awake until he leaves, and is told so.
-func TestAKnockByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
+func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
-	knock := workflows.Wake{Cause: presence.Knock, Client: "mara"}
+	connect := workflows.Wake{Cause: presence.Connect, Client: "mara"}
 	t.Run("tools", func(t *testing.T) {
 		for name, send := range map[string]func(*room, dream.Agent){
 			"a signal": func(r *room, agent dream.Agent) {
-				require.NoError(r.t, r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, knock))
+				require.NoError(r.t, r.company.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake, connect))
 			},
 			"an update": func(r *room, agent dream.Agent) {
-				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake}, r.update(workflows.AgentID(agent.Handle), knock))
+				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake}, r.update(workflows.AgentID(agent.Handle), connect))
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				r := r.with(t)
 				agent := r.hire()
-				alarm := r.visit(agent, starter.Knock{Client: "alarm/harbour/level", Cause: presence.Alarm, Trigger: "harbour/level", For: time.Hour})
+				alarm := r.visit(agent, starter.Connection{Client: "alarm/harbour/level", Cause: presence.Alarm, Trigger: "harbour/level", For: time.Hour})
 				r.recorded(alarm)
 				require.Equal(t, workflows.Sleeping, r.agentState(agent).State)
 				send(r, agent)
@@ -40,7 +40,7 @@ func TestAKnockByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "alarm/harbour/level"))
 				agentState := r.agentState(agent)
 				require.Equal(t, workflows.Awake, agentState.State, "the visitor stays")
-				require.Equal(t, presence.Knock, agentState.Wake.Cause)
+				require.Equal(t, presence.Connect, agentState.Wake.Cause)
 				require.Equal(t, "mara", agentState.Wake.Client)
 				require.Equal(t, 1, agentState.Wakes)
 				require.Equal(t, 1, agentState.Alarms)

@@ -27,9 +27,9 @@ type race struct {
 	fence  memory.Fence
 	seeds  [2]uint64
 
-	moment  int           // of the deed at which the visitors set out: 0 before it registers, then after each step
-	reached chan struct{} // closed when the deed is there
-	knocked atomic.Bool   // every visitor's knock has returned
+	moment    int           // of the deed at which the visitors set out: 0 before it registers, then after each step
+	reached   chan struct{} // closed when the deed is there
+	connected atomic.Bool   // every visitor's knock has returned
 }
 
 func (r *race) dice(who uint64) *rand.Rand {
@@ -42,23 +42,23 @@ func (r *race) run(ctx context.Context) (Score, error) {
 		return Score{}, err
 	}
 	dice := r.dice(0)
-	visitors, steps := 1, 1+dice.IntN(4)
+	clients, steps := 1, 1+dice.IntN(4)
 	if dice.IntN(4) == 0 {
-		visitors = 2
+		clients = 2
 	}
 	r.moment, r.reached = dice.IntN(steps+1), make(chan struct{})
 	var s Score
 	var activityErr error
-	faults, raised := make([]error, visitors), make([]bool, visitors)
+	faults, raised := make([]error, clients), make([]bool, clients)
 	var both, visits sync.WaitGroup
 	both.Go(func() { s, activityErr = r.activity(ctx, slot.Epoch, steps) })
 	both.Go(func() {
 		<-r.reached
-		for i := range visitors {
-			visits.Go(func() { raised[i], faults[i] = r.knock(ctx, slot.Epoch, i) })
+		for i := range clients {
+			visits.Go(func() { raised[i], faults[i] = r.connect(ctx, slot.Epoch, i) })
 		}
 		visits.Wait()
-		r.knocked.Store(true)
+		r.connected.Store(true)
 	})
 	both.Wait()
 	if err := errors.Join(append(faults, activityErr)...); err != nil {
@@ -69,7 +69,7 @@ func (r *race) run(ctx context.Context) (Score, error) {
 			s.Raised++
 		}
 	}
-	if visitors == 2 {
+	if clients == 2 {
 		s.Twice++
 	}
 	if _, err := r.ground.Dismiss(ctx, r.agent, r.now); err != nil {
@@ -78,11 +78,11 @@ func (r *race) run(ctx context.Context) (Score, error) {
 	return s, r.ground.FreeSlot(ctx, r.agent, r.fence)
 }
 
-// knock is what the starter does: the epoch, then the bell.
-func (r *race) knock(ctx context.Context, before int64, visitor int) (bool, error) {
-	dice := r.dice(uint64(2 + visitor))
+// connect is what the starter does: the epoch, then the bell.
+func (r *race) connect(ctx context.Context, before int64, client int) (bool, error) {
+	dice := r.dice(uint64(2 + client))
 	dawdle(dice)
-	ring := presence.Ring{Agent: r.agent, Epoch: before + 1, Cause: presence.Knock, At: r.now}
+	ring := presence.Ring{Agent: r.agent, Epoch: before + 1, Cause: presence.Connect, At: r.now}
 	if r.order == RingFirst || r.order == BothTurned {
 		if err := r.door.Ring(ctx, ring); err != nil {
 			return false, err
@@ -90,7 +90,7 @@ func (r *race) knock(ctx context.Context, before int64, visitor int) (bool, erro
 		dawdle(dice)
 	}
 	a, err := r.door.Arrive(ctx, presence.Visit{
-		Agent: r.agent, Client: "guest-" + strconv.Itoa(visitor), Cause: presence.Knock, Now: r.now, For: time.Minute, Lock: 5 * time.Second,
+		Agent: r.agent, Client: "guest-" + strconv.Itoa(client), Cause: presence.Connect, Now: r.now, For: time.Minute, Lock: 5 * time.Second,
 	})
 	if err != nil || r.order == RingFirst || r.order == BothTurned || !a.Raised {
 		return a.Raised, err
@@ -171,7 +171,7 @@ func (r *race) heard(seated context.Context, s *Score) error {
 // think goes on for a while, as a call does; true when the deed was told to stop.
 func (r *race) think(dice *rand.Rand, seated context.Context, s *Score) bool {
 	for range 1 + dice.IntN(4) {
-		after := r.knocked.Load()
+		after := r.connected.Load()
 		if seated.Err() != nil {
 			return true
 		}
@@ -185,7 +185,7 @@ func (r *race) think(dice *rand.Rand, seated context.Context, s *Score) bool {
 
 // write keeps a note, fenced; true when the store refused it.
 func (r *race) write(ctx context.Context, epoch int64, step int, s *Score) (bool, error) {
-	after, fence := r.knocked.Load(), r.fence
+	after, fence := r.connected.Load(), r.fence
 	fence.Epoch = epoch
 	_, err := r.ground.PutNote(ctx, r.agent, fence, "step-"+strconv.Itoa(step), []byte("done"))
 	if errors.Is(err, memory.ErrWoken) {

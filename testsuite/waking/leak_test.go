@@ -113,10 +113,10 @@ func (h *heard) fails(where string, err error) {
 	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = []byte(err.Error())
 }
 
-// TestNothingThatWasDreamtReachesWhoeverKnocks wakes a dream in three ways and reads everything that can be read of it:
+// TestNothingThatWasDreamtReachesWhoeverConnections wakes a dream in three ways and reads everything that can be read of it:
 // the answer to the knock, who holds the agent awake, its life, its progress, events, errors, the logs of the workers, and
 // all that Temporal keeps. The marked words are in the memories, in every prompt and in every answer.
-func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
+func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	t.Parallel()
 	long := func(p *stage.Play) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
 	r := furnish(t, furniture{own: true, workers: -1, edit: long, plan: func(a provider.Arrival) provider.Fault {
@@ -138,11 +138,11 @@ func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
 
 	for i, k := range []struct {
 		touch
-		starter.Knock
+		starter.Connection
 	}{
 		{touch{dream.Onset, "2/partial-1", provider.HangMiddle}, guest("guest")},
-		{touch{dream.NREM, "forward", provider.HangMiddle}, starter.Knock{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"}},
-		{touch{dream.Return, "surface", provider.HangMiddle}, starter.Knock{Client: "somebody", Cause: presence.Operator}},
+		{touch{dream.NREM, "forward", provider.HangMiddle}, starter.Connection{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"}},
+		{touch{dream.Return, "surface", provider.HangMiddle}, starter.Connection{Client: "somebody", Cause: presence.Operator}},
 	} {
 		moment := r.await(k.fault, id, k.phase, k.activity)
 		if i == 0 {
@@ -154,7 +154,7 @@ func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
 		r.come(moment)
 		r.spoken(string(k.phase)+"/"+k.activity, 20)
 		r.listen(h, agent, id)
-		woken := r.visit(agent, k.Knock)
+		woken := r.visit(agent, k.Connection)
 		h.take("woken", woken)
 		h.take("recorded", r.recorded(woken))
 		_, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
@@ -166,7 +166,7 @@ func TestNothingThatWasDreamtReachesWhoeverKnocks(t *testing.T) {
 	r.leave(agent)
 	r.resume(agent)
 	h.take("result", r.ends(id, dream.Completed))
-	woken := r.knock(agent)
+	woken := r.connect(agent)
 	require.NotEmpty(t, woken.Digest, "the night left something that its guest may hear of")
 	h.take("woken", woken)
 	r.recorded(woken)

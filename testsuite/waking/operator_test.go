@@ -94,7 +94,7 @@ func TestAnAlarmInTheOnsetEndsItForGood(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-1")
 	r.begin(agent)
 	r.come(moment)
-	woken := r.visit(agent, starter.Knock{Client: "alarm/btc/crash", Cause: presence.Alarm, Trigger: "btc/crash"})
+	woken := r.visit(agent, starter.Connection{Client: "alarm/btc/crash", Cause: presence.Alarm, Trigger: "btc/crash"})
 	require.Zero(t, woken.Delta)
 	r.recorded(woken)
 	require.Len(t, r.events(agent, event.AlarmAbort{}), 1)
@@ -118,7 +118,7 @@ func (r *room) interrupted(agent dream.Agent) string {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-2")
 	require.Equal(r.t, id, r.begin(agent))
 	r.come(moment)
-	r.recorded(r.knock(agent))
+	r.recorded(r.connect(agent))
 	require.True(r.t, r.night(agent, id).Resumable())
 	return id
 }
@@ -162,7 +162,7 @@ func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
 }
 
 // A dream that is terminated in its midst, and then knocked at: nobody answers for it, and the caller does not notice.
-func TestATerminatedDreamHoldsNoKnockUp(t *testing.T) {
+func TestATerminatedDreamHoldsNoConnectUp(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
@@ -171,7 +171,7 @@ func TestATerminatedDreamHoldsNoKnockUp(t *testing.T) {
 	r.begin(agent)
 	r.come(moment)
 	require.NoError(t, r.company.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
-	woken := r.knock(agent)
+	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
 	require.NoError(t, r.till.Till.Quiet(r.ctx), "its worker hangs up")
 	_, err := workers.Reconcile(r.ctx, r.company.Ports, r.company.Starter.Executions())

@@ -41,14 +41,14 @@ var touches = map[string]touch{
 	"return's write":         {dream.Return, "surface", provider.None},
 }
 
-// TestAKnockInAnyPhaseLosesNothing wakes a dream once at each of these moments, resumes it, and audits all of it at the end.
-func TestAKnockInAnyPhaseLosesNothing(t *testing.T) {
+// TestAConnectInAnyPhaseLosesNothing wakes a dream once at each of these moments, resumes it, and audits all of it at the end.
+func TestAConnectInAnyPhaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	meetAll(t, furniture{workers: 2}, touches)
 }
 
 // The same on Redis; a proof in full has all the moments there too.
-func TestAKnockInAnyPhaseLosesNothingOverRedis(t *testing.T) {
+func TestAConnectInAnyPhaseLosesNothingOverRedis(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("plays on real servers; make test runs it")
@@ -59,7 +59,7 @@ func TestAKnockInAnyPhaseLosesNothingOverRedis(t *testing.T) {
 }
 
 // A judge that is asked about one partial at a time.
-func TestAKnockWhileOnePartialIsJudgedLosesNothing(t *testing.T) {
+func TestAConnectWhileOnePartialIsJudgedLosesNothing(t *testing.T) {
 	t.Parallel()
 	meetAll(t, furniture{workers: 2, edit: func(p *stage.Play) { p.Knobs.Judging = dream.BySingle }}, map[string]touch{
 		"one of four":            {dream.Onset, "1/judge-2", provider.HangMiddle},
@@ -69,7 +69,7 @@ func TestAKnockWhileOnePartialIsJudgedLosesNothing(t *testing.T) {
 }
 
 // A call that gives all partials of a cycle, and two that do it together.
-func TestAKnockWhileIdeasAreToldInWordsLosesNothing(t *testing.T) {
+func TestAConnectWhileIdeasAreToldInWordsLosesNothing(t *testing.T) {
 	t.Parallel()
 	for way, touches := range map[dream.Loosening]map[string]touch{
 		dream.Verbalised: {
@@ -110,7 +110,7 @@ func (at touch) meet(r *room) {
 	moment := r.await(at.fault, id, at.phase, at.activity)
 	require.Equal(t, id, r.begin(agent))
 	r.come(moment)
-	woken := r.knock(agent)
+	woken := r.connect(agent)
 	require.True(t, woken.Raised)
 	awoken := r.recorded(woken)
 	require.Equal(t, workflows.Awake, awoken.State)
@@ -130,7 +130,7 @@ func (at touch) meet(r *room) {
 }
 
 // A call that waits out a provider's delay has nothing to stop: the wake is answered, and the call made again later.
-func TestAKnockInBackOffNeedNotWaitForIt(t *testing.T) {
+func TestAConnectInBackOffNeedNotWaitForIt(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{retry: 30 * time.Second})
 	agent := r.hire()
@@ -138,7 +138,7 @@ func TestAKnockInBackOffNeedNotWaitForIt(t *testing.T) {
 	refused := r.await(provider.LimitDelay, id, dream.NREM, "forward")
 	r.begin(agent)
 	r.come(refused)
-	awoken := r.recorded(r.knock(agent))
+	awoken := r.recorded(r.connect(agent))
 	require.Equal(t, id, awoken.Dream)
 	r.leave(agent)
 	r.resume(agent)
@@ -168,7 +168,7 @@ func TestADreamWokenInEveryPhaseEndsAsOne(t *testing.T) {
 			r.resume(agent)
 		}
 		r.come(moment)
-		require.Equal(t, int64(i+1), r.recorded(r.knock(agent)).Epoch)
+		require.Equal(t, int64(i+1), r.recorded(r.connect(agent)).Epoch)
 	}
 	r.leave(agent)
 	r.resume(agent)

@@ -20,7 +20,7 @@ const gone = 2 * time.Second
 
 // Redis stops answering, or dies, while an agent dreams, and somebody knocks: he goes on, and is told what could not be done.
 // When Redis is back the agent is awake, and nothing is lost.
-func TestAKnockWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
+func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("plays on real servers; make test runs it")
@@ -38,7 +38,7 @@ func TestAKnockWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			id, epochs := first(agent), int64(1)
 			met := !strings.Contains(name, "met")
 			if met {
-				r.recorded(r.knock(agent))
+				r.recorded(r.connect(agent))
 				r.leave(agent)
 				epochs = 2
 			}
@@ -50,7 +50,7 @@ func TestAKnockWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			over := time.After(gone)
 			var last starter.Woken
 			for away := true; away; {
-				woken, _ := r.call(starter.Knock{Agent: agent.Handle, Client: "guest"})
+				woken, _ := r.call(starter.Connection{Agent: agent.Handle, Client: "guest"})
 				require.NotEmpty(t, woken.Degraded)
 				require.Zero(t, woken.Digest, "nothing is told that is not fixed")
 				last = woken
@@ -69,7 +69,7 @@ func TestAKnockWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 			standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
 			require.NoError(t, err)
 			require.Equal(t, epochs, standing.Epoch, "many knocks, one wake")
-			require.Equal(t, presence.Knock, standing.Last.Cause)
+			require.Equal(t, presence.Connect, standing.Last.Cause)
 			r.until(func() bool { // a knock may be told of after its guest has left
 				return r.company.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
 			}, "%s never sleeps again", agent.Handle)

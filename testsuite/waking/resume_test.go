@@ -43,7 +43,7 @@ func TestAResumedDreamIsNotResumedAgain(t *testing.T) {
 }
 
 // A word to go on that came while the dream still dreamt does not wake the sleeper's guest: it is refused while somebody is there.
-func TestAWordTooManyDoesNotResumeADreamBesideAGuest(t *testing.T) {
+func TestAWordTooManyDoesNotResumeADreamBesideAClient(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
@@ -52,7 +52,7 @@ func TestAWordTooManyDoesNotResumeADreamBesideAGuest(t *testing.T) {
 	r.begin(agent)
 	r.come(moment)
 	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
-	r.recorded(r.knock(agent))
+	r.recorded(r.connect(agent))
 	require.NoError(t, r.company.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
 	r.until(func() bool {
 		progress, err := r.company.Starter.Progress(r.ctx, id)
@@ -90,7 +90,7 @@ func TestADreamThatMayNotBeResumedEndsWithItsFirstWake(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.REM, "branch-1")
 	r.begin(agent)
 	r.come(moment)
-	r.recorded(r.knock(agent))
+	r.recorded(r.connect(agent))
 	r.ends(id, dream.Interrupted)
 	r.sound(1)
 }
@@ -104,7 +104,7 @@ func TestADreamWithoutMoneyLeftEndsInterrupted(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
 	r.come(moment)
-	r.recorded(r.knock(agent))
+	r.recorded(r.connect(agent))
 	r.leave(agent)
 	r.spendTheRest(agent, id)
 	r.resume(agent)

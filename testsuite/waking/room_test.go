@@ -145,12 +145,12 @@ func (r *room) begin(agent dream.Agent) string {
 	return begun.Dream
 }
 
-// knock wakes the agent; it must be answered in time, by a context that ends.
-func (r *room) knock(agent dream.Agent) starter.Woken {
-	return r.visit(agent, starter.Knock{Client: "guest"})
+// connect wakes the agent; it must be answered in time, by a context that ends.
+func (r *room) connect(agent dream.Agent) starter.Woken {
+	return r.visit(agent, starter.Connection{Client: "guest"})
 }
 
-func (r *room) visit(agent dream.Agent, k starter.Knock) starter.Woken {
+func (r *room) visit(agent dream.Agent, k starter.Connection) starter.Woken {
 	r.t.Helper()
 	k.Agent = agent.Handle
 	for range 10 {
@@ -165,7 +165,7 @@ func (r *room) visit(agent dream.Agent, k starter.Knock) starter.Woken {
 }
 
 // call knocks once; whoever knocks must be answered in time. It tells for how long this process was kept from running meanwhile.
-func (r *room) call(k starter.Knock) (woken starter.Woken, stalled time.Duration) {
+func (r *room) call(k starter.Connection) (woken starter.Woken, stalled time.Duration) {
 	r.t.Helper()
 	stalled, err := waking.Promptly(r.ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = r.company.Starter.Wake(ctx, k)

@@ -71,7 +71,7 @@ func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 			r.resume(agent)
 		}
 		r.come(moment)
-		r.recorded(r.knock(agent))
+		r.recorded(r.connect(agent))
 	}
 	if len(at) == 0 {
 		r.begin(agent)

@@ -29,7 +29,7 @@ const back = 15 * time.Second
 
 // Temporal stops answering, or dies, while agents dream; guests come all the while. Each is answered, and soon after its
 // return everything is recorded.
-func TestWhileTemporalIsAwayEveryKnockIsAnsweredAndRecordedAfterItsReturn(t *testing.T) {
+func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*room) (back func()){
 		"frozen": func(r *room) func() { r.server.Freeze(); return r.server.Thaw },
@@ -48,7 +48,7 @@ func TestWhileTemporalIsAwayEveryKnockIsAnsweredAndRecordedAfterItsReturn(t *tes
 				r.come(moment)
 			}
 			comeBack := leave(r)
-			wakes, took := knockAllTheWhile(r, agents)
+			wakes, took := connectAllTheWhile(r, agents)
 			comeBack()
 			ctx, cancel := context.WithTimeout(r.ctx, back)
 			defer cancel()
@@ -73,8 +73,8 @@ func TestWhileTemporalIsAwayEveryKnockIsAnsweredAndRecordedAfterItsReturn(t *tes
 	}
 }
 
-// knockAllTheWhile lets guests come and go until the time is over, and tells the wake of each agent.
-func knockAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.Duration) {
+// connectAllTheWhile lets guests come and go until the time is over, and tells the wake of each agent.
+func connectAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.Duration) {
 	r.t.Helper()
 	wakes := make([]starter.Woken, len(agents))
 	took := make([][]time.Duration, len(agents))
@@ -85,13 +85,13 @@ func knockAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.Du
 		for i, agent := range agents {
 			all.Go(func() {
 				var w starter.Woken
-				knock := func(ctx context.Context) (err error) {
-					w, err = r.company.Starter.Wake(ctx, starter.Knock{Agent: agent.Handle, Client: "guest"})
+				connect := func(ctx context.Context) (err error) {
+					w, err = r.company.Starter.Wake(ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 					return err
 				}
-				stalled, err := waking.Promptly(r.ctx, answered, knock)
+				stalled, err := waking.Promptly(r.ctx, answered, connect)
 				for again := 0; err == nil && w.Degraded != "" && stalled > 0 && again < 10; again++ { // the machine's doing, and not Temporal's
-					stalled, err = waking.Promptly(r.ctx, answered, knock)
+					stalled, err = waking.Promptly(r.ctx, answered, connect)
 				}
 				if err != nil || w.Raised != (turn == 0) || w.Degraded != "" {
 					r.t.Errorf("knock %d at %s: %+v, %v", turn, agent.Handle, w, err)

@@ -24,7 +24,7 @@ type Way string
 
 // The ways: through the starter, and as other Temporal clients may.
 const (
-	ByKnock       Way = "knock"
+	ByConnect     Way = "knock"
 	ByTwo         Way = "two at once"
 	ByAlarm       Way = "alarm"
 	ByOperator    Way = "operator"
@@ -34,7 +34,7 @@ const (
 )
 
 // ways with their weights.
-var ways = []Way{ByKnock, ByKnock, ByKnock, ByKnock, ByKnock, ByKnock, ByTwo, ByTwo, ByAlarm, ByAlarm, ByOperator, BySignal, ByDreamSignal, ByUpdate}
+var ways = []Way{ByConnect, ByConnect, ByConnect, ByConnect, ByConnect, ByConnect, ByTwo, ByTwo, ByAlarm, ByAlarm, ByOperator, BySignal, ByDreamSignal, ByUpdate}
 
 func draw[T any](dice *rand.Rand, from []T) T { return from[dice.IntN(len(from))] }
 
@@ -56,22 +56,22 @@ func (w Way) wake(ctx context.Context, c *stage.Company, agent dream.Agent, id s
 		return err
 	case ByTwo:
 		other := make(chan error, 1)
-		go func() { other <- knock(ctx, c, starter.Knock{Agent: agent.ID, Client: "another"}) }()
-		err := knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "guest"})
+		go func() { other <- connect(ctx, c, starter.Connection{Agent: agent.ID, Client: "another"}) }()
+		err := connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "guest"})
 		if fault := <-other; err == nil {
 			err = fault
 		}
 		return err
 	case ByAlarm:
-		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "alarm/feed/rule", Cause: presence.Alarm, Trigger: "feed/rule"})
+		return connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "alarm/feed/rule", Cause: presence.Alarm, Trigger: "feed/rule"})
 	case ByOperator:
-		return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "operator", Cause: presence.Operator})
-	case ByKnock:
+		return connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "operator", Cause: presence.Operator})
+	case ByConnect:
 	}
-	return knock(ctx, c, starter.Knock{Agent: agent.Handle, Client: "guest"})
+	return connect(ctx, c, starter.Connection{Agent: agent.Handle, Client: "guest"})
 }
 
-func knock(ctx context.Context, c *stage.Company, k starter.Knock) error {
+func connect(ctx context.Context, c *stage.Company, k starter.Connection) error {
 	var woken starter.Woken
 	_, err := Promptly(ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = c.Starter.Wake(ctx, k)

@@ -40,7 +40,7 @@ func TestAWorkerKilledBetweenBellAndResultLosesNothing(t *testing.T) {
 			moment := r.await(at.fault, id, at.phase, at.activity)
 			r.begin(agent)
 			r.come(moment)
-			woken := r.knock(agent)
+			woken := r.connect(agent)
 			r.crew.Kill(0)
 			require.True(t, woken.Raised)
 			again := r.visit(agent, guest("another")) // nobody works at all, and the second is answered as well
@@ -68,7 +68,7 @@ func TestAFrozenWorkerHoldsNobodyUp(t *testing.T) {
 	r.begin(agent)
 	r.come(moment)
 	r.crew.Freeze(0)
-	woken := r.knock(agent)
+	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 	r.leave(agent)
@@ -80,7 +80,7 @@ func TestAFrozenWorkerHoldsNobodyUp(t *testing.T) {
 }
 
 // The only worker is frozen: whoever knocks goes on all the same, and what happened is told when it comes back.
-func TestAKnockAtTheOnlyWorkerWhileItIsFrozenIsAnsweredAndToldLater(t *testing.T) {
+func TestAConnectAtTheOnlyWorkerWhileItIsFrozenIsAnsweredAndToldLater(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
@@ -89,10 +89,10 @@ func TestAKnockAtTheOnlyWorkerWhileItIsFrozenIsAnsweredAndToldLater(t *testing.T
 	r.begin(agent)
 	r.come(moment)
 	r.crew.Freeze(0)
-	woken := r.knock(agent)
+	woken := r.connect(agent)
 	require.True(t, woken.Raised)
 	require.Equal(t, id, woken.Dream)
-	require.False(t, r.knock(agent).Raised)
+	require.False(t, r.connect(agent).Raised)
 	r.crew.Thaw(0)
 	require.Equal(t, id, r.recorded(woken).Dream)
 	r.leave(agent)

@@ -20,10 +20,10 @@ type Sleeper struct {
 	Turn       time.Time     // when its clock is changed in between
 	TurnBy     time.Duration // 0: never
 
-	Visits   []Visit  // by time
-	Knocks   []*Knock // in the midst of dreams, by dream
-	Restless bool     // its life does not wait until it has been idle for long enough: the judge must see that
-	Visited  bool     // whether anybody comes while it dreams: then the ledger may count more than the till took
+	Visits      []Visit       // by time
+	Connections []*Connection // in the midst of dreams, by dream
+	Restless    bool          // its life does not wait until it has been idle for long enough: the judge must see that
+	Visited     bool          // whether anybody comes while it dreams: then the ledger may count more than the till took
 }
 
 // Visit is somebody who comes, or an alarm, at a time when the agent does not dream.
@@ -45,8 +45,8 @@ const (
 	AsAlarm Manner = "as an alarm"
 )
 
-// Knock comes while an agent dreams: at the first call of its n-th dream whose step contains At.
-type Knock struct {
+// Connection comes while an agent dreams: at the first call of its n-th dream whose step contains At.
+type Connection struct {
 	Dream  int
 	At     string
 	Manner Manner
@@ -114,19 +114,19 @@ func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 			s.Agent.Caps = dream.Caps{Dream: budget.Dollar / 25, Day: budget.Dollar / 25, Month: budget.Dollar}
 		}
 	case 1:
-		s.visits(dice, days, presence.Knock)
+		s.visits(dice, days, presence.Connect)
 	case 2:
 		s.Visited = true
-		s.Knocks = []*Knock{{Dream: first, At: s.shallow(), Manner: Briefly}, {Dream: last, At: s.deep(), Manner: ForLong}}
+		s.Connections = []*Connection{{Dream: first, At: s.shallow(), Manner: Briefly}, {Dream: last, At: s.deep(), Manner: ForLong}}
 	case 3:
 		s.Visited = true
 		s.visits(dice, days, presence.Alarm)
-		s.Knocks = []*Knock{{Dream: first, At: s.shallow(), Manner: AsAlarm}}
+		s.Connections = []*Connection{{Dream: first, At: s.shallow(), Manner: AsAlarm}}
 		if i%8 == 7 {
-			s.Knocks = append(s.Knocks, &Knock{Dream: last, At: s.shallow(), Manner: Briefly})
+			s.Connections = append(s.Connections, &Connection{Dream: last, At: s.shallow(), Manner: Briefly})
 		}
 	}
-	for _, k := range s.Knocks {
+	for _, k := range s.Connections {
 		k.met = make(chan string, 1)
 		s.Hours.Jitter = 0 // a dream that waits goes on in step with the wall
 	}
@@ -158,7 +158,7 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 			if cause == presence.Alarm {
 				v.Who, v.For = "alarm/feed/rule", min(v.For, time.Hour)
 				if dice.IntN(2) == 0 { // somebody looks in while the alarm holds the agent awake: the wake is the alarm's
-					s.Visits = append(s.Visits, Visit{At: v.At.Add(v.For / 2), Who: "passer-by", Cause: presence.Knock, For: v.For, Stays: 4 * time.Minute})
+					s.Visits = append(s.Visits, Visit{At: v.At.Add(v.For / 2), Who: "passer-by", Cause: presence.Connect, For: v.For, Stays: 4 * time.Minute})
 				}
 			} else if dice.IntN(2) == 0 {
 				v.Stays = v.For / 2

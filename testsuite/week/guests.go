@@ -22,7 +22,7 @@ type guests struct {
 	clock     *Clock
 	door      *starter.Starter
 	namespace string
-	visitors  *visitors
+	clients   *visitors
 
 	mu    sync.Mutex
 	lived *Lived
@@ -84,7 +84,7 @@ func (g *guests) steps() []step {
 }
 
 func (g *guests) come(ctx context.Context, v Visit) error {
-	woken, err := g.knock(ctx, starter.Knock{Agent: g.sleeper.Agent.Handle, Client: v.Who, Cause: v.Cause, For: v.For, Trigger: trigger(v.Cause)})
+	woken, err := g.connect(ctx, starter.Connection{Agent: g.sleeper.Agent.Handle, Client: v.Who, Cause: v.Cause, For: v.For, Trigger: trigger(v.Cause)})
 	if err == nil && woken.Dream != "" && woken.Raised {
 		err = Spend(ctx, g.door.Client, g.namespace, woken.Dream) // it had begun in this very moment; it may not go on
 	}
@@ -98,8 +98,8 @@ func trigger(c presence.Cause) string {
 	return ""
 }
 
-// knock wakes the agent and waits until its life knows.
-func (g *guests) knock(ctx context.Context, k starter.Knock) (starter.Woken, error) {
+// connect wakes the agent and waits until its life knows.
+func (g *guests) connect(ctx context.Context, k starter.Connection) (starter.Woken, error) {
 	ahead := g.clock.Ahead()
 	woken, err := g.door.Wake(ctx, k)
 	if err != nil {
@@ -133,7 +133,7 @@ func (g *guests) compare(ctx context.Context, ahead time.Duration) error {
 	if _, err := g.clock.Read(ctx); err != nil {
 		return err
 	}
-	g.visitors.behind(g.clock.Ahead() - ahead)
+	g.clients.behind(g.clock.Ahead() - ahead)
 	return nil
 }
 
@@ -168,16 +168,16 @@ func (g *guests) until(ctx context.Context, what string, so func(workflows.Agent
 	}
 }
 
-// knockAll comes in the midst of dreams, in order.
-func (g *guests) knockAll(ctx context.Context) error {
-	for _, k := range g.sleeper.Knocks {
+// connectAll comes in the midst of dreams, in order.
+func (g *guests) connectAll(ctx context.Context) error {
+	for _, k := range g.sleeper.Connections {
 		select {
 		case dream := <-k.met:
 			if err := g.midst(ctx, k, dream); err != nil {
 				return fmt.Errorf("a knock in the midst of %s, %s: %w", dream, k.Manner, err)
 			}
 			g.mu.Lock()
-			g.lived.Knocks++
+			g.lived.Connections++
 			g.mu.Unlock()
 		case <-ctx.Done():
 			return nil
@@ -187,19 +187,19 @@ func (g *guests) knockAll(ctx context.Context) error {
 }
 
 // midst knocks while a call of the dream hangs.
-func (g *guests) midst(ctx context.Context, k *Knock, dream string) error {
+func (g *guests) midst(ctx context.Context, k *Connection, dream string) error {
 	if _, err := g.clock.Read(ctx); err != nil {
 		return err
 	}
-	knock := starter.Knock{Agent: g.sleeper.Agent.Handle, Client: "visitor", Cause: presence.Knock, For: time.Minute}
+	connect := starter.Connection{Agent: g.sleeper.Agent.Handle, Client: "visitor", Cause: presence.Connect, For: time.Minute}
 	switch k.Manner {
 	case ForLong:
-		knock.For = 2 * TTL
+		connect.For = 2 * TTL
 	case AsAlarm:
-		knock.Cause, knock.Client, knock.Trigger, knock.For = presence.Alarm, "alarm/feed/rule", "feed/rule", time.Second
+		connect.Cause, connect.Client, connect.Trigger, connect.For = presence.Alarm, "alarm/feed/rule", "feed/rule", time.Second
 	case Briefly:
 	}
-	woken, err := g.knock(ctx, knock)
+	woken, err := g.connect(ctx, connect)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (g *guests) midst(ctx context.Context, k *Knock, dream string) error {
 	}
 	switch k.Manner {
 	case Briefly:
-		return g.leave(ctx, knock.Client)
+		return g.leave(ctx, connect.Client)
 	case ForLong: // the dream's own clock runs to the end of its time; its agent stays awake longer than that
 		return Spend(ctx, g.door.Client, g.namespace, dream)
 	case AsAlarm:

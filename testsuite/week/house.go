@@ -30,8 +30,8 @@ type House struct {
 	Ledger  purse.Ledger
 	slots   *slots
 
-	mu     sync.Mutex
-	knocks map[string][]*Knock // by handle
+	mu          sync.Mutex
+	connections map[string][]*Connection // by handle
 }
 
 // TTL is how long an interrupted dream may go on.
@@ -39,7 +39,7 @@ const TTL = time.Hour
 
 // Build opens a deployment around a connected client; the caller closes it.
 func Build(ctx context.Context, play stage.Play, c client.Client) (*House, error) {
-	h := &House{knocks: map[string][]*Knock{}}
+	h := &House{connections: map[string][]*Connection{}}
 	till, err := provider.Start(provider.Options{Seed: 1, Plan: h.plan})
 	if err != nil {
 		return nil, err
@@ -77,9 +77,9 @@ func (h *House) plan(a provider.Arrival) provider.Fault {
 	handle := workflows.HandleOf(dreamOf(a.Key))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i, k := range h.knocks[handle] {
+	for i, k := range h.connections[handle] {
 		if dreamOf(a.Key) == workflows.DreamID(handle, int64(k.Dream)) && strings.Contains(a.Key, k.At) {
-			h.knocks[handle] = append(h.knocks[handle][:i:i], h.knocks[handle][i+1:]...)
+			h.connections[handle] = append(h.connections[handle][:i:i], h.connections[handle][i+1:]...)
 			k.met <- dreamOf(a.Key)
 			return provider.HangMiddle
 		}
@@ -105,7 +105,7 @@ func (h *House) Hire(ctx context.Context, s *Sleeper) error {
 		return err
 	}
 	h.mu.Lock()
-	h.knocks[s.Agent.Handle] = append([]*Knock(nil), s.Knocks...)
+	h.connections[s.Agent.Handle] = append([]*Connection(nil), s.Connections...)
 	h.mu.Unlock()
 	past, err := shift(sample.Diaries()[1].Memories, s.Start.Add(-24*time.Hour))
 	if err != nil {

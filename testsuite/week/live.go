@@ -13,13 +13,13 @@ import (
 
 // Lived is what happened to an agent from outside, as its store has it, and when it fell asleep, as its events have it.
 type Lived struct {
-	Actives    []time.Time // somebody came or left
-	Held       []Held      // somebody held it awake
-	Asleep     []time.Time // it announced that nobody holds it awake any more
-	AgentState workflows.AgentState
-	End        time.Time
-	Wakes      int
-	Knocks     int // of the wakes, those in the midst of dreams
+	Actives     []time.Time // somebody came or left
+	Held        []Held      // somebody held it awake
+	Asleep      []time.Time // it announced that nobody holds it awake any more
+	AgentState  workflows.AgentState
+	End         time.Time
+	Wakes       int
+	Connections int // of the wakes, those in the midst of dreams
 }
 
 // Held is a lease, or the lock after one: no dream may begin before it ends.
@@ -82,20 +82,20 @@ func (h *House) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived,
 	defer g.door.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	knocked := make(chan error, 1)
+	connected := make(chan error, 1)
 	go func() {
-		err := g.knockAll(ctx)
+		err := g.connectAll(ctx)
 		if err != nil {
 			cancel(err)
 		}
-		knocked <- err
+		connected <- err
 	}()
 	err = g.days(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	cancel(nil)
-	err = errors.Join(err, <-knocked)
+	err = errors.Join(err, <-connected)
 	if err == nil {
 		err = g.recall(context.WithoutCancel(ctx))
 	}
@@ -107,7 +107,7 @@ func (h *House) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived,
 
 // recall takes from store and events what was lived.
 func (g *guests) recall(ctx context.Context) error {
-	g.visitors.tell(g.lived)
+	g.clients.tell(g.lived)
 	events, err := g.house.Company.Store.Events(ctx, g.sleeper.Agent.ID, 0, 0)
 	for _, e := range events {
 		if e.Type == (event.AgentAsleep{}).EventType() {
@@ -144,8 +144,8 @@ func (h *House) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dre
 // begin starts the life of an agent and takes it to the noon of its first day.
 func (h *House) begin(ctx context.Context, s *Sleeper, namespace string) (*guests, error) {
 	clock := NewClock(h.Company.Client, namespace, workflows.AgentID(s.Agent.Handle))
-	visitors := &visitors{Store: h.Company.Starter.Presence}
-	door := h.concierge(s, clock, visitors)
+	clients := &visitors{Store: h.Company.Starter.Presence}
+	door := h.concierge(s, clock, clients)
 	asleep := s.Agent
 	asleep.Auto = false
 	if err := door.Live(ctx, asleep); err != nil {
@@ -157,5 +157,5 @@ func (h *House) begin(ctx context.Context, s *Sleeper, namespace string) (*guest
 	if err := door.Live(ctx, s.Agent); err != nil {
 		return nil, err
 	}
-	return &guests{house: h, sleeper: s, clock: clock, door: door, namespace: namespace, visitors: visitors, lived: &Lived{}}, nil
+	return &guests{house: h, sleeper: s, clock: clock, door: door, namespace: namespace, clients: clients, lived: &Lived{}}, nil
 }

@@ -78,7 +78,7 @@ func dreamt(s *Sleeper, l *Lived) []Night {
 	}
 }
 
-func TestTheOracleGoesByWhatTheStoreKnowsOfVisitors(t *testing.T) {
+func TestTheOracleGoesByWhatTheStoreKnowsOfClients(t *testing.T) {
 	t.Parallel()
 	s, l, nights := visited(t)
 	require.NoError(t, s.Timely(l, nights))

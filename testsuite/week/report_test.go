@@ -17,7 +17,7 @@ import (
 type report struct {
 	agents, nights, resumed, journal, events int
 	wakes, alarms, dreamt, windows           int
-	knocks, planned                          int // in the midst of dreams
+	connections, planned                     int // in the midst of dreams
 	forward, back                            int // agents whose clock was put forward, and back
 	outcomes                                 map[dream.Outcome]int
 	zones                                    map[string]int
@@ -65,7 +65,7 @@ func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent 
 		r.outcomes[n.Outcome]++
 		r.resumed += max(0, len(n.Stretches)-1)
 	}
-	r.knocks, r.planned = r.knocks+l.Knocks, r.planned+len(a.Knocks)
+	r.connections, r.planned = r.connections+l.Connections, r.planned+len(a.Connections)
 	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.AgentState.Alarms
 	r.journal, r.events = r.journal+journal, r.events+events
 	r.till, r.ledger, r.rows, r.days = r.till+spent.Till, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
@@ -110,7 +110,7 @@ func (r *report) print(t *testing.T) {
 	t.Helper()
 	n := float64(r.nights)
 	t.Logf("\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d wakes, %d of them alarms; %d of %d planned came in the midst of a dream, %d sittings resumed",
-		r.nights, r.dreamt, r.windows, r.outcomes, r.wakes, r.alarms, r.knocks, r.planned, r.resumed)
+		r.nights, r.dreamt, r.windows, r.outcomes, r.wakes, r.alarms, r.connections, r.planned, r.resumed)
 	t.Logf("\n    clocks put forward for %d agents, back for %d; zones %v; %d of %d visited agents had time to dream after their last lease, and did", r.forward, r.back, r.zones, r.again, r.leased)
 	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.till, r.ledger, r.rows, r.days)
 	t.Logf("\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",

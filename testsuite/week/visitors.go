@@ -27,7 +27,7 @@ func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arriv
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	joins := !a.Raised && v.Cause == presence.Knock && a.Cause != presence.Knock && a.Dream == ""
+	joins := !a.Raised && v.Cause == presence.Connect && a.Cause != presence.Connect && a.Dream == ""
 	rises := a.Raised && (v.Cause != presence.Alarm || a.Dream != "") || joins                    // over a sleeper an alarm only holds
 	s.held = append(s.held, Held{Who: v.Client, From: v.Now, To: v.Now.Add(v.For), rises: rises}) // one that renews its lease shortens nothing
 	s.actives = append(s.actives, v.Now)

@@ -118,17 +118,17 @@ func enoughHalts(t *testing.T, s Stage) {
 }
 
 func cutKeepsPieces(t *testing.T, s Stage) {
-	knock := errors.New("somebody knocks")
+	connect := errors.New("somebody knocks")
 	ctx, wake := context.WithCancelCause(t.Context())
 	defer wake(nil)
 	var pieces []string
 	a, err := s.Model.Generate(ctx, Story(s.Spec.Name), func(p string) bool {
 		if pieces = append(pieces, p); len(pieces) == 4 {
-			wake(knock)
+			wake(connect)
 		}
 		return true
 	})
-	require.ErrorIs(t, err, knock)
+	require.ErrorIs(t, err, connect)
 	_, failed := inference.AsFailure(err)
 	require.False(t, failed, "an interruption is no failure of the provider")
 	require.Equal(t, inference.Cut, a.Finish)
@@ -137,20 +137,20 @@ func cutKeepsPieces(t *testing.T, s Stage) {
 }
 
 func deadContextIsCut(t *testing.T, s Stage) {
-	knock := errors.New("somebody knocks")
+	connect := errors.New("somebody knocks")
 	ctx, wake := context.WithCancelCause(t.Context())
-	wake(knock)
+	wake(connect)
 	a, err := s.Model.Generate(ctx, Story(s.Spec.Name), func(string) bool {
 		t.Error("a piece came after the end")
 		return true
 	})
-	require.ErrorIs(t, err, knock)
+	require.ErrorIs(t, err, connect)
 	require.Equal(t, inference.Cut, a.Finish)
 	require.Empty(t, a.Text)
 	calls(t, s, 0)
 	if s.Embedder != "" {
 		_, err := s.Model.Embed(ctx, s.Embedder, []string{"a"}, "")
-		require.ErrorIs(t, err, knock)
+		require.ErrorIs(t, err, connect)
 	}
 }
 

@@ -43,7 +43,7 @@ func RunBell(t *testing.T, open func(t *testing.T) (here, there presence.Bell)) 
 }
 
 func ring(epoch int64) presence.Ring {
-	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Knock, At: at(time.Duration(epoch)), Raised: at(time.Duration(epoch) + 1)}
+	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: at(time.Duration(epoch)), Raised: at(time.Duration(epoch) + 1)}
 }
 
 // ear keeps what it heard.

@@ -42,7 +42,7 @@ func Race(ctx context.Context, seed uint64, handles ...Store) error {
 		wg.Go(func() { r.fault(run(ctx, handles[i%len(handles)], dice, fmt.Sprint(i))) })
 	}
 	for i := range visitors {
-		begin(i, r.visitor)
+		begin(i, r.client)
 	}
 	for i := range dreamers {
 		begin(visitors+i, r.dreamer)
@@ -93,12 +93,12 @@ func (r *race) fault(err error) {
 
 func (r *race) now() time.Time { return at(time.Duration(r.tick.Add(1)) * time.Millisecond) }
 
-func (r *race) visitor(ctx context.Context, s Store, dice *rand.Rand, name string) error {
+func (r *race) client(ctx context.Context, s Store, dice *rand.Rand, name string) error {
 	for range callsEach {
 		var err error
 		switch dice.IntN(8) {
 		case 0, 1, 2:
-			err = r.knock(ctx, s, dice, name)
+			err = r.connect(ctx, s, dice, name)
 		case 3, 4:
 			_, err = s.Depart(ctx, echo, name, r.now(), time.Duration(dice.IntN(2))*time.Millisecond)
 		case 5:
@@ -113,8 +113,8 @@ func (r *race) visitor(ctx context.Context, s Store, dice *rand.Rand, name strin
 	return nil
 }
 
-func (r *race) knock(ctx context.Context, s Store, dice *rand.Rand, name string) error {
-	v := presence.Visit{Agent: echo, Client: name, Cause: presence.Knock, Now: r.now()}
+func (r *race) connect(ctx context.Context, s Store, dice *rand.Rand, name string) error {
+	v := presence.Visit{Agent: echo, Client: name, Cause: presence.Connect, Now: r.now()}
 	v.For, v.Lock = time.Duration(1+dice.IntN(3))*time.Millisecond, time.Duration(dice.IntN(3))*time.Millisecond
 	if dice.IntN(4) == 0 {
 		v.Cause = presence.Alarm
@@ -186,10 +186,10 @@ func (r *race) dreamer(ctx context.Context, s Store, dice *rand.Rand, name strin
 
 // night writes until it is woken; sometimes somebody knocks in the midst of it for certain.
 func (r *race) night(ctx context.Context, s Store, dice *rand.Rand, f memory.Fence, name string) error {
-	knocked := dice.IntN(2 * writesANight)
+	connected := dice.IntN(2 * writesANight)
 	for i := range writesANight {
-		if i == knocked {
-			if err := r.knock(ctx, s, dice, "caller of "+name); err != nil {
+		if i == connected {
+			if err := r.connect(ctx, s, dice, "caller of "+name); err != nil {
 				return err
 			}
 		}

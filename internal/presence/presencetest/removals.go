@@ -122,7 +122,7 @@ func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 
 func visitTo(a dream.Agent, at time.Time) presence.Visit {
 	return presence.Visit{
-		Agent: a.ID, Handle: a.Handle, Client: "laptop", Cause: presence.Knock, Now: at, For: time.Minute, Lock: time.Minute,
+		Agent: a.ID, Handle: a.Handle, Client: "laptop", Cause: presence.Connect, Now: at, For: time.Minute, Lock: time.Minute,
 	}
 }
 

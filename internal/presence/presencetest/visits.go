@@ -68,12 +68,12 @@ func firstVisitRaises(t *testing.T, s Store) {
 	a := arrive(t, s, visit("web", 0))
 	require.True(t, a.Raised)
 	require.Empty(t, a.Digest)
-	want := presence.Wake{Agent: echo, Epoch: 1, Cause: presence.Knock, Client: "web", At: dawn, Digest: a.Digest}
+	want := presence.Wake{Agent: echo, Epoch: 1, Cause: presence.Connect, Client: "web", At: dawn, Digest: a.Digest}
 	require.Equal(t, want, a.Wake)
 	require.EqualValues(t, 1, epoch(t, s))
 	require.Equal(t, presence.Standing{
 		Epoch: 1, Lock: at(lock), Last: &want, Seen: dawn,
-		Leases: []presence.Lease{{Client: "web", Cause: presence.Knock, Since: dawn, Until: at(hold)}},
+		Leases: []presence.Lease{{Client: "web", Cause: presence.Connect, Since: dawn, Until: at(hold)}},
 	}, standing(t, s, 0))
 }
 
@@ -86,8 +86,8 @@ func renewalsDoNotRaise(t *testing.T, s Store) {
 	}
 	st := standing(t, s, 100*time.Second)
 	require.Equal(t, []presence.Lease{
-		{Client: "app", Cause: presence.Knock, Since: at(100 * time.Second), Until: at(160 * time.Second)},
-		{Client: "web", Cause: presence.Knock, Since: dawn, Until: at(140 * time.Second)},
+		{Client: "app", Cause: presence.Connect, Since: at(100 * time.Second), Until: at(160 * time.Second)},
+		{Client: "web", Cause: presence.Connect, Since: dawn, Until: at(140 * time.Second)},
 	}, st.Leases)
 	require.Equal(t, at(105*time.Second), st.Lock)
 	require.Equal(t, at(100*time.Second), st.Seen)
@@ -116,7 +116,7 @@ func visitAfterLeaseRaises(t *testing.T, s Store) {
 	w := raise(t, s, visit("web", 2*hold))
 	require.EqualValues(t, 2, w.Epoch)
 	st := standing(t, s, 2*hold)
-	require.Equal(t, []presence.Lease{{Client: "web", Cause: presence.Knock, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
+	require.Equal(t, []presence.Lease{{Client: "web", Cause: presence.Connect, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
 	require.Equal(t, &w, st.Last)
 	last := raise(t, s, visit("app", 3*hold))
 	require.EqualValues(t, 3, last.Epoch, "who comes when the last lease ends wakes the agent")
@@ -149,11 +149,11 @@ func agentsAreApart(t *testing.T, s Store) {
 }
 
 func oneOfManyRaises(t *testing.T, s Store) {
-	const visitors, rounds = 16, 5
+	const clients, rounds = 16, 5
 	for round := range rounds {
 		var raised atomic.Int32
-		wakes := make([]presence.Wake, visitors)
-		together(t, visitors, func(ctx context.Context, i int) error {
+		wakes := make([]presence.Wake, clients)
+		together(t, clients, func(ctx context.Context, i int) error {
 			a, err := s.Arrive(ctx, visit(fmt.Sprint("client ", i), time.Duration(round)*time.Hour))
 			if a.Raised {
 				raised.Add(1)
@@ -166,7 +166,7 @@ func oneOfManyRaises(t *testing.T, s Store) {
 			require.Equal(t, wakes[0], w)
 			require.EqualValues(t, round+1, w.Epoch)
 		}
-		require.Len(t, standing(t, s, time.Duration(round)*time.Hour).Leases, visitors)
+		require.Len(t, standing(t, s, time.Duration(round)*time.Hour).Leases, clients)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 var wakes = []clause{
-	{"AKnockAppliesTheMoodOfTheDreamOnce", knockAppliesMood},
+	{"AKnockAppliesTheMoodOfTheDreamOnce", connectAppliesMood},
 	{"AnAlarmAppliesNoMood", alarmAppliesNone},
 	{"TheNewestMoodCounts", newestMoodCounts},
 	{"AMoodGoesWithTheSlot", moodGoesWithSlot},
@@ -30,14 +30,14 @@ var (
 	sorrow = mood.PAD{Pleasure: -.5}
 )
 
-func knockAppliesMood(t *testing.T, s Store) {
+func connectAppliesMood(t *testing.T, s Store) {
 	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}}))
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy, "entry")
 	require.Equal(t, sorrow, affectOf(t, s), "until somebody knocks, nothing moves")
 	w := raise(t, s, visit("web", time.Second))
 	require.Equal(t, presence.Wake{
-		Agent: echo, Epoch: 1, Cause: presence.Knock, Client: "web", At: at(time.Second), Dream: "echo/0001",
+		Agent: echo, Epoch: 1, Cause: presence.Connect, Client: "web", At: at(time.Second), Dream: "echo/0001",
 		Affect: joy, Delta: after(sorrow, time.Second).Distance(joy), Digest: []string{"entry"},
 	}, w)
 	a, err := s.Affect(t.Context(), echo)

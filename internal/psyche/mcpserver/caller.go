@@ -15,30 +15,30 @@ import (
 // A session outlives the request that opened it and may carry requests for hours, so that who asks is told anew with each of
 // them. The library carries along what it calls a token's information: ours is who the front found the caller to be.
 
-// visitor is who sent one HTTP request, and that request's context, which ends when the client hangs up.
-type visitor struct {
+// client is who sent one HTTP request, and that request's context, which ends when the client hangs up.
+type client struct {
 	caller psyche.Caller
 	ctx    context.Context // it lives as long as the request whose place this takes
 }
 
-type visitorKey struct{}
+type clientKey struct{}
 
-const visitorExtra = "visitor"
+const clientExtra = "visitor"
 
 // admit lets the library know who asks. It gets no header that opens anything: the caller's secret stays with the front.
 func admit(next http.Handler) http.Handler {
 	known := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
-		v, ok := ctx.Value(visitorKey{}).(visitor)
+		v, ok := ctx.Value(clientKey{}).(client)
 		if !ok {
 			return nil, errors.New("nobody was admitted")
 		}
 		r.Header.Del("Authorization")
 		// A session belongs to whoever opened it: the library compares UserID with each request (403).
-		return &auth.TokenInfo{UserID: v.caller.Owner(), Extra: map[string]any{visitorExtra: v}}, nil
+		return &auth.TokenInfo{UserID: v.caller.Owner(), Extra: map[string]any{clientExtra: v}}, nil
 	}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := visitor{front.CallerOf(r.Context()), r.Context()}
-		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
+		v := client{front.CallerOf(r.Context()), r.Context()}
+		r = r.WithContext(context.WithValue(r.Context(), clientKey{}, v))
 		header := make(http.Header, len(r.Header))
 		for name, values := range r.Header {
 			if !secret[name] {
@@ -54,13 +54,13 @@ func admit(next http.Handler) http.Handler {
 // secret are the headers that open doors.
 var secret = map[string]bool{"Authorization": true, "Proxy-Authorization": true, "Cookie": true, "X-Api-Key": true}
 
-// visitorOf is who sent a request of the protocol; false when nobody said.
-func visitorOf(req mcp.Request) (visitor, bool) {
+// clientOf is who sent a request of the protocol; false when nobody said.
+func clientOf(req mcp.Request) (client, bool) {
 	extra := req.GetExtra()
 	if extra == nil || extra.TokenInfo == nil {
-		return visitor{}, false
+		return client{}, false
 	}
-	v, ok := extra.TokenInfo.Extra[visitorExtra].(visitor)
+	v, ok := extra.TokenInfo.Extra[clientExtra].(client)
 	return v, ok
 }
 

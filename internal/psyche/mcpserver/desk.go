@@ -76,7 +76,7 @@ func (d *desk) visit(next mcp.MethodHandler) mcp.MethodHandler {
 		if d.only != nil {
 			return next(context.WithValue(ctx, callerKey{}, *d.only), method, req)
 		}
-		v, ok := visitorOf(req)
+		v, ok := clientOf(req)
 		if !ok {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "nobody is known to have sent this"}
 		}

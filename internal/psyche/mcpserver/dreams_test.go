@@ -55,12 +55,12 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	require.False(t, result.IsError, text(result))
 	require.Equal(t, "canceled", result.StructuredContent.(map[string]any)["status"])
 
-	guest := connect(t, url, "c", nil)
-	result, err = call(t.Context(), guest, "dreams_list", nil)
+	client := connect(t, url, "c", nil)
+	result, err = call(t.Context(), client, "dreams_list", nil)
 	require.NoError(t, err)
 	require.Equal(t, "dream_iris_0001 of iris: completed\ndream_iris_0002 of iris: canceled", text(result))
 	for _, tool := range []string{"dreams_start", "dreams_cancel"} {
-		_, err = call(t.Context(), guest, tool, map[string]any{"dream": id})
+		_, err = call(t.Context(), client, tool, map[string]any{"dream": id})
 		require.ErrorContains(t, err, "unknown tool")
 	}
 }
