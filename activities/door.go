@@ -145,23 +145,23 @@ type LookResult struct {
 // Look asks who holds an agent awake; when nobody does, it announces that the agent falls asleep.
 func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
 	now := b.now(Stretch{Now: r.Now})
-	standing, err := b.Presence.Standing(ctx, r.Agent, now)
+	status, err := b.Presence.Status(ctx, r.Agent, now)
 	if err != nil {
 		return LookResult{}, tell(fmt.Errorf("ask who is connected to %s: %w", r.Agent, err))
 	}
-	result := LookResult{Until: standing.Until(), Epoch: standing.Epoch, Seen: standing.Seen}
-	if last := standing.Last; last != nil {
+	result := LookResult{Until: status.Until(), Epoch: status.Epoch, Seen: status.Seen}
+	if last := status.Last; last != nil {
 		result.Last = Wake{Epoch: last.Epoch, Cause: last.Cause, Client: last.Client, At: last.At}
 	}
-	for _, l := range standing.Leases {
+	for _, l := range status.Leases {
 		if l.Cause == presence.Connect && !l.Since.Before(result.Visit.At) {
-			result.Visit = Wake{Epoch: standing.Epoch, Cause: l.Cause, Client: l.Client, At: l.Since}
+			result.Visit = Wake{Epoch: status.Epoch, Cause: l.Cause, Client: l.Client, At: l.Since}
 		}
 	}
-	if standing.Awake(now) || standing.Epoch == 0 || r.Asleep {
+	if status.Awake(now) || status.Epoch == 0 || r.Asleep {
 		return result, nil
 	}
-	e := event.New(fmt.Sprintf("asleep/%d", standing.Epoch), r.Agent, "", now, event.AgentAsleep{Epoch: standing.Epoch})
+	e := event.New(fmt.Sprintf("asleep/%d", status.Epoch), r.Agent, "", now, event.AgentAsleep{Epoch: status.Epoch})
 	_, err = b.Memory.Commit(ctx, memory.Write{Agent: r.Agent, Cause: "sleep", Events: []event.Event{e}})
 	return result, tell(err)
 }

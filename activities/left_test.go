@@ -87,7 +87,7 @@ func TestAForgedEpochIsNotNotedAsTold(t *testing.T) {
 	told, err = r.bed().Greet(ctx, GreetRequest{Agent: "a", Epoch: 1, Now: tonight, Dream: request.Dream})
 	require.NoError(t, err)
 	require.Equal(t, GreetResult{}, told)
-	standing, err := r.store.Standing(ctx, "a", tonight)
+	status, err := r.store.Status(ctx, "a", tonight)
 	require.NoError(t, err)
-	require.Equal(t, int64(1), standing.Told)
+	require.Equal(t, int64(1), status.Told)
 }

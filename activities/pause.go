@@ -98,11 +98,11 @@ func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) er
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
 func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *PauseResult) (presence.Wake, error) {
-	standing, err := b.Presence.Standing(ctx, r.Agent, b.now(r.Stretch))
+	status, err := b.Presence.Status(ctx, r.Agent, b.now(r.Stretch))
 	if err != nil {
 		return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 	}
-	if standing.Epoch <= r.Epoch {
+	if status.Epoch <= r.Epoch {
 		request := RouseRequest{Agent: r.Agent, Wake: r.Wake, Now: r.Now}
 		if request.Wake.Hold <= 0 {
 			request.Wake.Hold = holds.of(r.Wake.Cause)
@@ -115,13 +115,13 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *
 			return presence.Wake{}, err
 		}
 		result.Wake = roused.Wake
-		if standing, err = b.Presence.Standing(ctx, r.Agent, b.now(r.Stretch)); err != nil {
+		if status, err = b.Presence.Status(ctx, r.Agent, b.now(r.Stretch)); err != nil {
 			return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
 		}
 	}
-	last := presence.Wake{Agent: r.Agent, Epoch: standing.Epoch, Cause: r.Wake.Cause, At: r.Wake.At}
-	if standing.Last != nil {
-		last = *standing.Last
+	last := presence.Wake{Agent: r.Agent, Epoch: status.Epoch, Cause: r.Wake.Cause, At: r.Wake.At}
+	if status.Last != nil {
+		last = *status.Last
 	}
 	w := &result.Wake
 	w.Epoch = last.Epoch

@@ -122,9 +122,9 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, presence.Operator, paused.Wake.Cause)
 	require.Equal(t, int64(1), paused.Wake.Epoch)
-	standing, err := r.store.Standing(ctx, "a", time.Now())
+	status, err := r.store.Status(ctx, "a", time.Now())
 	require.NoError(t, err)
-	require.Len(t, standing.Leases, 1)
+	require.Len(t, status.Leases, 1)
 }
 
 // A signal to the dream itself raises the epoch when the dream is put down, and holds as long as one to the agent would.
@@ -151,12 +151,12 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 			s := r.lie(o)
 			_, err := r.bed().Pause(t.Context(), PauseRequest{Stretch: s, Wake: c.wake, Number: 1, TTL: time.Hour})
 			require.NoError(t, err)
-			standing, err := r.store.Standing(t.Context(), "a", tonight)
+			status, err := r.store.Status(t.Context(), "a", tonight)
 			require.NoError(t, err)
-			require.Len(t, standing.Leases, 1)
-			lease := standing.Leases[0]
+			require.Len(t, status.Leases, 1)
+			lease := status.Leases[0]
 			require.Equal(t, c.lease, lease.Until.Sub(lease.Since))
-			require.Equal(t, c.lock, standing.Lock.Sub(lease.Since))
+			require.Equal(t, c.lock, status.Lock.Sub(lease.Since))
 		})
 	}
 }
@@ -184,9 +184,9 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, lain.Refused, lain.Reason)
 	}
-	standing, err := r.store.Standing(ctx, "a", time.Now())
+	status, err := r.store.Status(ctx, "a", time.Now())
 	require.NoError(t, err)
-	require.Equal(t, standing.Epoch, lain.Epoch)
+	require.Equal(t, status.Epoch, lain.Epoch)
 	var told event.DreamResumed
 	require.Equal(t, 1, r.told(told.EventType(), &told))
 	require.Equal(t, event.DreamResumed{Stretch: 2, Phase: dream.NREM, Left: told.Left}, told)

@@ -68,16 +68,16 @@ func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 
 // against asks what forbids a dream by itself now: somebody who holds the agent awake, or the hours.
 func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (bool, error) {
-	standing, err := b.Presence.Standing(ctx, r.Agent, r.Now)
+	status, err := b.Presence.Status(ctx, r.Agent, r.Now)
 	if err != nil {
 		return true, fmt.Errorf("ask who is connected to %s: %w", r.Agent, err)
 	}
-	if standing.Awake(r.Now) {
-		result.Awake = standing.Until()
+	if status.Awake(r.Now) {
+		result.Awake = status.Until()
 		return true, nil
 	}
-	if r.Resume == nil && standing.Seen.After(result.Active) { // who came while an alarm held it awake told its life nothing
-		if result.Active = standing.Seen; result.Active.Add(r.IdleTimeout).After(r.Now) {
+	if r.Resume == nil && status.Seen.After(result.Active) { // who came while an alarm held it awake told its life nothing
+		if result.Active = status.Seen; result.Active.Add(r.IdleTimeout).After(r.Now) {
 			return true, nil
 		}
 	}

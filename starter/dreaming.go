@@ -143,22 +143,22 @@ func (d dreaming) asleep(ctx context.Context, agent dream.Agent) error {
 		return nil
 	}
 	now := d.Starter.Now()
-	standing, err := d.Starter.Presence.Standing(ctx, agent.ID, now)
+	status, err := d.Starter.Presence.Status(ctx, agent.ID, now)
 	if err != nil {
 		return undrafted(ctx, err)
 	}
-	if !standing.Awake(now) {
+	if !status.Awake(now) {
 		return nil
 	}
 	by := "the wake lock"
-	if n := len(standing.Leases); n == 1 {
+	if n := len(status.Leases); n == 1 {
 		by = "a client"
 	} else if n > 1 {
 		by = fmt.Sprintf("%d clients", n)
 	}
 	f := refused("agent_awake", ErrAwake, "%s is held awake by %s until %s if nobody comes again; no dream begins before", agent.Handle, by,
-		standing.Until().UTC().Format(time.RFC3339))
-	f.Retry = standing.Until().Sub(now)
+		status.Until().UTC().Format(time.RFC3339))
+	f.Retry = status.Until().Sub(now)
 	return f
 }
 

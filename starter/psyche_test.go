@@ -36,9 +36,9 @@ func TestABeingIsToldWhatOfAWakeIsMissingAndNotWhere(t *testing.T) {
 	require.True(t, woken.Raised)
 	require.Equal(t, int64(1), woken.Epoch)
 	require.NotContains(t, woken.Degraded, "srv")
-	standing, err := nights.Standing(ctx, agent.ID)
+	status, err := nights.Status(ctx, agent.ID)
 	require.NoError(t, err)
-	require.Len(t, standing.Leases, 1)
+	require.Len(t, status.Leases, 1)
 	require.NoError(t, nights.Leave(ctx, agent.ID, "talk/guest"))
 
 	s.Presence = gone{s.Presence}

@@ -167,11 +167,11 @@ func (s *Starter) obstacles(ctx context.Context, d draft, r *Rehearsal) error {
 		r.Against = append(r.Against, fmt.Sprintf("%s is dreaming %s", d.agent.Handle, held.Dream))
 	}
 	if s.Presence != nil {
-		standing, err := s.Presence.Standing(ctx, d.agent.ID, s.Now())
+		status, err := s.Presence.Status(ctx, d.agent.ID, s.Now())
 		if err != nil {
 			return fmt.Errorf("ask who is connected to %s: %w", d.agent.Handle, err)
 		}
-		if standing.Awake(s.Now()) {
+		if status.Awake(s.Now()) {
 			r.Against = append(r.Against, d.agent.Handle+" is held awake")
 		}
 	}

@@ -26,12 +26,12 @@ type riser struct {
 	asked int
 }
 
-type standing struct {
+type encodedState struct {
 	converter.EncodedValue
 	agentState workflows.AgentState
 }
 
-func (s standing) Get(into any) error {
+func (s encodedState) Get(into any) error {
 	*into.(*workflows.AgentState) = s.agentState
 	return nil
 }
@@ -43,9 +43,9 @@ func (r *riser) QueryWorkflow(context.Context, string, string, string, ...any) (
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}
 	if r.asked++; r.hears >= 0 && r.asked > r.hears {
-		return standing{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
+		return encodedState{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
 	}
-	return standing{agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}}}, nil
+	return encodedState{agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}}}, nil
 }
 
 func (r *riser) NewWithStartWorkflowOperation(client.StartWorkflowOptions, any, ...any) client.WithStartWorkflowOperation {

@@ -152,15 +152,15 @@ func TestWhoeverLeftBeforeItsWakeWasToldHoldsNobodyAwake(t *testing.T) {
 			require.NoError(t, err)
 			if !stays {
 				require.Eventually(t, func() bool {
-					standing, err := s.Presence.Standing(ctx, agent.ID, tonight)
-					return err == nil && len(standing.Leases) == 0 && h.agentState.heard() > 1
+					status, err := s.Presence.Status(ctx, agent.ID, tonight)
+					return err == nil && len(status.Leases) == 0 && h.agentState.heard() > 1
 				}, time.Minute, time.Millisecond, "its lease is ended, and the life told so")
 			}
 			s.recording.gone.Wait() // and not Close, which would cut a departure that nobody owes
 			s.Close()
-			standing, err := s.Presence.Standing(ctx, agent.ID, tonight)
+			status, err := s.Presence.Status(ctx, agent.ID, tonight)
 			require.NoError(t, err)
-			require.Equal(t, stays, len(standing.Leases) == 1, standing.Leases)
+			require.Equal(t, stays, len(status.Leases) == 1, status.Leases)
 		})
 	}
 }

@@ -232,12 +232,12 @@ func (s *Starter) met(agent string) dream.Agent {
 }
 
 func (s *Starter) depart(ctx context.Context, a dream.Agent, name string) error {
-	before, err := s.Presence.Standing(ctx, a.ID, s.Now())
+	before, err := s.Presence.Status(ctx, a.ID, s.Now())
 	if err != nil {
 		return err
 	}
-	standing, err := s.Presence.Depart(ctx, a.ID, name, s.Now(), s.Options.Settings.WakeLock)
-	if err != nil || len(standing.Leases) > 0 && !before.Until().After(standing.Until()) {
+	status, err := s.Presence.Depart(ctx, a.ID, name, s.Now(), s.Options.Settings.WakeLock)
+	if err != nil || len(status.Leases) > 0 && !before.Until().After(status.Until()) {
 		return err
 	}
 	return s.lookAgain(ctx, a)
@@ -281,16 +281,16 @@ func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 	return err
 }
 
-// Standing tells who holds an agent awake. One that this process has woken before needs no looking up.
-func (s *Starter) Standing(ctx context.Context, agent string) (presence.Standing, error) {
+// Status tells who holds an agent awake. One that this process has woken before needs no looking up.
+func (s *Starter) Status(ctx context.Context, agent string) (presence.Status, error) {
 	if known, ok := s.known.Load(agent); ok {
-		return s.Presence.Standing(ctx, known.(dream.Agent).ID, s.Now())
+		return s.Presence.Status(ctx, known.(dream.Agent).ID, s.Now())
 	}
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
-		return presence.Standing{}, fmt.Errorf("agent %q: %w", agent, err)
+		return presence.Status{}, fmt.Errorf("agent %q: %w", agent, err)
 	}
-	return s.Presence.Standing(ctx, a.ID, s.Now())
+	return s.Presence.Status(ctx, a.ID, s.Now())
 }
 
 // AgentState asks an agent's workflow where it stands. memory.ErrNotFound when the agent has no life yet.

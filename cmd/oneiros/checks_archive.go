@@ -60,14 +60,14 @@ func (d *door) archiveStands(ctx context.Context, h *house, a *archive.Archive) 
 		return warn("Mend the store first.", "not looked at: %v", err)
 	}
 	if len(agents) == 0 { // asked all the same, so that a place that cannot be reached is told of before it is needed
-		if _, err := a.Standing(ctx, "nobody", 0); err != nil {
+		if _, err := a.Status(ctx, "nobody", 0); err != nil {
 			return away(err)
 		}
 	}
 	var other, late []string
 	waits := int64(0)
 	for _, agent := range agents {
-		s, err := a.Standing(ctx, agent.ID, heads[agent.ID])
+		s, err := a.Status(ctx, agent.ID, heads[agent.ID])
 		if err != nil {
 			return away(err)
 		}

@@ -76,13 +76,13 @@ func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 		got.Write(body)
 	}
 	require.Equal(t, want.String(), got.String(), "each event once, byte for byte, the last pass at the end of up included")
-	var standing struct {
+	var status struct {
 		Agents []struct{ Head, Seq, Behind int64 }
 	}
-	require.NoError(t, json.Unmarshal([]byte(h.must("events", "archive", "--json")), &standing))
-	require.Len(t, standing.Agents, 1)
-	require.Zero(t, standing.Agents[0].Behind)
-	require.EqualValues(t, strings.Count(want.String(), "\n"), standing.Agents[0].Seq)
+	require.NoError(t, json.Unmarshal([]byte(h.must("events", "archive", "--json")), &status))
+	require.Len(t, status.Agents, 1)
+	require.Zero(t, status.Agents[0].Behind)
+	require.EqualValues(t, strings.Count(want.String(), "\n"), status.Agents[0].Seq)
 }
 
 func scraped(t *testing.T, address string) string {

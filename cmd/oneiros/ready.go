@@ -18,8 +18,8 @@ const (
 	readyFor    = 2 * time.Second
 )
 
-// standing are the routes that tell how the house stands.
-func (e *engine) standing() []front.Route {
+// status are the routes that tell how the house stands.
+func (e *engine) status() []front.Route {
 	r := &readiness{engine: e}
 	return []front.Route{
 		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {

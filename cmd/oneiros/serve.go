@@ -201,7 +201,7 @@ func (e *engine) doorway(s *salon) front.Options {
 	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.house.told.Agent.ClientTimeout, Note: e.noted}
 	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter), Memories: s.being}
 	o := front.Options{
-		Routes: traced(append(append(append(e.standing(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.house.tracing),
+		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.house.tracing),
 		Keys:   e.house.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
 		Limits: front.Limits{
 			Rate: c.Rate, Day: keyDay(c.KeyDay), Streams: c.KeyStreams, All: c.MaxStreams, Body: int64(c.MaxBody), WriteTime: c.WriteIn,

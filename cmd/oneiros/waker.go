@@ -116,7 +116,7 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 // toldBy is what the store knows of a wake that is recorded.
 func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows.Awoken {
 	awoken := workflows.Awoken{Epoch: epoch, State: workflows.Awake}
-	s, err := w.engine.starter.Standing(ctx, agent)
+	s, err := w.engine.starter.Status(ctx, agent)
 	if err != nil || s.Last == nil || s.Last.Epoch != epoch || s.Last.Dream == "" {
 		return awoken
 	}
@@ -142,7 +142,7 @@ func (w *waker) gone(ctx context.Context, agent string, fault error, those func(
 	if fault == nil {
 		return nil
 	}
-	s, err := w.engine.starter.Standing(ctx, agent)
+	s, err := w.engine.starter.Status(ctx, agent)
 	if err != nil || slices.ContainsFunc(s.Leases, those) {
 		return fault
 	}

@@ -46,8 +46,8 @@ func look(ctx context.Context, b Bucket, agent string) (Position, error) {
 	return p, err
 }
 
-// Standing is how an agent's archive compares with its log.
-type Standing struct {
+// Status is how an agent's archive compares with its log.
+type Status struct {
 	Position
 	Head  int64     `json:"head"`            // the newest event of the log
 	Fault string    `json:"fault,omitempty"` // why nothing more is archived of it
@@ -55,20 +55,20 @@ type Standing struct {
 }
 
 // Behind is how many events wait.
-func (s Standing) Behind() int64 { return max(0, s.Head-s.Seq) }
+func (s Status) Behind() int64 { return max(0, s.Head-s.Seq) }
 
 // grace is how long a pass may take, and a failed one be made up for.
 const grace = 10 * time.Minute
 
 // Late says whether events wait for longer than somebody who archives every so often lets them.
-func (s Standing) Late(now time.Time, every time.Duration) bool {
+func (s Status) Late(now time.Time, every time.Duration) bool {
 	return !s.Waits.IsZero() && now.Sub(s.Waits) > every+grace
 }
 
-// Standing tells where the archive of an agent stands, without writing anything.
-func (a *Archive) Standing(ctx context.Context, agent string, head int64) (Standing, error) {
+// Status tells where the archive of an agent stands, without writing anything.
+func (a *Archive) Status(ctx context.Context, agent string, head int64) (Status, error) {
 	p, err := Find(ctx, a.Bucket, agent)
-	s := Standing{Position: p, Head: head}
+	s := Status{Position: p, Head: head}
 	if err == nil {
 		err = a.same(ctx, p, head)
 	}

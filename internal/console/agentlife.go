@@ -23,7 +23,7 @@ type agentView struct {
 	Known       string                `json:"known"` // temporal: its workflow answered; store: only the store did
 	Why         string                `json:"why,omitempty"`
 	AgentState  *workflows.AgentState `json:"life,omitempty"`
-	Standing    presence.Standing     `json:"standing"`
+	Status      presence.Status       `json:"standing"`
 	Interrupted *publicNight          `json:"interrupted,omitempty"`
 	Wakes       []*interruption       `json:"wakes"`
 	Alarms      alarm.Frequency       `json:"alarms"`
@@ -70,7 +70,7 @@ const agentStateWithin = 1500 * time.Millisecond
 func (app *App) agentStateOf(ctx context.Context, h *House, a dream.Agent) (agentView, error) {
 	l := agentView{knobs: h.Knobs}
 	var err error
-	if l.Standing, err = app.standing(ctx, h, a); err != nil {
+	if l.Status, err = app.status(ctx, h, a); err != nil {
 		return l, err
 	}
 	if n, err := app.resumable(ctx, h, a); err != nil {
@@ -165,7 +165,7 @@ func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentView
 		return err
 	}
 	_, dreaming := slots[a.ID]
-	l.Known, l.State = "store", string(l.Standing.State(dreaming, app.Now()))
+	l.Known, l.State = "store", string(l.Status.State(dreaming, app.Now()))
 	agentState, err := app.askAgentState(ctx, h, a)
 	switch {
 	case err == nil:

@@ -32,7 +32,7 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 			event.New("b", "echo", "dream/echo/0002", now, event.DreamInterrupted{Cause: "alarm", Epoch: 4, Phase: dream.REM, Light: true, Forced: true, Stop: 500}),
 		}})
 		require.NoError(t, err)
-		d.hall.now = presence.Standing{
+		d.hall.now = presence.Status{
 			Epoch: 4, Lock: now.Add(5 * time.Second), Seen: now, Last: &presence.Wake{Epoch: 4, Client: "mara", Cause: presence.Connect, At: now},
 			Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}, {Client: "operator", Cause: presence.Connect, Until: now.AddDate(0, 0, 1)}},
 		}
@@ -142,34 +142,34 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 	alarm := []presence.Lease{{Client: "alarm/harbour/price", Cause: presence.Alarm, Until: now.Add(time.Minute)}}
 	for name, c := range map[string]struct {
 		porter   *porter
-		standing presence.Standing
+		status   presence.Status
 		dreaming bool
 		state    string
 		why      string
 	}{
 		"its workflow agrees": {
 			&porter{agentState: workflows.AgentState{State: "awake"}},
-			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
+			presence.Status{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
 			false, "awake", "",
 		},
 		"its workflow was not told yet": {
 			&porter{agentState: workflows.AgentState{State: "sleeping"}},
-			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
+			presence.Status{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
 			false, "awake", "its workflow still says sleeping",
 		},
 		"an alarm holds a sleeper": {
 			&porter{agentState: workflows.AgentState{State: "sleeping"}},
-			presence.Standing{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}},
+			presence.Status{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}},
 			false, "sleeping", "",
 		},
 		"a client left and the alarm still holds": {
 			&porter{agentState: workflows.AgentState{State: "awake"}},
-			presence.Standing{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}, Visited: true},
+			presence.Status{Epoch: 1, Leases: alarm, Last: &presence.Wake{Cause: presence.Alarm}, Visited: true},
 			false, "awake", "",
 		},
 		"Temporal is away while a woken dream stops": {
 			&porter{lost: errors.New("timed out")},
-			presence.Standing{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
+			presence.Status{Epoch: 1, Leases: client, Last: &presence.Wake{Cause: presence.Connect}},
 			true, "waking", "Temporal or a worker does not answer",
 		},
 	} {
@@ -177,7 +177,7 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t).furnish()
 			d.guarded(c.porter)
-			d.hall.now = c.standing
+			d.hall.now = c.status
 			if c.dreaming {
 				fence := memory.Fence{Dream: "dream/echo/0009", Run: "run"}
 				_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: fence, Since: now}, memory.Fence{})

@@ -16,7 +16,7 @@ import (
 
 // next applies the law of the agent's own rhythm to what is known of its past.
 func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentView) (nextDream, error) {
-	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Standing.Seen}}
+	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Status.Seen}}
 	dreams := 0
 	if l.AgentState != nil {
 		o.settings, o.known, o.asked, dreams = l.AgentState.Settings, l.AgentState.Triggering, true, l.AgentState.Dreams
@@ -51,7 +51,7 @@ func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentView) 
 	}
 	next.Triggers = o.lines()
 	earliest := o.now
-	if until := l.Standing.Until(); until.After(o.now) {
+	if until := l.Status.Until(); until.After(o.now) {
 		earliest = until
 	}
 	due := o.rhythm.Begin(earliest, o.past, location(a.Zone), o.windows, o.quiet)
@@ -98,7 +98,7 @@ func (l agentView) against(a dream.Agent, s workflows.Settings, now time.Time) [
 	if !a.Auto && !s.Auto && l.Interrupted == nil {
 		say("dreaming by itself is switched off (oneiros agents edit %s --auto)", a.Handle)
 	}
-	if until := l.Standing.Until(); until.After(now) {
+	if until := l.Status.Until(); until.After(now) {
 		say("it is held awake until %s", clock(until, now, a.Zone))
 	}
 	if l.Known == "store" {

@@ -10,7 +10,7 @@ import (
 // publicAgentView is an agent's life as --json tells it: times that never were are left out, and durations are milliseconds.
 type publicAgentView struct {
 	agentView
-	Standing   publicStanding  `json:"standing"`
+	Status     publicStatus    `json:"standing"`
 	Next       publicNext      `json:"next"`
 	AgentState *temporalsWords `json:"life,omitempty"`
 }
@@ -98,7 +98,7 @@ type publicVisit struct {
 }
 
 func (l agentView) public(h *House) publicAgentView {
-	p := publicAgentView{agentView: l, Standing: publicly(l.Standing, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
+	p := publicAgentView{agentView: l, Status: publicly(l.Status, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
 	if w := l.AgentState; w != nil {
 		p.AgentState = &temporalsWords{
 			AgentState: *w, LastActive: w.LastActive, LastDream: w.LastDream, LastTry: w.LastTry, Settings: publicKnobs(w.Settings),

@@ -170,7 +170,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
 		"left", agentState.left(), "vitality", agentState.vitality(l.Agent), "models", strings.Join(models, ", "), "feed", l.Feed, "review", string(l.Review),
-		"life", agentState.state(), "held by", strings.Join(holders(agentState.Standing.Leases, app.Now(), l.Zone), ", "), "wake lock", agentState.lock(app.Now(), l.Zone),
+		"life", agentState.state(), "held by", strings.Join(holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock", agentState.lock(app.Now(), l.Zone),
 		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone), "urgency", urgencyTold(agentState.Next), "triggers", triggersTold(agentState.Next, l.Agent, app.Now()),
 		"alarms", agentState.alarms(),
 		"mood", feeling(affect.PAD) + " (" + affect.Cause + ")",

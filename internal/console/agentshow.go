@@ -34,7 +34,7 @@ func (l agentView) vitality(a dream.Agent) string {
 
 func (l agentView) state() string {
 	text := l.State
-	if last := l.Standing.Last; last != nil && text == "awake" {
+	if last := l.Status.Last; last != nil && text == "awake" {
 		text += fmt.Sprintf(", epoch %d, woken by %s", last.Epoch, called(last.Client, last.Cause))
 	}
 	if l.Known == "store" && l.Why != "" {
@@ -46,10 +46,10 @@ func (l agentView) state() string {
 }
 
 func (l agentView) lock(now time.Time, zone string) string {
-	if !l.Standing.Lock.After(now) {
+	if !l.Status.Lock.After(now) {
 		return ""
 	}
-	return "no dream begins before " + clock(l.Standing.Lock, now, zone)
+	return "no dream begins before " + clock(l.Status.Lock, now, zone)
 }
 
 func (l agentView) interrupted(now time.Time, zone string) string {

@@ -159,13 +159,13 @@ func (app *App) mayRemove(ctx context.Context, h *House, a dream.Agent) error {
 		return exit(Refused, "agent %s is dreaming %s; wait until it is over, or end it with oneiros dreams cancel %s%s",
 			a.Handle, held.Dream, held.Dream, h.option())
 	}
-	standing, err := app.standing(ctx, h, a)
+	status, err := app.status(ctx, h, a)
 	if err != nil {
 		return unanswered(err)
 	}
-	if len(standing.Leases) > 0 {
+	if len(status.Leases) > 0 {
 		return exit(Refused, "agent %s is held awake by %s; wait until then, or end that with oneiros sleep -a %s --force%s",
-			a.Handle, strings.Join(holders(standing.Leases, app.Now(), a.Zone), ", "), a.Handle, h.option())
+			a.Handle, strings.Join(holders(status.Leases, app.Now(), a.Zone), ", "), a.Handle, h.option())
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (app *App) connected(cmd *cobra.Command) []string {
 	if err != nil {
 		return nil
 	}
-	s, err := app.standing(cmd.Context(), h, a)
+	s, err := app.status(cmd.Context(), h, a)
 	if err != nil {
 		return nil
 	}

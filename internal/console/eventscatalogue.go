@@ -45,7 +45,7 @@ func (app *App) eventSchema() *cobra.Command {
 // archiveLine is where one agent's archive stands.
 type archiveLine struct {
 	Handle string `json:"agent"`
-	archive.Standing
+	archive.Status
 	Behind int64 `json:"behind"`
 }
 
@@ -88,7 +88,7 @@ func (app *App) archiveStands(cmd *cobra.Command, a *archive.Archive) error {
 	}
 	ill := ""
 	err = app.each(cmd, func(_ *House, agent dream.Agent) error {
-		s, err := a.Standing(cmd.Context(), agent.ID, heads[agent.ID])
+		s, err := a.Status(cmd.Context(), agent.ID, heads[agent.ID])
 		if err != nil {
 			return err
 		}

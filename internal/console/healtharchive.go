@@ -28,7 +28,7 @@ func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healt
 		if err != nil {
 			break
 		}
-		s, fault := a.Standing(ctx, agent.ID, heads[agent.ID])
+		s, fault := a.Status(ctx, agent.ID, heads[agent.ID])
 		switch err = fault; {
 		case s.Fault != "":
 			other = append(other, agent.Handle)

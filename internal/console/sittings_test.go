@@ -68,10 +68,10 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "1", "-a", "echo"))
 	require.Contains(t, d.err.String(), "dream "+nightID+" does not wait to be resumed (completed)")
 	n := d.interrupt(now.Add(time.Hour))
-	d.hall.now = presence.Standing{Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}}}
+	d.hall.now = presence.Status{Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}}}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:01:00: no dream begins before 06:01:00; oneiros sleep --agent echo --client mara ends that")
-	d.hall.now = presence.Standing{}
+	d.hall.now = presence.Status{}
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "Dream dream/echo/0002 goes on. Follow it: oneiros watch dream/echo/0002")
 	require.Equal(t, []string{n.ID}, s.resumed)
@@ -92,13 +92,13 @@ func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newDesk(t).furnish().asleep(s, 0)
-	d.hall.now = presence.Standing{Lock: now.Add(5 * time.Second)}
+	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by the wake lock: no dream begins before 06:00:05; oneiros sleep --agent echo ends that")
 	require.Empty(t, s.begun)
 	d.interrupt(now.Add(time.Hour))
 	s.refuse = fmt.Errorf("echo: %w: mara came first", console.ErrAwake)
-	d.hall.now = presence.Standing{}
+	d.hall.now = presence.Status{}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
 	require.Contains(t, d.err.String(), "Dream dream/echo/0002 was woken and waited to go on: this one takes its place.")
 }
@@ -109,9 +109,9 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	d := newDesk(t).furnish().asleep(s, 0)
 	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
 	n := d.interrupt(now.Add(time.Hour))
-	d.hall.now = presence.Standing{Lock: now.Add(5 * time.Second)}
+	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
-	d.hall.now = presence.Standing{}
+	d.hall.now = presence.Status{}
 	s.onResume = func() { d.goOn(n) }
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
 	require.Contains(t, d.err.String(), "echo was woken out of dream/echo/0002: it goes on.")

@@ -35,7 +35,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 		if err != nil {
 			return err
 		}
-		before, err := app.standing(cmd.Context(), h, a)
+		before, err := app.status(cmd.Context(), h, a)
 		if err != nil {
 			return unanswered(err)
 		}
@@ -52,7 +52,7 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 }
 
 // clientsOf are the leases of whoever knocked.
-func clientsOf(s presence.Standing) []presence.Lease {
+func clientsOf(s presence.Status) []presence.Lease {
 	var list []presence.Lease
 	for _, l := range s.Leases {
 		if l.Cause == presence.Connect && l.Client != operator {
@@ -62,7 +62,7 @@ func clientsOf(s presence.Standing) []presence.Lease {
 	return list
 }
 
-func (app *App) leave(ctx context.Context, h *House, a dream.Agent, before presence.Standing, client string) error {
+func (app *App) leave(ctx context.Context, h *House, a dream.Agent, before presence.Status, client string) error {
 	for _, l := range before.Leases {
 		if l.Client == client {
 			return app.letSleep(ctx, h, a, before, func(w Waker) error { return w.Leave(ctx, a.ID, client) })
@@ -72,7 +72,7 @@ func (app *App) leave(ctx context.Context, h *House, a dream.Agent, before prese
 }
 
 // letSleep does it and says what holds from now on.
-func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before presence.Standing, do func(Waker) error) error {
+func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before presence.Status, do func(Waker) error) error {
 	if len(before.Leases) > 0 || before.Awake(app.Now()) {
 		w, err := app.waker(ctx, h)
 		if err != nil {
@@ -82,7 +82,7 @@ func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before pr
 			return unanswered(fmt.Errorf("let %s sleep: %w", a.Handle, err))
 		}
 	}
-	after, err := app.standing(ctx, h, a)
+	after, err := app.status(ctx, h, a)
 	if err != nil {
 		return unanswered(err)
 	}
@@ -131,7 +131,7 @@ func (app *App) goesOn(ctx context.Context, h *House, a dream.Agent, n *dream.Ni
 	}
 	interrupted := app.public(n)
 	l := agentView{Known: "temporal", State: agentState.State, AgentState: &agentState, Interrupted: &interrupted}
-	if l.Standing, err = app.standing(ctx, h, a); err != nil {
+	if l.Status, err = app.status(ctx, h, a); err != nil {
 		return "", err
 	}
 	next, err := app.next(ctx, h, a, l)

@@ -7,20 +7,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// publicStanding is who holds an agent awake, as --json tells it.
-type publicStanding struct {
-	presence.Standing
+// publicStatus is who holds an agent awake, as --json tells it.
+type publicStatus struct {
+	presence.Status
 	Leases []presence.Lease `json:"leases"` // never null
 	Lock   time.Time        `json:"lock,omitzero"`
 }
 
 // publicly gives a standing for --json. Where nothing of dreams is told, neither are the ids of what there would be to tell (W8).
-func publicly(s presence.Standing, untold bool) publicStanding {
+func publicly(s presence.Status, untold bool) publicStatus {
 	if s.Last != nil {
 		last := tellable(*s.Last, untold)
 		s.Last = &last
 	}
-	return publicStanding{Standing: s, Leases: orEmpty(s.Leases), Lock: s.Lock}
+	return publicStatus{Status: s, Leases: orEmpty(s.Leases), Lock: s.Lock}
 }
 
 // tellable is a wake without its digest where nothing of dreams is told.

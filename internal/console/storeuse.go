@@ -67,7 +67,7 @@ func (app *App) atWork(ctx context.Context, d Deposit) ([]string, error) {
 			work = append(work, fmt.Sprintf("%s dreams (%s)", a.Handle, slot.Dream))
 			delete(slots, a.ID)
 		}
-		st, err := d.Store.Standing(ctx, a.ID, app.Now())
+		st, err := d.Store.Status(ctx, a.ID, app.Now())
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 
 // mayDream refuses to begin a dream of an agent that somebody holds awake (W1).
 func (app *App) mayDream(ctx context.Context, h *House, a dream.Agent) error {
-	s, err := app.standing(ctx, h, a)
+	s, err := app.status(ctx, h, a)
 	if err != nil || !s.Awake(app.Now()) {
 		return err
 	}

@@ -110,7 +110,7 @@ func (app *App) connectOn(ctx context.Context, h *House, a dream.Agent, w Waker,
 	if err != nil {
 		return unanswered(fmt.Errorf("wake %s: %w", a.Handle, err))
 	}
-	standing, err := app.standing(ctx, h, a)
+	status, err := app.status(ctx, h, a)
 	if err != nil {
 		return unanswered(err)
 	}
@@ -121,10 +121,10 @@ func (app *App) connectOn(ctx context.Context, h *House, a dream.Agent, w Waker,
 	untold := digested.untold()
 	told := awake{
 		Agent: a.Handle, Wake: tellable(woken.Wake, untold), Raised: woken.Raised, Took: millis(before + woken.Took), Degraded: woken.Degraded,
-		Standing: publicly(standing, untold), Digested: digested, State: string(circadian.Awake),
+		Status: publicly(status, untold), Digested: digested, State: string(circadian.Awake),
 	}
-	if standing.State(false, app.Now()) == circadian.Sleeping {
-		told.State, told.Sleeps = string(circadian.Sleeping), sleeps(a, standing, app.Now())
+	if status.State(false, app.Now()) == circadian.Sleeping {
+		told.State, told.Sleeps = string(circadian.Sleeping), sleeps(a, status, app.Now())
 	}
 	if !app.json {
 		app.tellAwake(told, a)
@@ -169,13 +169,13 @@ func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, to
 type awake struct {
 	Agent string `json:"agent"`
 	presence.Wake
-	State    string         `json:"state"`            // awake; sleeping when an alarm or an operator holds a sleeper, without waking it (W1)
-	Sleeps   string         `json:"sleeps,omitempty"` // what that means
-	Raised   bool           `json:"raised"`           // this knock raised the epoch
-	Took     float64        `json:"took_ms"`          // from the command's start until the caller could go on
-	Standing publicStanding `json:"standing"`
-	Digested digest         `json:"dreams"`
-	Degraded string         `json:"degraded,omitempty"`
+	State    string       `json:"state"`            // awake; sleeping when an alarm or an operator holds a sleeper, without waking it (W1)
+	Sleeps   string       `json:"sleeps,omitempty"` // what that means
+	Raised   bool         `json:"raised"`           // this knock raised the epoch
+	Took     float64      `json:"took_ms"`          // from the command's start until the caller could go on
+	Status   publicStatus `json:"standing"`
+	Digested digest       `json:"dreams"`
+	Degraded string       `json:"degraded,omitempty"`
 
 	Recorded *workflows.Awoken       `json:"recorded,omitempty"`
 	Phases   *event.DreamInterrupted `json:"interruption,omitempty"`
@@ -189,16 +189,16 @@ func (app *App) tellAwake(w awake, a dream.Agent) {
 		since += " before this knock, which was answered in " + screen.Millis(w.Took)
 	}
 	held := "nobody"
-	if len(w.Standing.Leases) > 0 {
-		held = strings.Join(holders(w.Standing.Leases, app.Now(), a.Zone), ", ")
+	if len(w.Status.Leases) > 0 {
+		held = strings.Join(holders(w.Status.Leases, app.Now(), a.Zone), ", ")
 	}
 	if w.Sleeps != "" {
 		app.tellAsleep(w, a, held)
 		return
 	}
 	lock := ""
-	if w.Standing.Lock.After(app.Now()) {
-		lock = "no dream begins before " + clock(w.Standing.Lock, app.Now(), a.Zone)
+	if w.Status.Lock.After(app.Now()) {
+		lock = "no dream begins before " + clock(w.Status.Lock, app.Now(), a.Zone)
 	}
 	stopped := "nothing; it only slept"
 	if w.Dream != "" {
@@ -225,7 +225,7 @@ func (app *App) tellAsleep(w awake, a dream.Agent, held string) {
 }
 
 // sleeps says what holding a sleeper means.
-func sleeps(a dream.Agent, s presence.Standing, now time.Time) string {
+func sleeps(a dream.Agent, s presence.Status, now time.Time) string {
 	return fmt.Sprintf("%s sleeps, and no dream begins before %s", a.Handle, clock(s.Until(), now, a.Zone))
 }
 

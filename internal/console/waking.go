@@ -64,9 +64,9 @@ func unanswered(err error) error {
 	return &Exit{Code: Unreachable, Err: err}
 }
 
-// standing asks the store who holds an agent awake.
-func (app *App) standing(ctx context.Context, h *House, a dream.Agent) (presence.Standing, error) {
-	s, err := h.Wakes.Standing(ctx, a.ID, app.Now().UTC())
+// status asks the store who holds an agent awake.
+func (app *App) status(ctx context.Context, h *House, a dream.Agent) (presence.Status, error) {
+	s, err := h.Wakes.Status(ctx, a.ID, app.Now().UTC())
 	if err != nil {
 		return s, fmt.Errorf("ask who holds %s awake: %w", a.Handle, err)
 	}

@@ -24,13 +24,13 @@ import (
 // hall is one agent's presence: what its visitors left in it.
 type hall struct {
 	presence.Store
-	now   presence.Standing
+	now   presence.Status
 	fault error
 }
 
-func (h *hall) Standing(_ context.Context, agent string, now time.Time) (presence.Standing, error) {
+func (h *hall) Status(_ context.Context, agent string, now time.Time) (presence.Status, error) {
 	if agent != "echo" {
-		return presence.Standing{}, h.fault
+		return presence.Status{}, h.fault
 	}
 	s := h.now
 	s.Leases = nil
@@ -262,7 +262,7 @@ func TestWhereNothingOfDreamsIsToldNothingCountsThem(t *testing.T) {
 		d.private = c.private
 		p := &porter{wake: d.woken()}
 		last := p.wake
-		d.hall.now = presence.Standing{Epoch: 3, Last: &last}
+		d.hall.now = presence.Status{Epoch: 3, Last: &last}
 		require.Equal(t, console.OK, d.guarded(p).run(0, strings.Fields(c.args)...), d.err.String())
 		require.NotContains(t, d.out.String(), "/j1", c.args)
 		require.Contains(t, d.out.String(), `"digest": []`, c.args)
@@ -402,7 +402,7 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	lease := func(client string, cause presence.Cause) presence.Lease {
 		return presence.Lease{Client: client, Cause: cause, Since: now, Until: now.Add(5 * time.Minute)}
 	}
-	d.hall.now = presence.Standing{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Connect), lease("operator", presence.Connect)}, Lock: now.Add(5 * time.Second)}
+	d.hall.now = presence.Status{Epoch: 3, Leases: []presence.Lease{lease("mara", presence.Connect), lease("operator", presence.Connect)}, Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by mara (knock) until 06:05:00; --force ends that too")
 	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))

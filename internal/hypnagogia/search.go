@@ -127,13 +127,13 @@ func affordable(moves []Move, m Means) ([]Move, int) {
 
 // moves are those of a later round: mergers of at most half the beam, then refinements of the best, then unused seeds.
 func (s Search) moves(r Reach) []Move {
-	standing := s.stand()
-	front := s.front(standing, r.Beam)
+	status := s.stand()
+	front := s.front(status, r.Beam)
 	var moves []Move
 	taken := map[int]bool{}
 	for i, a := range front {
 		for _, b := range front[i+1:] {
-			if len(moves) < r.Beam/2 && !taken[a] && !taken[b] && s.compatible(standing, a, b) {
+			if len(moves) < r.Beam/2 && !taken[a] && !taken[b] && s.compatible(status, a, b) {
 				taken[a], taken[b] = true, true
 				moves = append(moves, Move{Op: dream.Merge, Parents: []int{a, b}})
 			}
@@ -156,8 +156,8 @@ func (s Search) moves(r Reach) []Move {
 	return moves
 }
 
-// standing is how a thought stands in its graph.
-type standing struct {
+// nodeState is how a thought stands in its graph.
+type nodeState struct {
 	left    bool   // it scores below the best that it came from
 	grown   int    // the best thought made from it that is not left; -1: none
 	refined bool   // a refinement of it was made
@@ -165,10 +165,10 @@ type standing struct {
 	roots   []bool // the branches it goes back to
 }
 
-func (s Search) stand() []standing {
-	all := make([]standing, len(s.Thoughts))
+func (s Search) stand() []nodeState {
+	all := make([]nodeState, len(s.Thoughts))
 	for i, t := range s.Thoughts {
-		all[i] = standing{grown: -1, roots: make([]bool, len(s.Thoughts))}
+		all[i] = nodeState{grown: -1, roots: make([]bool, len(s.Thoughts))}
 		if t.Op == dream.Branch {
 			all[i].roots[i] = true
 		}
@@ -195,10 +195,10 @@ func (s Search) stand() []standing {
 }
 
 // front are the best thoughts that can be refined, best first, at most a beam of them.
-func (s Search) front(standing []standing, beam int) []int {
+func (s Search) front(status []nodeState, beam int) []int {
 	var open []int
 	for _, i := range s.ranked() {
-		if t, at := s.Thoughts[i], standing[i]; t.Weighed && t.Score > 0 && !at.left && at.grown < 0 && !at.refined && len(open) < beam {
+		if t, at := s.Thoughts[i], status[i]; t.Weighed && t.Score > 0 && !at.left && at.grown < 0 && !at.refined && len(open) < beam {
 			open = append(open, i)
 		}
 	}
@@ -206,13 +206,13 @@ func (s Search) front(standing []standing, beam int) []int {
 }
 
 // compatible says whether two thoughts may become one: they go back to different branches, and neither has been merged.
-func (s Search) compatible(standing []standing, a, b int) bool {
-	for root, grew := range standing[a].roots {
-		if grew && standing[b].roots[root] {
+func (s Search) compatible(status []nodeState, a, b int) bool {
+	for root, grew := range status[a].roots {
+		if grew && status[b].roots[root] {
 			return false
 		}
 	}
-	return !standing[a].merged && !standing[b].merged
+	return !status[a].merged && !status[b].merged
 }
 
 // ranked are the places of all thoughts, best first; of equals the one made first.

@@ -32,10 +32,10 @@ type Fate struct {
 // something no worse are not kept beside it: they would say the same twice.
 func (s Search) Fates(keep int) []Fate {
 	fates := make([]Fate, len(s.Thoughts))
-	standing := s.stand()
+	status := s.stand()
 	var able []int
 	for _, i := range s.ranked() {
-		t, at := s.Thoughts[i], standing[i]
+		t, at := s.Thoughts[i], status[i]
 		switch {
 		case !t.Weighed:
 			fates[i].Why = WhyUnweighed

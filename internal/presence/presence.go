@@ -68,8 +68,8 @@ type Lease struct {
 	Until  time.Time `json:"until"`
 }
 
-// Standing is who holds an agent awake.
-type Standing struct {
+// Status is who holds an agent awake.
+type Status struct {
 	Epoch  int64     `json:"epoch"`
 	Leases []Lease   `json:"leases"`        // live ones, by client
 	Lock   time.Time `json:"lock"`          // no dream begins before it
@@ -82,7 +82,7 @@ type Standing struct {
 }
 
 // Until is when the agent is free to dream if nobody comes again; not after now when it is free already.
-func (s Standing) Until() time.Time {
+func (s Status) Until() time.Time {
 	until := s.Lock
 	for _, l := range s.Leases {
 		if l.Until.After(until) {
@@ -93,11 +93,11 @@ func (s Standing) Until() time.Time {
 }
 
 // Awake says whether somebody holds the agent awake.
-func (s Standing) Awake(now time.Time) bool { return s.Until().After(now) }
+func (s Status) Awake(now time.Time) bool { return s.Until().After(now) }
 
 // State is where the agent stands by what the store knows; dreaming says whether a dream holds its slot. Every face of the agent
 // tells this state: the command line, HTTP and MCP, whether Temporal answers or not.
-func (s Standing) State(dreaming bool, now time.Time) circadian.State {
+func (s Status) State(dreaming bool, now time.Time) circadian.State {
 	switch {
 	case s.Awake(now) && dreaming:
 		return circadian.Waking
@@ -110,7 +110,7 @@ func (s Standing) State(dreaming bool, now time.Time) circadian.State {
 }
 
 // heldAsleep says whether whoever holds the agent leaves it asleep.
-func (s Standing) heldAsleep() bool {
+func (s Status) heldAsleep() bool {
 	client := slices.ContainsFunc(s.Leases, func(l Lease) bool { return l.Cause == Connect })
 	return s.Last != nil && s.Last.LeftAsleep() && !s.Visited && !client
 }
@@ -126,12 +126,12 @@ type Store interface {
 	// v.Ring the store may ring in that step, after the epoch has risen; Arrival.Rung says whether it did.
 	Arrive(ctx context.Context, v Visit) (Arrival, error)
 	// Depart ends a client's lease; lock is the wake lock that its going starts anew. A client without a lease changes nothing.
-	Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (Standing, error)
+	Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (Status, error)
 	// Dismiss ends every lease and the lock, by the word of an operator.
-	Dismiss(ctx context.Context, agent string, now time.Time) (Standing, error)
-	// Standing tells who holds the agent awake; leases that have ended by now are left out. An agent nobody ever visited has
+	Dismiss(ctx context.Context, agent string, now time.Time) (Status, error)
+	// Status tells who holds the agent awake; leases that have ended by now are left out. An agent nobody ever visited has
 	// the zero Standing.
-	Standing(ctx context.Context, agent string, now time.Time) (Standing, error)
+	Status(ctx context.Context, agent string, now time.Time) (Status, error)
 	// Epoch is the agent's newest: 0 before its first wake.
 	Epoch(ctx context.Context, agent string) (int64, error)
 	// Told notes that the agent's workflow has recorded the wake of an epoch; it never goes back.

@@ -32,8 +32,8 @@ func TestARingNamesAnAgentAndAnEpoch(t *testing.T) {
 
 func TestAnAgentIsAwakeUntilTheLastLeaseAndTheLockHaveEnded(t *testing.T) {
 	t.Parallel()
-	require.False(t, presence.Standing{}.Awake(dawn))
-	s := presence.Standing{
+	require.False(t, presence.Status{}.Awake(dawn))
+	s := presence.Status{
 		Leases: []presence.Lease{{Client: "a", Until: dawn.Add(time.Minute)}, {Client: "b", Until: dawn.Add(time.Second)}},
 		Lock:   dawn.Add(5 * time.Second),
 	}
@@ -48,20 +48,20 @@ func TestTheStateOfAnAgentFollowsFromWhoHoldsItAndItsSlot(t *testing.T) {
 	t.Parallel()
 	alarm := presence.Lease{Client: "alarm/harbour/price", Cause: presence.Alarm, Until: dawn.Add(time.Minute)}
 	client := presence.Lease{Client: "web", Cause: presence.Connect, Until: dawn.Add(time.Minute)}
-	by := func(w presence.Wake, leases ...presence.Lease) presence.Standing {
-		return presence.Standing{Epoch: 1, Last: &w, Leases: leases}
+	by := func(w presence.Wake, leases ...presence.Lease) presence.Status {
+		return presence.Status{Epoch: 1, Last: &w, Leases: leases}
 	}
-	visited := func(s presence.Standing) presence.Standing {
+	visited := func(s presence.Status) presence.Status {
 		s.Visited = true
 		return s
 	}
 	for name, c := range map[string]struct {
-		standing presence.Standing
+		status   presence.Status
 		dreaming bool
 		want     circadian.State
 	}{
-		"nobody came":                             {presence.Standing{}, false, circadian.Sleeping},
-		"it dreams":                               {presence.Standing{}, true, circadian.Dreaming},
+		"nobody came":                             {presence.Status{}, false, circadian.Sleeping},
+		"it dreams":                               {presence.Status{}, true, circadian.Dreaming},
 		"a client came":                           {by(presence.Wake{Cause: presence.Connect}, client), false, circadian.Awake},
 		"a client came, its dream still stops":    {by(presence.Wake{Cause: presence.Connect, Dream: "d"}, client), true, circadian.Waking},
 		"an alarm holds a sleeper":                {by(presence.Wake{Cause: presence.Alarm}, alarm), false, circadian.Sleeping},
@@ -71,10 +71,10 @@ func TestTheStateOfAnAgentFollowsFromWhoHoldsItAndItsSlot(t *testing.T) {
 		"a client came while an alarm holds":      {by(presence.Wake{Cause: presence.Alarm}, alarm, client), false, circadian.Awake},
 		"and left, and the alarm still holds":     {visited(by(presence.Wake{Cause: presence.Alarm}, alarm)), false, circadian.Awake},
 		"an alarm holds whom a client woke":       {by(presence.Wake{Cause: presence.Connect}, alarm), false, circadian.Awake},
-		"the lock alone, after a client":          {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Connect}}, false, circadian.Awake},
-		"the lock alone, after a sleeper's alarm": {presence.Standing{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Alarm}}, false, circadian.Sleeping},
+		"the lock alone, after a client":          {presence.Status{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Connect}}, false, circadian.Awake},
+		"the lock alone, after a sleeper's alarm": {presence.Status{Lock: dawn.Add(1), Last: &presence.Wake{Cause: presence.Alarm}}, false, circadian.Sleeping},
 		"all of it is over":                       {by(presence.Wake{Cause: presence.Connect}), false, circadian.Sleeping},
 	} {
-		require.Equal(t, c.want, c.standing.State(c.dreaming, dawn), name)
+		require.Equal(t, c.want, c.status.State(c.dreaming, dawn), name)
 	}
 }

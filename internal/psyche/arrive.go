@@ -235,11 +235,11 @@ func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
 
 // dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for something.
 func (b *Being) dismissed(ctx context.Context, v *visit, now time.Time) bool {
-	s, err := b.Nights.Standing(ctx, v.agent)
+	s, err := b.Nights.Status(ctx, v.agent)
 	return err == nil && !holds(s, v.client, now)
 }
 
-func holds(s presence.Standing, client string, now time.Time) bool {
+func holds(s presence.Status, client string, now time.Time) bool {
 	for _, l := range s.Leases {
 		if l.Client == client && l.Until.After(now) {
 			return true

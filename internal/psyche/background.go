@@ -40,15 +40,15 @@ func (t *turn) background(ctx context.Context) []splice {
 	if err := t.talk.bring(ctx, t.being.Talks, t.body, asked); err != nil {
 		t.being.Log.WarnContext(ctx, "the talk goes on without the backgrounds of its earlier turns", "agent", t.agent.Handle, "error", err)
 	}
-	standing := t.talk.standing(t.body, spendable(t.spec.Context))
+	status := t.talk.status(t.body, spendable(t.spec.Context))
 	going := t.body.goesOn(asked)
 	if !going { // the question is asked anew, whatever was recalled for it before
-		standing = slices.DeleteFunc(standing, func(a memory.Background) bool { return a.Place == asked })
+		status = slices.DeleteFunc(status, func(a memory.Background) bool { return a.Place == asked })
 	}
 	var changes []splice
 	known := map[string]bool{}
 	named := "" // the mood
-	for _, a := range standing {
+	for _, a := range status {
 		if a.Text != "" {
 			changes = append(changes, t.put(a))
 		}

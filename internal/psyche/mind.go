@@ -117,7 +117,7 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if s.Emotion, err = b.emotion(ctx, a); err != nil {
 		return Status{}, err
 	}
-	standing, err := b.Nights.Standing(ctx, a.ID)
+	status, err := b.Nights.Status(ctx, a.ID)
 	if err != nil {
 		return Status{}, stored("ask who holds the agent awake", err)
 	}
@@ -126,11 +126,11 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 		return Status{}, stored("ask who dreams", err)
 	}
 	_, dreaming := slots[a.ID]
-	state := standing.State(dreaming, b.now())
+	state := status.State(dreaming, b.now())
 	if s.State = string(state); state == circadian.Awake {
-		s.Until = standing.Until()
+		s.Until = status.Until()
 	}
-	s.Leases = len(standing.Leases)
+	s.Leases = len(status.Leases)
 	if err := b.counted(ctx, a, c, &s); err != nil {
 		return Status{}, err
 	}
@@ -138,8 +138,8 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if err != nil {
 		return Status{}, stored("ask whose talks the agent remembers", err)
 	}
-	if standing.Last != nil && hears && b.switched(&a, Switches{}).digest == journal.DigestMessage {
-		items, err := b.Memory.Get(ctx, a.ID, standing.Last.Digest...)
+	if status.Last != nil && hears && b.switched(&a, Switches{}).digest == journal.DigestMessage {
+		items, err := b.Memory.Get(ctx, a.ID, status.Last.Digest...)
 		if err != nil {
 			return Status{}, stored("read the digest", err)
 		}

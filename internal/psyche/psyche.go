@@ -169,8 +169,8 @@ type Nights interface {
 	Wake(ctx context.Context, agent, client string, hold time.Duration) (Woken, error)
 	// Leave ends the visitor's lease.
 	Leave(ctx context.Context, agent, client string) error
-	// Standing tells who holds the agent awake, by its id.
-	Standing(ctx context.Context, agent string) (presence.Standing, error)
+	// Status tells who holds the agent awake, by its id.
+	Status(ctx context.Context, agent string) (presence.Status, error)
 }
 
 // Woken is what a visitor goes on with.

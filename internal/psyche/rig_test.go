@@ -50,10 +50,10 @@ type nights struct {
 	store *sqlitestore.Store
 	now   func() time.Time
 
-	mu       sync.Mutex
-	wakes    int
-	fails    error // of Wake
-	standing error // of Standing
+	mu     sync.Mutex
+	wakes  int
+	fails  error // of Wake
+	status error // of Standing
 }
 
 func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.Woken, error) {
@@ -73,20 +73,20 @@ func (n *nights) Leave(ctx context.Context, agent, client string) error {
 	return err
 }
 
-func (n *nights) standingFails(err error) {
+func (n *nights) statusFails(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.standing = err
+	n.status = err
 }
 
-func (n *nights) Standing(ctx context.Context, agent string) (presence.Standing, error) {
+func (n *nights) Status(ctx context.Context, agent string) (presence.Status, error) {
 	n.mu.Lock()
-	fails := n.standing
+	fails := n.status
 	n.mu.Unlock()
 	if fails != nil {
-		return presence.Standing{}, fails
+		return presence.Status{}, fails
 	}
-	return n.store.Standing(ctx, agent, n.now())
+	return n.store.Status(ctx, agent, n.now())
 }
 
 func (n *nights) woken() int {

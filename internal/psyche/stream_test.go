@@ -332,7 +332,7 @@ func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 	reply, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
 	require.NoError(t, err)
 	until := func() time.Time {
-		s, err := r.nights.Standing(t.Context(), r.agent.ID)
+		s, err := r.nights.Status(t.Context(), r.agent.ID)
 		require.NoError(t, err)
 		return s.Until()
 	}
@@ -394,7 +394,7 @@ func TestALeaseCountsAsHeldWhileTheStoreDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour })
 	r.talk(turn(ann, chat("Hi")))
-	r.nights.standingFails(errors.New("the store is away"))
+	r.nights.statusFails(errors.New("the store is away"))
 	r.talk(turn(ann, chat("Hi again")))
 	require.Equal(t, 1, r.nights.woken())
 }

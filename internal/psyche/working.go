@@ -231,10 +231,10 @@ func (p places) with(i int) places {
 	return p
 }
 
-// standing lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept: under
+// status lists the backgrounds whose message is where it was, the newest of each place, by place. The others are kept: under
 // one name a client may hold several talks at once, such as one that only asks for a title. Of more bytes than a prompt may
 // spend on them the older half is left out, again and again: what is left out changes seldom, and every process leaves out the same.
-func (t *talk) standing(b *body, most int) []memory.Background {
+func (t *talk) status(b *body, most int) []memory.Background {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	newest := map[int]memory.Background{}

@@ -68,7 +68,7 @@ var errLost = errors.New("another import has taken these keys over")
 // vacate takes the keys for this import. What an import left that was cut off is removed, if the store was opened for that;
 // anything else refuses.
 func (s *Store) vacate(ctx context.Context, f *filling) error {
-	stands, err := s.standing(ctx)
+	stands, err := s.status(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,8 @@ func (s *Store) vacate(ctx context.Context, f *filling) error {
 	return nil
 }
 
-// standing is the mark of the keys: the number of their schema, or that of an import.
-func (s *Store) standing(ctx context.Context) (mark string, err error) {
+// status is the mark of the keys: the number of their schema, or that of an import.
+func (s *Store) status(ctx context.Context) (mark string, err error) {
 	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
 		return absent(err)

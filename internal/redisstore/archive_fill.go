@@ -109,7 +109,7 @@ func (f *filling) settle() error {
 	if f.next == "" {
 		return nil
 	}
-	stands, err := f.standing(f.ctx)
+	stands, err := f.status(f.ctx)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s *Store) Export(ctx context.Context) memory.Records {
 
 // finished refuses keys that an import has begun to fill.
 func (s *Store) finished(ctx context.Context) error {
-	stands, err := s.standing(ctx)
+	stands, err := s.status(ctx)
 	if err == nil && strings.HasPrefix(stands, importing) {
 		err = ErrUnfinished
 	}

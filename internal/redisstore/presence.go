@@ -18,12 +18,12 @@ import (
 )
 
 var (
-	arriveScript   = script("awake", "arrive")
-	departScript   = script("awake", "depart")
-	dismissScript  = script("awake", "dismiss")
-	standingScript = script("awake", "standing")
-	toldScript     = script("told")
-	untoldScript   = script("untold")
+	arriveScript  = script("awake", "arrive")
+	departScript  = script("awake", "depart")
+	dismissScript = script("awake", "dismiss")
+	statusScript  = script("awake", "standing")
+	toldScript    = script("told")
+	untoldScript  = script("untold")
 )
 
 // woke is a wake as its life keeps it: with the affects it was between, from which Delta is told.
@@ -126,8 +126,8 @@ func readWake(text string) (presence.Wake, error) {
 }
 
 // Depart ends a client's lease.
-func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Standing, error) {
-	st, err := presence.Standing{}, error(nil)
+func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
+	st, err := presence.Status{}, error(nil)
 	switch {
 	case agent == "" || client == "":
 		err = errors.New("agent and client must not be empty")
@@ -140,40 +140,40 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 }
 
 // Dismiss ends every lease and the lock.
-func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
+func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
 	st, err := s.stands(ctx, dismissScript, agent, now)
 	return st, wrap(err, "dismiss who holds ", agent, " awake")
 }
 
-// Standing tells who holds the agent awake.
-func (s *Store) Standing(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
-	st, err := s.stands(ctx, standingScript, agent, now)
+// Status tells who holds the agent awake.
+func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
+	st, err := s.stands(ctx, statusScript, agent, now)
 	return st, wrap(err, "standing of ", agent)
 }
 
 // stands runs a script that answers the standing, and reads it.
-func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time, args ...any) (presence.Standing, error) {
+func (s *Store) stands(ctx context.Context, script *redis.Script, agent string, now time.Time, args ...any) (presence.Status, error) {
 	if agent == "" {
-		return presence.Standing{}, errors.New("agent is empty")
+		return presence.Status{}, errors.New("agent is empty")
 	}
 	reply, err := s.run(ctx, again, script, []string{s.key(agent, countersPart), s.key(agent, leasesPart)}, args...)
 	if err != nil {
-		return presence.Standing{}, err
+		return presence.Status{}, err
 	}
 	said, err := texts(reply)
 	if err != nil {
-		return presence.Standing{}, err
+		return presence.Status{}, err
 	}
-	st, err := readStanding(said, now)
+	st, err := readStatus(said, now)
 	if err != nil {
-		return presence.Standing{}, err
+		return presence.Status{}, err
 	}
 	return st, nil
 }
 
-// readStanding reads epoch, told, lock, seen, last wake, visited and leases.
-func readStanding(said []string, now time.Time) (presence.Standing, error) {
-	var st presence.Standing
+// readStatus reads epoch, told, lock, seen, last wake, visited and leases.
+func readStatus(said []string, now time.Time) (presence.Status, error) {
+	var st presence.Status
 	for i := range 2 {
 		if said[i] == "" {
 			said[i] = "0"

@@ -193,7 +193,7 @@ func checkBooks(t *testing.T, s *sqlitestore.Store, done []string) {
 			epoch, err := s.Epoch(t.Context(), id)
 			require.NoError(t, err)
 			require.EqualValues(t, 1, epoch)
-			st, err := s.Standing(t.Context(), id, dawn)
+			st, err := s.Status(t.Context(), id, dawn)
 			require.NoError(t, err)
 			require.Len(t, st.Leases, 1)
 		}

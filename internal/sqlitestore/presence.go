@@ -10,8 +10,8 @@ import (
 )
 
 // Depart ends a client's lease.
-func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Standing, error) {
-	var st presence.Standing
+func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
+	var st presence.Status
 	err := s.hurry(ctx, func(d deal) error {
 		if agent == "" || client == "" {
 			return errors.New("agent and client must not be empty")
@@ -33,18 +33,18 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 				return err
 			}
 		}
-		st, err = d.standing(agent, v, now)
+		st, err = d.status(agent, v, now)
 		return err
 	})
 	if err != nil {
-		return presence.Standing{}, fmt.Errorf("departure of %q from %s: %w", client, agent, err)
+		return presence.Status{}, fmt.Errorf("departure of %q from %s: %w", client, agent, err)
 	}
 	return st, nil
 }
 
 // Dismiss ends every lease and the lock.
-func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
-	var st presence.Standing
+func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
+	var st presence.Status
 	err := s.hurry(ctx, func(d deal) error {
 		if agent == "" {
 			return errors.New("agent must not be empty")
@@ -60,28 +60,28 @@ func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (prese
 		if err := d.setVigil(agent, v); err != nil {
 			return err
 		}
-		st, err = d.standing(agent, v, now)
+		st, err = d.status(agent, v, now)
 		return err
 	})
 	if err != nil {
-		return presence.Standing{}, fmt.Errorf("dismiss the clients of %s: %w", agent, err)
+		return presence.Status{}, fmt.Errorf("dismiss the clients of %s: %w", agent, err)
 	}
 	return st, nil
 }
 
-// Standing tells who holds the agent awake.
-func (s *Store) Standing(ctx context.Context, agent string, now time.Time) (presence.Standing, error) {
-	var st presence.Standing
+// Status tells who holds the agent awake.
+func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
+	var st presence.Status
 	err := s.read(ctx, func(d deal) error {
 		v, err := d.vigil(agent)
 		if err != nil {
 			return err
 		}
-		st, err = d.standing(agent, v, now)
+		st, err = d.status(agent, v, now)
 		return err
 	})
 	if err != nil {
-		return presence.Standing{}, fmt.Errorf("standing of %s: %w", agent, err)
+		return presence.Status{}, fmt.Errorf("standing of %s: %w", agent, err)
 	}
 	return st, nil
 }

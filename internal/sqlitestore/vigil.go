@@ -96,9 +96,9 @@ func (d deal) leases(agent string, now time.Time) ([]presence.Lease, error) {
 	return out, err
 }
 
-func (d deal) standing(agent string, v vigil, now time.Time) (presence.Standing, error) {
+func (d deal) status(agent string, v vigil, now time.Time) (presence.Status, error) {
 	leases, err := d.leases(agent, now)
-	st := presence.Standing{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Told: v.told, Seen: v.seen}
+	st := presence.Status{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Told: v.told, Seen: v.seen}
 	st.Visited = v.visited
 	return st, err
 }

@@ -17,11 +17,11 @@ import (
 
 // Wakes are what a company tells of the wakes of its agents.
 type Wakes struct {
-	Entries  map[string]*dream.Journal // of interrupted sittings, by id
-	Waiting  map[string]int            // snapshots that nobody has judged, by dream
-	Standing map[string]presence.Standing
-	Dreams   []Interrupted
-	Total    int // sittings that were woken
+	Entries map[string]*dream.Journal // of interrupted sittings, by id
+	Waiting map[string]int            // snapshots that nobody has judged, by dream
+	Status  map[string]presence.Status
+	Dreams  []Interrupted
+	Total   int // sittings that were woken
 }
 
 // Interrupted is one dream and how its sittings were told.
@@ -34,7 +34,7 @@ type Interrupted struct {
 
 // Wakes asks a company for them; the evidence is its.
 func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
-	w := Wakes{Entries: map[string]*dream.Journal{}, Waiting: map[string]int{}, Standing: map[string]presence.Standing{}}
+	w := Wakes{Entries: map[string]*dream.Journal{}, Waiting: map[string]int{}, Status: map[string]presence.Status{}}
 	for _, d := range e.Dreams {
 		told, err := e.told(d)
 		if err != nil {
@@ -58,7 +58,7 @@ func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
 				w.Entries[j.ID] = j
 			}
 		}
-		if w.Standing[agent], err = c.Store.Standing(ctx, agent, time.Now()); err != nil {
+		if w.Status[agent], err = c.Store.Status(ctx, agent, time.Now()); err != nil {
 			return w, err
 		}
 	}
@@ -103,9 +103,9 @@ func (w Wakes) Audit() error {
 			if epochs[d.Night.Agent] == nil {
 				epochs[d.Night.Agent] = map[int64]string{}
 			}
-			if other, used := epochs[d.Night.Agent][wake.Epoch]; used || wake.Epoch > w.Standing[d.Night.Agent].Epoch {
+			if other, used := epochs[d.Night.Agent][wake.Epoch]; used || wake.Epoch > w.Status[d.Night.Agent].Epoch {
 				faults = append(faults, fmt.Errorf("%s: it was woken by epoch %d, which is also of %q, and the agent's newest is %d",
-					d.Night.ID, wake.Epoch, other, w.Standing[d.Night.Agent].Epoch))
+					d.Night.ID, wake.Epoch, other, w.Status[d.Night.Agent].Epoch))
 			}
 			epochs[d.Night.Agent][wake.Epoch] = d.Night.ID
 			faults = append(faults, w.entry(d, wake)...)

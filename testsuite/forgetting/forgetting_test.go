@@ -161,8 +161,8 @@ func (awake) Wake(context.Context, string, string, time.Duration) (psyche.Woken,
 	return psyche.Woken{}, nil
 }
 func (awake) Leave(context.Context, string, string) error { return nil }
-func (awake) Standing(context.Context, string) (presence.Standing, error) {
-	return presence.Standing{}, nil
+func (awake) Status(context.Context, string) (presence.Status, error) {
+	return presence.Status{}, nil
 }
 
 func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *house {

@@ -56,7 +56,7 @@ func (w *Watch) Look(ctx context.Context) {
 
 func (w *Watch) look(ctx context.Context, agent string) {
 	now := time.Now()
-	standing, err := w.store.Standing(ctx, agent, now)
+	status, err := w.store.Status(ctx, agent, now)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
@@ -67,7 +67,7 @@ func (w *Watch) look(ctx context.Context, agent string) {
 	}
 	w.looks++
 	live := map[string]bool{}
-	for _, l := range standing.Leases {
+	for _, l := range status.Leases {
 		key := l.Client + "\x00" + l.Since.String()
 		live[key] = true
 		w.leases[agent][key] = &seen{Lease: l, last: now}

@@ -45,9 +45,9 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, p.Status, p.Claim)
 	}
-	standing, err := company.Store.Standing(ctx, agent.ID, time.Now())
+	status, err := company.Store.Status(ctx, agent.ID, time.Now())
 	require.NoError(t, err)
-	require.Nil(t, standing.Last, "nobody woke it")
+	require.Nil(t, status.Last, "nobody woke it")
 	require.Empty(t, raisedFor(t, company, agent.ID))
 	events, err := company.Store.Events(ctx, agent.ID, 0, 100)
 	require.NoError(t, err)

@@ -95,9 +95,9 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	old, err := memory.One[*dream.Semantic](ctx, company.Store, agent.ID, "old")
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, old.State)
-	standing, err := company.Store.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: "desk", Cause: presence.Connect, Now: time.Now(), For: time.Second})
+	status, err := company.Store.Arrive(ctx, presence.Visit{Agent: agent.ID, Client: "desk", Cause: presence.Connect, Now: time.Now(), For: time.Second})
 	require.NoError(t, err)
-	require.Empty(t, standing.Digest, "a client is told nothing")
+	require.Empty(t, status.Digest, "a client is told nothing")
 
 	reviewing := activities.Reviewing{Memory: company.Store, Now: time.Now, MaxStaged: 10}
 	items, err := reviewing.Waiting(ctx, agent.ID)

@@ -94,9 +94,9 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	require.Less(t, after.resident-worker.resident, int64(32<<20))
 	r.until(func() bool { return len(r.events(agent, event.DreamStarted{})) > 0 }, "%s never dreams again after its last lease", agent.Handle)
 	started := r.events(agent, event.DreamStarted{})[0]
-	standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(t, err)
-	require.False(t, started.At.Before(standing.Seen.Add(time.Second)), "it began at %s, within the lock after %s", started.At, standing.Seen)
+	require.False(t, started.At.Before(status.Seen.Add(time.Second)), "it began at %s, within the lock after %s", started.At, status.Seen)
 	r.ends(started.Dream, dream.Completed)
 }
 

@@ -200,9 +200,9 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 // listen reads what may be asked of an agent and a dream at any time.
 func (r *room) listen(h *heard, agent dream.Agent, id string) {
 	r.t.Helper()
-	standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(r.t, err)
-	h.take("standing", standing)
+	h.take("standing", status)
 	h.take("life", r.agentState(agent))
 	progress, err := r.company.Starter.Progress(r.ctx, id)
 	require.NoError(r.t, err)

@@ -61,13 +61,13 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 				tool.send(r, target)
 				r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 				r.state(agent, workflows.Awake)
-				standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+				status, err := r.company.Starter.Status(r.ctx, agent.Handle)
 				require.NoError(t, err)
-				require.Equal(t, int64(1), standing.Epoch)
-				require.Equal(t, tool.cause, standing.Last.Cause)
+				require.Equal(t, int64(1), status.Epoch)
+				require.Equal(t, tool.cause, status.Last.Cause)
 				r.until(func() bool {
-					standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
-					return err == nil && standing.Told == 1
+					status, err := r.company.Starter.Status(r.ctx, agent.Handle)
+					return err == nil && status.Told == 1
 				}, "the life never tells the store that it knows")
 				r.leave(agent)
 				r.resume(agent)

@@ -144,14 +144,14 @@ func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 	require.ErrorIs(t, err, starter.ErrAwake)
 	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)
-	standing, err := r.company.Starter.Standing(r.ctx, agent.Handle)
+	status, err := r.company.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(t, err)
 	r.state(agent, workflows.Sleeping)
 	r.resume(agent)
 	r.ends(id, dream.Completed)
 	resumed := r.events(agent, event.DreamResumed{})
 	require.Len(t, resumed, 1)
-	require.False(t, resumed[0].At.Before(standing.Lock), "it went on at %s, and the lock lasted until %s", resumed[0].At, standing.Lock)
+	require.False(t, resumed[0].At.Before(status.Lock), "it went on at %s, and the lock lasted until %s", resumed[0].At, status.Lock)
 	r.sound(1)
 }
 

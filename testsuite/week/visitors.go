@@ -38,10 +38,10 @@ func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arriv
 }
 
 // Depart notes the end of a lease, and the lock that follows.
-func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Standing, error) {
-	standing, err := s.Store.Depart(ctx, agent, client, now, lock)
+func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
+	status, err := s.Store.Depart(ctx, agent, client, now, lock)
 	if err != nil {
-		return standing, err
+		return status, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Ti
 		s.held = append(s.held, Held{Who: client, From: now, To: now.Add(lock), locks: true})
 		s.actives = append(s.actives, now)
 	}
-	return standing, nil
+	return status, nil
 }
 
 // cut ends whatever a client holds. The caller has the lock.

@@ -171,14 +171,14 @@ func keylessWithoutALiveKey(t *testing.T, s access.Store) {
 func likeTheModel(t *testing.T, s access.Store) {
 	model, r := &Book{}, rand.New(rand.NewPCG(1, 2))
 	now := noon
-	standing := map[[2]string]access.Claim{}
+	status := map[[2]string]access.Claim{}
 	for step := range 600 {
 		now = now.Add(time.Duration(r.Int64N(int64(30 * time.Second))))
 		c := access.Claim{
 			Scope: []string{"a", "b"}[r.IntN(2)], Name: []string{"x", "y"}[r.IntN(2)], Digest: []string{"d", "d", "e"}[r.IntN(3)], Now: now,
 			Hold: time.Minute, Keep: 2 * time.Minute,
 		}
-		mine, claimed := standing[[2]string{c.Scope, c.Name}]
+		mine, claimed := status[[2]string{c.Scope, c.Name}]
 		if r.IntN(2) == 0 || !claimed {
 			want, wrong := model.Claim(t.Context(), c)
 			got, err := s.Claim(t.Context(), c)
@@ -187,7 +187,7 @@ func likeTheModel(t *testing.T, s access.Store) {
 				require.Equal(t, errors.Is(wrong, known), errors.Is(err, known), "step %d: %v, and the model says %v", step, err, wrong)
 			}
 			if got == nil && err == nil {
-				standing[[2]string{c.Scope, c.Name}] = c
+				status[[2]string{c.Scope, c.Name}] = c
 			}
 			continue
 		}
@@ -196,7 +196,7 @@ func likeTheModel(t *testing.T, s access.Store) {
 			require.NoError(t, s.Renew(t.Context(), mine, now))
 			continue
 		}
-		delete(standing, [2]string{c.Scope, c.Name})
+		delete(status, [2]string{c.Scope, c.Name})
 		var said *access.Answered
 		if r.IntN(3) > 0 {
 			said = &access.Answered{Status: 200 + step, Type: "text/plain", Body: []byte(fmt.Sprint(step))}

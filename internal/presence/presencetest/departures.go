@@ -17,7 +17,7 @@ var departures = []clause{
 	{"ABadDepartureIsRefused", badDepartureRefused},
 }
 
-func depart(t *testing.T, s presence.Store, client string, after, lock time.Duration) presence.Standing {
+func depart(t *testing.T, s presence.Store, client string, after, lock time.Duration) presence.Status {
 	t.Helper()
 	st, err := s.Depart(t.Context(), echo, client, at(after), lock)
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func goingStartsLock(t *testing.T, s Store) {
 	require.Equal(t, at(10*time.Second), st.Seen)
 	require.Equal(t, &w, st.Last)
 	require.EqualValues(t, 1, st.Epoch)
-	require.Equal(t, st, standing(t, s, 10*time.Second))
+	require.Equal(t, st, status(t, s, 10*time.Second))
 	require.False(t, arrive(t, s, visit("web", 14*time.Second)).Raised, "during the lock the agent is awake")
 	st = depart(t, s, "web", 15*time.Second, 0)
 	require.Equal(t, at(14*time.Second+lock), st.Lock, "a lock is never shortened")
@@ -55,9 +55,9 @@ func lastToGo(t *testing.T, s Store) {
 func withoutLease(t *testing.T, s Store) {
 	require.Zero(t, depart(t, s, "web", 0, lock))
 	raise(t, s, visit("web", 0))
-	before := standing(t, s, time.Second)
+	before := status(t, s, time.Second)
 	require.Equal(t, before, depart(t, s, "stranger", time.Second, time.Hour))
-	require.Equal(t, before, standing(t, s, time.Second))
+	require.Equal(t, before, status(t, s, time.Second))
 	after := depart(t, s, "web", hold, time.Hour) // its lease has just ended by itself
 	require.Empty(t, after.Leases)
 	require.Equal(t, before.Lock, after.Lock)
@@ -77,14 +77,14 @@ func dismissed(t *testing.T, s Store) {
 	require.False(t, st.Awake(at(2*time.Second)))
 	require.Equal(t, &w, st.Last)
 	require.EqualValues(t, 1, st.Epoch)
-	require.Equal(t, st, standing(t, s, 2*time.Second))
+	require.Equal(t, st, status(t, s, 2*time.Second))
 	sleep(t, s, "echo/0001", 2*time.Second)
 	require.EqualValues(t, 2, raise(t, s, visit("web", 3*time.Second)).Epoch)
 }
 
 func badDepartureRefused(t *testing.T, s Store) {
 	raise(t, s, visit("web", 0))
-	before := standing(t, s, time.Second)
+	before := status(t, s, time.Second)
 	_, err := s.Depart(t.Context(), "", "web", at(time.Second), lock)
 	require.ErrorContains(t, err, "agent")
 	_, err = s.Depart(t.Context(), echo, "", at(time.Second), lock)
@@ -93,5 +93,5 @@ func badDepartureRefused(t *testing.T, s Store) {
 	require.ErrorContains(t, err, "lock")
 	_, err = s.Dismiss(t.Context(), "", at(time.Second))
 	require.ErrorContains(t, err, "agent")
-	require.Equal(t, before, standing(t, s, time.Second))
+	require.Equal(t, before, status(t, s, time.Second))
 }

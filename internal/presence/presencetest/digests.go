@@ -29,7 +29,7 @@ func digestConsumed(t *testing.T, s Store) {
 		w := raise(t, s, visit("web", time.Duration(i)*time.Hour))
 		require.Equal(t, want, w.Digest, "in the order they were added")
 		require.Equal(t, want, arrive(t, s, visit("app", time.Duration(i)*time.Hour)).Digest)
-		require.Equal(t, want, standing(t, s, time.Duration(i)*time.Hour).Last.Digest)
+		require.Equal(t, want, status(t, s, time.Duration(i)*time.Hour).Last.Digest)
 	}
 	require.Empty(t, raise(t, s, visit("web", 3*time.Hour)).Digest)
 }
@@ -75,7 +75,7 @@ func digestAddedAwake(t *testing.T, s Store) {
 func digestOfNothing(t *testing.T, s Store) {
 	require.Equal(t, []string{}, raise(t, s, visit("web", 0)).Digest)
 	require.Equal(t, []string{}, arrive(t, s, visit("app", 0)).Digest)
-	require.Equal(t, []string{}, standing(t, s, 0).Last.Digest)
+	require.Equal(t, []string{}, status(t, s, 0).Last.Digest)
 	untold, err := s.Untold(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{}, untold[echo].Digest)

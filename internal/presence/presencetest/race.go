@@ -135,7 +135,7 @@ func (r *race) connect(ctx context.Context, s Store, dice *rand.Rand, name strin
 
 func (r *race) look(ctx context.Context, s Store) error {
 	before := r.newest.Load()
-	st, err := s.Standing(ctx, echo, at(time.Duration(r.tick.Load())*time.Millisecond))
+	st, err := s.Status(ctx, echo, at(time.Duration(r.tick.Load())*time.Millisecond))
 	if err != nil || st.Last == nil {
 		return err
 	}

@@ -85,9 +85,9 @@ func raise(t *testing.T, s presence.Store, v presence.Visit) presence.Wake {
 	return a.Wake
 }
 
-func standing(t *testing.T, s presence.Store, after time.Duration) presence.Standing {
+func status(t *testing.T, s presence.Store, after time.Duration) presence.Status {
 	t.Helper()
-	st, err := s.Standing(t.Context(), echo, at(after))
+	st, err := s.Status(t.Context(), echo, at(after))
 	require.NoError(t, err)
 	return st
 }

@@ -35,7 +35,7 @@ func untoldUntilTold(t *testing.T, s Store) {
 	require.Equal(t, map[string]presence.Wake{vega: apart}, untold(t, s))
 	require.NoError(t, s.Told(t.Context(), vega, 1))
 	require.Empty(t, untold(t, s))
-	require.EqualValues(t, 2, standing(t, s, time.Hour).Told)
+	require.EqualValues(t, 2, status(t, s, time.Hour).Told)
 }
 
 func toldStays(t *testing.T, s Store) {
@@ -44,12 +44,12 @@ func toldStays(t *testing.T, s Store) {
 	require.NoError(t, s.Told(t.Context(), echo, 2))
 	for _, epoch := range []int64{0, 1, 2} {
 		require.NoError(t, s.Told(t.Context(), echo, epoch))
-		require.EqualValues(t, 2, standing(t, s, time.Hour).Told)
+		require.EqualValues(t, 2, status(t, s, time.Hour).Told)
 	}
 	require.ErrorContains(t, s.Told(t.Context(), echo, 3), "epoch 3", "nobody can have recorded what never happened")
 	require.ErrorContains(t, s.Told(t.Context(), vega, 1), "epoch 1")
 	require.ErrorContains(t, s.Told(t.Context(), "", 0), "agent")
-	require.EqualValues(t, 2, standing(t, s, time.Hour).Told)
+	require.EqualValues(t, 2, status(t, s, time.Hour).Told)
 	third := raise(t, s, visit("web", 2*time.Hour))
 	require.Equal(t, map[string]presence.Wake{echo: third}, untold(t, s))
 }

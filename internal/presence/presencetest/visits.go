@@ -37,27 +37,27 @@ func clientWakesHeldSleeper(t *testing.T, s Store) {
 		held.Cause = cause
 		first := raise(t, s, held)
 		require.True(t, first.LeftAsleep())
-		require.Equal(t, circadian.Sleeping, standing(t, s, from).State(false, at(from)))
+		require.Equal(t, circadian.Sleeping, status(t, s, from).State(false, at(from)))
 		held.Now = at(from + time.Second)
 		require.Equal(t, first, arrive(t, s, held).Wake)
-		require.False(t, standing(t, s, from+time.Second).Visited, "the same again is no client")
+		require.False(t, status(t, s, from+time.Second).Visited, "the same again is no client")
 
 		client := arrive(t, s, visit("web", from+2*time.Second))
 		require.False(t, client.Raised)
 		require.Equal(t, first, client.Wake)
 		_, err := s.Depart(t.Context(), echo, "web", at(from+3*time.Second), 0)
 		require.NoError(t, err)
-		st := standing(t, s, from+10*time.Second)
+		st := status(t, s, from+10*time.Second)
 		require.True(t, st.Visited)
 		require.Equal(t, circadian.Awake, st.State(false, at(from+10*time.Second)), "until nobody holds it, as its workflow has it")
 	}
 	raise(t, s, visit("web", 3*time.Hour))
 	arrive(t, s, visit("other", 3*time.Hour))
-	require.False(t, standing(t, s, 3*time.Hour).Visited, "a wake by a client left nobody asleep")
+	require.False(t, status(t, s, 3*time.Hour).Visited, "a wake by a client left nobody asleep")
 }
 
 func nobodyVisited(t *testing.T, s Store) {
-	require.Zero(t, standing(t, s, 0))
+	require.Zero(t, status(t, s, 0))
 	require.Zero(t, epoch(t, s))
 	untold, err := s.Untold(t.Context())
 	require.NoError(t, err)
@@ -71,10 +71,10 @@ func firstVisitRaises(t *testing.T, s Store) {
 	want := presence.Wake{Agent: echo, Epoch: 1, Cause: presence.Connect, Client: "web", At: dawn, Digest: a.Digest}
 	require.Equal(t, want, a.Wake)
 	require.EqualValues(t, 1, epoch(t, s))
-	require.Equal(t, presence.Standing{
+	require.Equal(t, presence.Status{
 		Epoch: 1, Lock: at(lock), Last: &want, Seen: dawn,
 		Leases: []presence.Lease{{Client: "web", Cause: presence.Connect, Since: dawn, Until: at(hold)}},
-	}, standing(t, s, 0))
+	}, status(t, s, 0))
 }
 
 func renewalsDoNotRaise(t *testing.T, s Store) {
@@ -84,7 +84,7 @@ func renewalsDoNotRaise(t *testing.T, s Store) {
 		require.False(t, a.Raised)
 		require.Equal(t, first, a.Wake)
 	}
-	st := standing(t, s, 100*time.Second)
+	st := status(t, s, 100*time.Second)
 	require.Equal(t, []presence.Lease{
 		{Client: "app", Cause: presence.Connect, Since: at(100 * time.Second), Until: at(160 * time.Second)},
 		{Client: "web", Cause: presence.Connect, Since: dawn, Until: at(140 * time.Second)},
@@ -101,7 +101,7 @@ func renewalNeverShortens(t *testing.T, s Store) {
 	late := visit("web", 0)
 	late.For, late.Lock = time.Second, 0
 	require.False(t, arrive(t, s, late).Raised)
-	st := standing(t, s, 10*time.Second)
+	st := status(t, s, 10*time.Second)
 	require.Len(t, st.Leases, 1)
 	require.Equal(t, at(10*time.Second+hold), st.Leases[0].Until)
 	require.Equal(t, at(10*time.Second+lock), st.Lock)
@@ -110,12 +110,12 @@ func renewalNeverShortens(t *testing.T, s Store) {
 
 func visitAfterLeaseRaises(t *testing.T, s Store) {
 	raise(t, s, visit("web", 0))
-	require.Equal(t, []string{"web"}, clients(standing(t, s, hold-1).Leases))
-	require.Empty(t, standing(t, s, hold).Leases, "a lease has ended at its Until")
+	require.Equal(t, []string{"web"}, clients(status(t, s, hold-1).Leases))
+	require.Empty(t, status(t, s, hold).Leases, "a lease has ended at its Until")
 	require.False(t, arrive(t, s, visit("app", hold-1)).Raised)
 	w := raise(t, s, visit("web", 2*hold))
 	require.EqualValues(t, 2, w.Epoch)
-	st := standing(t, s, 2*hold)
+	st := status(t, s, 2*hold)
 	require.Equal(t, []presence.Lease{{Client: "web", Cause: presence.Connect, Since: at(2 * hold), Until: at(3 * hold)}}, st.Leases)
 	require.Equal(t, &w, st.Last)
 	last := raise(t, s, visit("app", 3*hold))
@@ -126,7 +126,7 @@ func lockOutlastsLease(t *testing.T, s Store) {
 	v := visit("web", 0)
 	v.For = time.Second
 	raise(t, s, v)
-	st := standing(t, s, 3*time.Second)
+	st := status(t, s, 3*time.Second)
 	require.Empty(t, st.Leases)
 	require.True(t, st.Awake(at(3*time.Second)))
 	require.Equal(t, at(lock), st.Until())
@@ -144,7 +144,7 @@ func agentsAreApart(t *testing.T, s Store) {
 	require.EqualValues(t, 1, w.Epoch)
 	_, err := s.Dismiss(t.Context(), vega, at(time.Second))
 	require.NoError(t, err)
-	require.Equal(t, []string{"web"}, clients(standing(t, s, time.Second).Leases))
+	require.Equal(t, []string{"web"}, clients(status(t, s, time.Second).Leases))
 	require.EqualValues(t, 1, epoch(t, s))
 }
 
@@ -166,7 +166,7 @@ func oneOfManyRaises(t *testing.T, s Store) {
 			require.Equal(t, wakes[0], w)
 			require.EqualValues(t, round+1, w.Epoch)
 		}
-		require.Len(t, standing(t, s, time.Duration(round)*time.Hour).Leases, clients)
+		require.Len(t, status(t, s, time.Duration(round)*time.Hour).Leases, clients)
 	}
 }
 
@@ -186,7 +186,7 @@ func badVisitRefused(t *testing.T, s Store) {
 	bad("lease", func(v *presence.Visit) { v.For = 0 })
 	bad("lease", func(v *presence.Visit) { v.For = -time.Second })
 	bad("lock", func(v *presence.Visit) { v.Lock = -time.Second })
-	require.Zero(t, standing(t, s, 0))
+	require.Zero(t, status(t, s, 0))
 	require.Zero(t, epoch(t, s))
 }
 
@@ -222,7 +222,7 @@ func otherNameRefused(t *testing.T, s Store) {
 	}
 	require.ErrorIs(t, under(echo, "vega"), memory.ErrNotFound)
 	require.ErrorIs(t, under(vega, "echo"), memory.ErrNotFound)
-	require.Zero(t, standing(t, s, 0))
+	require.Zero(t, status(t, s, 0))
 	require.NoError(t, under(echo, "echo"))
 	require.EqualValues(t, 1, epoch(t, s))
 }

@@ -147,7 +147,7 @@ func moodUndone(t *testing.T, s Store) {
 	_, err := s.Undo(t.Context(), echo, "echo/0001")
 	require.NoError(t, err)
 	require.Equal(t, sorrow, affectOf(t, s))
-	require.Equal(t, &w, standing(t, s, 0).Last, "what was said was said")
+	require.Equal(t, &w, status(t, s, 0).Last, "what was said was said")
 }
 
 // unwokenDreamRaises: by two clocks a dream may have begun while a visitor's lease still holds.
@@ -176,12 +176,12 @@ func wakeIsFrozen(t *testing.T, s Store) {
 	foresee(t, s, resumed, &sorrow, "resumed")
 	require.NoError(t, commit(t.Context(), s, memory.Write{Fence: resumed, Affect: &dream.Affect{PAD: sorrow, Since: dawn, Cause: "echo/0001"}}))
 	require.NoError(t, s.Told(t.Context(), echo, 1))
-	require.Equal(t, &w, standing(t, s, 2*hold).Last)
+	require.Equal(t, &w, status(t, s, 2*hold).Last)
 	next := raise(t, s, visit("web", 3*hold))
 	require.Equal(t, []string{"resumed"}, next.Digest)
-	require.Equal(t, &next, standing(t, s, 3*hold).Last)
+	require.Equal(t, &next, status(t, s, 3*hold).Last)
 	next.Digest[0] = "scribbled over"
-	require.Equal(t, []string{"resumed"}, standing(t, s, 3*hold).Last.Digest, "answers are copies")
+	require.Equal(t, []string{"resumed"}, status(t, s, 3*hold).Last.Digest, "answers are copies")
 }
 
 func badMoodRefused(t *testing.T, s Store) {

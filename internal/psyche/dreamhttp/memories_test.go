@@ -35,8 +35,8 @@ func (asleep) Wake(context.Context, string, string, time.Duration) (psyche.Woken
 	return psyche.Woken{}, nil
 }
 func (asleep) Leave(context.Context, string, string) error { return nil }
-func (asleep) Standing(context.Context, string) (presence.Standing, error) {
-	return presence.Standing{}, nil
+func (asleep) Status(context.Context, string) (presence.Status, error) {
+	return presence.Status{}, nil
 }
 
 // withBeing puts agents awake behind the face.

@@ -166,7 +166,7 @@ func (f *Face) desk(s *mcp.Server, role access.Role, only *psyche.Caller) *desk 
 	d.talk()
 	d.memories()
 	d.feelings()
-	d.standing()
+	d.status()
 	d.sessions()
 	d.nights()
 	d.resources()

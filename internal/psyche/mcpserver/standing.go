@@ -60,7 +60,7 @@ const (
 	mostEntries = 100
 )
 
-func (d *desk) standing() {
+func (d *desk) status() {
 	add(d, errand[who, status]{
 		role: access.Client,
 		tool: mcp.Tool{
