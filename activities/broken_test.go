@@ -87,39 +87,39 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 // seat puts the deeds of a test environment under a rouser, as a worker does.
 type seat struct {
 	interceptor.WorkerInterceptorBase
-	rouser *Rouser
+	inflight *InflightRegistry
 }
 
 type onSeat struct {
 	interceptor.ActivityInboundInterceptorBase
-	rouser *Rouser
+	inflight *InflightRegistry
 }
 
 func (s *seat) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	on := &onSeat{rouser: s.rouser}
+	on := &onSeat{inflight: s.inflight}
 	on.Next = next
 	return on
 }
 
 func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	return s.rouser.Rouse(ctx, in.Args[0], func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
+	return s.inflight.Rouse(ctx, in.Args[0], func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }
 
-func TestARingThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing.T) {
+func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
 	s := r.lie(r.order(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
-	rouser := rouser(t, r.store)
+	inflight := inflightRegistry(t, r.store)
 	ports := r.ports
 	ports.Memory = &ambush{Store: r.store, read: func() {
-		rouser.Hear(presence.Ring{Agent: "a", Epoch: r.connect().Epoch, Local: true})
+		inflight.Hear(presence.WakeNotice{Agent: "a", Epoch: r.connect().Epoch, Local: true})
 	}}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&seat{rouser: rouser}}})
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&seat{inflight: inflight}}})
 	env.RegisterActivityWithOptions((&Onset{ports}).Partial, activity.RegisterOptions{Name: "partial"})
 	request := step(s, 1.3)
 	request.Cycle, request.Turn = 1, 1

@@ -30,7 +30,7 @@ type Ports struct {
 	Now     func() time.Time
 
 	Presence presence.Store // kept by the same store as Memory
-	Bell     presence.Bell
+	WakeBus  presence.WakeBus
 	Feeds    memory.Feeds
 	Jobs     memory.EmbedQueue // nil: nobody embeds in the background
 	World    World             // nil: nothing is let in from outside

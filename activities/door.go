@@ -67,24 +67,24 @@ type RouseResult struct {
 func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 	now := b.now(Stretch{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
-	visit.Lock, visit.Ring = r.Lock, b.Bell != nil
+	visit.Lock, visit.Notify = r.Lock, b.WakeBus != nil
 	arrival, err := b.Presence.Arrive(ctx, visit)
 	if err != nil {
 		return RouseResult{Wake: r.Wake}, tell(fmt.Errorf("raise the epoch of %s: %w", r.Agent, err))
 	}
 	w := r.Wake
 	w.Epoch, w.Cause, w.Client, w.At, w.Raised = arrival.Epoch, arrival.Cause, arrival.Client, arrival.At, b.now(Stretch{Now: r.Now})
-	if arrival.Raised && !arrival.Rung {
-		b.ring(ctx, r.Agent, w)
+	if arrival.Raised && !arrival.Notified {
+		b.notify(ctx, r.Agent, w)
 	}
 	joined := visit.Cause == presence.Connect && !arrival.Raised && arrival.Cause != presence.Connect && arrival.Dream == ""
 	return RouseResult{Wake: w, Joined: joined}, nil
 }
 
-// ring tells every process; what it does not reach, the fence and the workflow do.
-func (b *Bed) ring(ctx context.Context, agent string, w Wake) {
-	if b.Bell != nil {
-		_ = b.Bell.Ring(ctx, presence.Ring{Agent: agent, Epoch: w.Epoch, Cause: w.Cause, At: w.At, Raised: w.Raised})
+// notify tells every process; what it does not reach, the fence and the workflow do.
+func (b *Bed) notify(ctx context.Context, agent string, w Wake) {
+	if b.WakeBus != nil {
+		_ = b.WakeBus.Publish(ctx, presence.WakeNotice{Agent: agent, Epoch: w.Epoch, Cause: w.Cause, At: w.At, Raised: w.Raised})
 	}
 }
 

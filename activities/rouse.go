@@ -12,16 +12,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Rouser knows the paid deeds that run in this process and stops those of an agent that is woken. The order is law
+// InflightRegistry knows the paid deeds that run in this process and stops those of an agent that is woken. The order is law
 // (decision 6): a deed registers first and reads the epoch second, a visit raises the epoch first and rings second, so that
 // a wake reaches every deed by one way or the other.
-type Rouser struct {
+type InflightRegistry struct {
 	epochs presence.Store
 
 	mu         sync.Mutex
 	activities map[string]map[*running]struct{} // by agent
 
-	doubts chan presence.Ring // rings from elsewhere, to be checked
+	doubts chan presence.WakeNotice // rings from elsewhere, to be checked
 	done   chan struct{}
 	gone   sync.WaitGroup
 }
@@ -65,9 +65,9 @@ const (
 	checking = 2 * time.Second
 )
 
-// NewRouser makes a rouser over the store of epochs. Close it.
-func NewRouser(epochs presence.Store) *Rouser {
-	r := &Rouser{epochs: epochs, activities: map[string]map[*running]struct{}{}, doubts: make(chan presence.Ring, queued), done: make(chan struct{})}
+// NewInflightRegistry makes a rouser over the store of epochs. Close it.
+func NewInflightRegistry(epochs presence.Store) *InflightRegistry {
+	r := &InflightRegistry{epochs: epochs, activities: map[string]map[*running]struct{}{}, doubts: make(chan presence.WakeNotice, queued), done: make(chan struct{})}
 	for range checkers {
 		r.gone.Go(r.check)
 	}
@@ -75,67 +75,67 @@ func NewRouser(epochs presence.Store) *Rouser {
 }
 
 // Close ends the checking of rings and waits for it.
-func (r *Rouser) Close() {
+func (r *InflightRegistry) Close() {
 	close(r.done)
 	r.gone.Wait()
 }
 
 // Hear takes a ring of the bell. One of this process is believed; others may be forged, late or repeated, so the store is
 // asked first, and only when a deed runs that it would stop.
-func (r *Rouser) Hear(ring presence.Ring) {
+func (r *InflightRegistry) Hear(notice presence.WakeNotice) {
 	switch {
-	case ring.Local:
-		r.stop(ring)
-	case r.concerns(ring):
+	case notice.Local:
+		r.stop(notice)
+	case r.concerns(notice):
 		select {
-		case r.doubts <- ring:
+		case r.doubts <- notice:
 		default:
 		}
 	}
 }
 
-func (r *Rouser) concerns(ring presence.Ring) bool {
+func (r *InflightRegistry) concerns(notice presence.WakeNotice) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for d := range r.activities[ring.Agent] {
-		if d.epoch < ring.Epoch {
+	for d := range r.activities[notice.Agent] {
+		if d.epoch < notice.Epoch {
 			return true
 		}
 	}
 	return false
 }
 
-func (r *Rouser) check() {
+func (r *InflightRegistry) check() {
 	for {
 		select {
 		case <-r.done:
 			return
-		case ring := <-r.doubts:
+		case notice := <-r.doubts:
 			ctx, cancel := context.WithTimeout(context.Background(), checking)
-			epoch, err := r.epochs.Epoch(ctx, ring.Agent)
+			epoch, err := r.epochs.Epoch(ctx, notice.Agent)
 			cancel()
 			if err == nil {
-				ring.Epoch = min(ring.Epoch, epoch)
-				r.stop(ring)
+				notice.Epoch = min(notice.Epoch, epoch)
+				r.stop(notice)
 			}
 		}
 	}
 }
 
 // stop ends every deed of the agent that began under an older epoch.
-func (r *Rouser) stop(ring presence.Ring) {
+func (r *InflightRegistry) stop(notice presence.WakeNotice) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for d := range r.activities[ring.Agent] {
-		if d.epoch < ring.Epoch {
-			d.stop(&Woken{Ring: ring, Heard: time.Now()})
+	for d := range r.activities[notice.Agent] {
+		if d.epoch < notice.Epoch {
+			d.stop(&Woken{Notice: notice, Heard: time.Now()})
 		}
 	}
 }
 
 // Seat registers a deed of a sitting: the returned context ends with a *Woken when the agent is woken. release must be
 // called when the deed is over. A sitting that is woken already gets a context that has ended.
-func (r *Rouser) Seat(ctx context.Context, s Stretch) (seated context.Context, release func()) {
+func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (seated context.Context, release func()) {
 	seated, stop := context.WithCancelCause(ctx)
 	d := &running{epoch: s.Epoch, stops: []context.CancelCauseFunc{stop}}
 	seated = context.WithValue(seated, runningKey{}, d)
@@ -155,13 +155,13 @@ func (r *Rouser) Seat(ctx context.Context, s Stretch) (seated context.Context, r
 		stop(nil)
 	}
 	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch { // a store that does not answer stops the deed itself
-		d.stop(&Woken{Ring: presence.Ring{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
+		d.stop(&Woken{Notice: presence.WakeNotice{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
 	}
 	return seated, release
 }
 
 // Running counts the deeds under way.
-func (r *Rouser) Running() int {
+func (r *InflightRegistry) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -173,8 +173,8 @@ func (r *Rouser) Running() int {
 
 // Woken is why a deed's context ended: the agent's epoch has risen.
 type Woken struct {
-	Ring  presence.Ring
-	Heard time.Time
+	Notice presence.WakeNotice
+	Heard  time.Time
 }
 
 // Error says so.
@@ -192,7 +192,7 @@ type Seated interface{ Seat() Stretch }
 // Rouse runs a paid deed under the rouser: do is not called when its sitting is woken already, and whatever a ring broke off
 // (a call, a read) or the store refused because the sitting was woken is the end of the deed and not its failure. Deeds
 // inside a workflow task are left alone: the store refuses what they write.
-func (r *Rouser) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
+func (r *InflightRegistry) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
 	seated, ok := request.(Seated)
 	if !ok || !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
 		return do(ctx)

@@ -26,38 +26,38 @@ func (c *clockwork) Epoch(context.Context, string) (int64, error) {
 	return c.epoch, c.fail
 }
 
-func seated(t *testing.T, r *Rouser, epoch int64) context.Context {
+func seated(t *testing.T, r *InflightRegistry, epoch int64) context.Context {
 	t.Helper()
 	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a", Epoch: epoch})
 	t.Cleanup(release)
 	return ctx
 }
 
-func rouser(t *testing.T, epochs presence.Store) *Rouser {
+func inflightRegistry(t *testing.T, epochs presence.Store) *InflightRegistry {
 	t.Helper()
-	r := NewRouser(epochs)
+	r := NewInflightRegistry(epochs)
 	t.Cleanup(r.Close)
 	return r
 }
 
-func TestARingStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
+func TestANoticeStopsTheActivitiesOfOlderEpochsOfItsAgentOnly(t *testing.T) {
 	t.Parallel()
-	r := rouser(t, &clockwork{})
+	r := inflightRegistry(t, &clockwork{})
 	older, newer := seated(t, r, 1), seated(t, r, 2)
 	other, release := r.Seat(context.Background(), Stretch{Agent: "b", Epoch: 0})
 	defer release()
 	require.Equal(t, 3, r.Running())
-	r.Hear(presence.Ring{Agent: "a", Epoch: 2, Local: true})
+	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 2, Local: true})
 	w, woken := wokenBy(older)
 	require.True(t, woken)
-	require.Equal(t, int64(2), w.Ring.Epoch)
+	require.Equal(t, int64(2), w.Notice.Epoch)
 	require.NoError(t, newer.Err())
 	require.NoError(t, other.Err())
 }
 
 func TestAActivityOfAStretchThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
 	t.Parallel()
-	r := rouser(t, &clockwork{epoch: 3})
+	r := inflightRegistry(t, &clockwork{epoch: 3})
 	_, woken := wokenBy(seated(t, r, 2))
 	require.True(t, woken)
 	require.NoError(t, seated(t, r, 3).Err())
@@ -65,36 +65,36 @@ func TestAActivityOfAStretchThatWasWokenBeforeItBeganIsStopped(t *testing.T) {
 
 func TestAStoreThatDoesNotAnswerStopsNoActivity(t *testing.T) {
 	t.Parallel()
-	r := rouser(t, &clockwork{epoch: 9, fail: errors.New("away")})
+	r := inflightRegistry(t, &clockwork{epoch: 9, fail: errors.New("away")})
 	require.NoError(t, seated(t, r, 0).Err())
 }
 
 // A ring of another process may be forged: the store decides, and is asked only where a deed would stop.
-func TestARingFromElsewhereIsCheckedAgainstTheStore(t *testing.T) {
+func TestANoticeFromElsewhereIsCheckedAgainstTheStore(t *testing.T) {
 	t.Parallel()
 	epochs := &clockwork{epoch: 5, asked: make(chan struct{}, 16)}
-	r := rouser(t, epochs)
+	r := inflightRegistry(t, epochs)
 	activity := seated(t, r, 5)
 	<-epochs.asked
-	r.Hear(presence.Ring{Agent: "a", Epoch: 99})
+	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 99})
 	<-epochs.asked
 	late := seated(t, r, 4) // woken by reading
 	<-epochs.asked
 	require.Error(t, late.Err())
-	r.Hear(presence.Ring{Agent: "nobody", Epoch: 99})
-	r.Hear(presence.Ring{Agent: "a", Epoch: 5})
+	r.Hear(presence.WakeNotice{Agent: "nobody", Epoch: 99})
+	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 5})
 	require.NoError(t, activity.Err(), "a forged epoch stops nothing")
 	require.LessOrEqual(t, len(epochs.asked), 1)
 }
 
 func TestAReleasedActivityIsForgotten(t *testing.T) {
 	t.Parallel()
-	r := rouser(t, &clockwork{})
+	r := inflightRegistry(t, &clockwork{})
 	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a"})
 	release()
 	require.Zero(t, r.Running())
 	require.Error(t, ctx.Err())
 	_, woken := wokenBy(ctx)
 	require.False(t, woken)
-	r.Hear(presence.Ring{Agent: "a", Epoch: 1, Local: true, At: time.Now()})
+	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 1, Local: true, At: time.Now()})
 }

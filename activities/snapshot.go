@@ -48,7 +48,7 @@ type Cut struct {
 func (p Ports) cut(ctx context.Context, s Stretch, c call, paid purse.Paid, began time.Time) *Cut {
 	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
-		how.At, how.Raised, how.Heard = w.Ring.At, w.Ring.Raised, w.Heard
+		how.At, how.Raised, how.Heard = w.Notice.At, w.Notice.Raised, w.Heard
 	}
 	if strings.TrimSpace(paid.Text) == "" {
 		how.Saved = how.Stopped

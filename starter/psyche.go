@@ -39,8 +39,8 @@ type beings struct{ *Starter }
 
 // What a client may know of a wake that was not whole. The causes name stores and addresses, which are not its business.
 const (
-	noStore = "the store does not answer: the wake is recorded when it is back"
-	noBell  = "other processes could not be told at once"
+	noStore   = "the store does not answer: the wake is recorded when it is back"
+	noWakeBus = "other processes could not be told at once"
 )
 
 // Wake lets a visitor in.
@@ -55,7 +55,7 @@ func (b beings) Wake(ctx context.Context, agent, client string, hold time.Durati
 	case w.Epoch == 0:
 		woken.Degraded = noStore
 	default:
-		woken.Degraded = noBell
+		woken.Degraded = noWakeBus
 	}
 	return woken, nil
 }

@@ -21,15 +21,15 @@ func (gone) Arrive(context.Context, presence.Visit) (presence.Arrival, error) {
 // cracked is a bell that nobody else hears.
 type cracked struct{}
 
-func (cracked) Ring(context.Context, presence.Ring) error {
+func (cracked) Publish(context.Context, presence.WakeNotice) error {
 	return errors.New("dial unix /srv/bell: no such file")
 }
-func (cracked) Listen(func(presence.Ring)) (func(), error) { return func() {}, nil }
+func (cracked) Listen(func(presence.WakeNotice)) (func(), error) { return func() {}, nil }
 
 func TestABeingIsToldWhatOfAWakeIsMissingAndNotWhere(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	s.Presence, s.Bell = s.Memory.(presence.Store), cracked{}
+	s.Presence, s.WakeBus = s.Memory.(presence.Store), cracked{}
 	nights, ctx := s.ForPsyche(), context.Background()
 	woken, err := nights.Wake(ctx, agent.ID, "talk/guest", time.Minute)
 	require.NoError(t, err)

@@ -55,7 +55,7 @@ type Starter struct {
 	Now     func() time.Time
 
 	Presence presence.Store
-	Bell     presence.Bell
+	WakeBus  presence.WakeBus
 	Ledger   purse.Ledger // what an agent has left bounds how deep it dreams; nil: it is taken to thrive
 	Feeds    memory.Feeds
 
@@ -68,7 +68,7 @@ type Starter struct {
 func (s *Starter) With(edit func(*Options)) *Starter {
 	other := &Starter{
 		Client: s.Client, Memory: s.Memory, Catalog: s.Catalog, Options: s.Options, Now: s.Now,
-		Presence: s.Presence, Bell: s.Bell, Ledger: s.Ledger, Feeds: s.Feeds,
+		Presence: s.Presence, WakeBus: s.WakeBus, Ledger: s.Ledger, Feeds: s.Feeds,
 	}
 	edit(&other.Options)
 	return other

@@ -38,8 +38,8 @@ type Woken struct {
 // The caller is answered within a second whatever is broken (W3): a knock waits so long for the store, and so long for a
 // bell that other processes hear; this one's deeds are stopped before.
 const (
-	storeWithin = 600 * time.Millisecond
-	ringWithin  = 200 * time.Millisecond
+	storeWithin  = 600 * time.Millisecond
+	noticeWithin = 200 * time.Millisecond
 )
 
 // Wake wakes an agent and returns as soon as the caller may go on: the raised epoch is durable, and the affect and digest
@@ -64,9 +64,9 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	}
 	s.recording.stays(agent, k.Client)
 	w := Woken{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
-	if arrival.Raised && !arrival.Rung {
-		ring := presence.Ring{Agent: agent.ID, Epoch: arrival.Epoch, Cause: k.Cause, At: began, Raised: raised}
-		if err := s.ring(ctx, ring); err != nil {
+	if arrival.Raised && !arrival.Notified {
+		notice := presence.WakeNotice{Agent: agent.ID, Epoch: arrival.Epoch, Cause: k.Cause, At: began, Raised: raised}
+		if err := s.notify(ctx, notice); err != nil {
 			w.Degraded = "the bell reached this process only: " + err.Error()
 		}
 	}
@@ -88,7 +88,7 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	visit := presence.Visit{
-		Client: k.Client, Cause: k.Cause, Now: now, For: s.holds(k), Lock: s.Options.Settings.WakeLock, Ring: s.Bell != nil,
+		Client: k.Client, Cause: k.Cause, Now: now, For: s.holds(k), Lock: s.Options.Settings.WakeLock, Notify: s.WakeBus != nil,
 	}
 	known, met := s.known.Load(k.Agent)
 	if met {
@@ -121,13 +121,13 @@ func (s *Starter) Alarm(ctx context.Context, agentID, trigger string) error {
 	return err
 }
 
-func (s *Starter) ring(ctx context.Context, r presence.Ring) error {
-	if s.Bell == nil {
+func (s *Starter) notify(ctx context.Context, r presence.WakeNotice) error {
+	if s.WakeBus == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, ringWithin)
+	ctx, cancel := context.WithTimeout(ctx, noticeWithin)
 	defer cancel()
-	return s.Bell.Ring(ctx, r)
+	return s.WakeBus.Publish(ctx, r)
 }
 
 func (s *Starter) holds(k Connection) time.Duration {
@@ -147,7 +147,7 @@ func (s *Starter) holds(k Connection) time.Duration {
 // when the store is back. Of an agent that this process never met only the handle is known.
 func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time, cause error) (Woken, error) {
 	if agent.ID != "" {
-		_ = s.ring(context.WithoutCancel(ctx), presence.Ring{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: k.Cause, At: began, Raised: s.Now()})
+		_ = s.notify(context.WithoutCancel(ctx), presence.WakeNotice{Agent: agent.ID, Epoch: presence.EveryEpoch, Cause: k.Cause, At: began, Raised: s.Now()})
 	}
 	s.recording.add(ctx, s, agent, workflows.Wake{Cause: k.Cause, Client: k.Client, At: began, Trigger: k.Trigger, Hold: s.holds(k)})
 	w := Woken{ // nobody knows how the agent feels

@@ -12,21 +12,21 @@ import (
 // rousing registers every running deed with the rouser, so that a ring of the bell stops it (decision 6).
 type rousing struct {
 	interceptor.WorkerInterceptorBase
-	rouser *activities.Rouser
-	memory memory.Store
+	inflight *activities.InflightRegistry
+	memory   memory.Store
 }
 
 // InterceptActivity puts the rouser around each deed.
 func (r *rousing) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
-	i := &seating{rouser: r.rouser, memory: r.memory}
+	i := &seating{inflight: r.inflight, memory: r.memory}
 	i.Next = next
 	return i
 }
 
 type seating struct {
 	interceptor.ActivityInboundInterceptorBase
-	rouser *activities.Rouser
-	memory memory.Store
+	inflight *activities.InflightRegistry
+	memory   memory.Store
 }
 
 // ExecuteActivity runs an activity under the rouser, and notes before as of which forgetting it reads memories.
@@ -36,5 +36,5 @@ func (s *seating) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteAc
 		request = in.Args[0]
 	}
 	ctx = activities.Reading(ctx, s.memory, request)
-	return s.rouser.Rouse(ctx, request, func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
+	return s.inflight.Rouse(ctx, request, func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }

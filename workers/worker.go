@@ -54,18 +54,18 @@ const (
 // Worker carries stories on and does deeds, and listens to the bell while it does.
 type Worker struct {
 	worker.Worker
-	rouser *activities.Rouser
-	bell   presence.Bell
-	hush   func()
+	inflight *activities.InflightRegistry
+	wakeBus  presence.WakeBus
+	hush     func()
 }
 
 // New builds a worker; the caller starts and stops it. The sticky cache is the process's: the first worker sets it.
 func New(c client.Client, p activities.Ports, agentStates activities.Executions, planner activities.Planner, o Options) *Worker {
 	o = o.filled()
 	worker.SetStickyWorkflowCacheSize(o.StickyCache)
-	w := &Worker{rouser: activities.NewRouser(p.Presence), bell: p.Bell}
+	w := &Worker{inflight: activities.NewInflightRegistry(p.Presence), wakeBus: p.WakeBus}
 	if o.Deaf {
-		w.bell = nil
+		w.wakeBus = nil
 	}
 	w.Worker = worker.New(c, o.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: o.Activities,
@@ -75,7 +75,7 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 		MaxHeartbeatThrottleInterval:       beatAtMost,
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
-		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{rouser: w.rouser, memory: p.Memory}},
+		Interceptors:                       []interceptor.WorkerInterceptor{&rousing{inflight: w.inflight, memory: p.Memory}},
 	})
 	workflows.Register(w)
 	workflows.RegisterActivities(w, p, agentStates, planner)
@@ -85,8 +85,8 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 
 // Start listens to the bell, then begins to work.
 func (w *Worker) Start() error {
-	if w.bell != nil {
-		hush, err := w.bell.Listen(w.rouser.Hear)
+	if w.wakeBus != nil {
+		hush, err := w.wakeBus.Listen(w.inflight.Hear)
 		if err != nil {
 			return fmt.Errorf("listen to the bell: %w", err)
 		}
@@ -111,7 +111,7 @@ func (w *Worker) Stop() {
 	if w.hush != nil {
 		w.hush()
 	}
-	w.rouser.Close()
+	w.inflight.Close()
 }
 
 // Reconcile closes the books of dreams that died without doing so: their workflows were terminated or timed out.

@@ -127,15 +127,15 @@ func (a *agentRun) wait(ctx workflow.Context) {
 		timer = workflow.NewTimerWithOptions(timed, until, workflow.TimerOptions{Summary: "look again"})
 	}
 	a.changed = false
-	rang := func() bool { return timer != nil && timer.IsReady() }
-	if workflow.Await(ctx, func() bool { return rang() || a.dreamt() || a.changed || a.missing || a.called() }) != nil {
+	notified := func() bool { return timer != nil && timer.IsReady() }
+	if workflow.Await(ctx, func() bool { return notified() || a.dreamt() || a.changed || a.missing || a.called() }) != nil {
 		return
 	}
 	a.catchUp(ctx)
-	if rang() && a.state.State == Dreaming {
+	if notified() && a.state.State == Dreaming {
 		a.lookAtDream(ctx)
 	}
-	a.settle(ctx, rang())
+	a.settle(ctx, notified())
 	a.show(ctx)
 }
 

@@ -95,15 +95,15 @@ func (p *probe) wait(ctx workflow.Context) error {
 		p.timer = workflow.NewTimerWithOptions(timed, max(time.Millisecond, next.Sub(workflow.Now(ctx))), workflow.TimerOptions{Summary: "look at " + p.name})
 	}
 	err := workflow.Await(ctx, func() bool {
-		return p.rang() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 || p.stop.Len() > 0
+		return p.notified() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 || p.stop.Len() > 0
 	})
-	if err == nil && p.rang() {
+	if err == nil && p.notified() {
 		p.timer = nil
 	}
 	return err
 }
 
-func (p *probe) rang() bool     { return p.timer != nil && p.timer.IsReady() }
+func (p *probe) notified() bool { return p.timer != nil && p.timer.IsReady() }
 func (p *probe) answered() bool { return p.pull != nil && p.pull.IsReady() }
 
 func (p *probe) sounded() bool {

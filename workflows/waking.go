@@ -185,21 +185,21 @@ func (a *agentRun) ready(ctx workflow.Context) {
 
 // settle does what the state asks for now: a waking agent whose dream is put down, or does not answer, is awake; an awake one
 // that nobody holds any more sleeps.
-func (a *agentRun) settle(ctx workflow.Context, rang bool) {
+func (a *agentRun) settle(ctx workflow.Context, notified bool) {
 	now := workflow.Now(ctx)
 	a.pass(ctx, now)
 	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(hard).After(now)) {
 		a.ready(ctx)
 	}
 	a.missing = false
-	if w := a.state.Unraised; w != nil && rang {
+	if w := a.state.Unraised; w != nil && notified {
 		a.state.Unraised = nil
 		a.told(ctx, *w)
 	}
 	if a.state.State != Waking && a.state.Greeted < a.state.Epoch {
 		a.greet(ctx, now)
 	}
-	if a.state.State == Awake && (rang || !a.state.Until.After(now)) {
+	if a.state.State == Awake && (notified || !a.state.Until.After(now)) {
 		a.lookAround(ctx, now)
 	}
 }

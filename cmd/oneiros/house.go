@@ -221,14 +221,14 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, model string, text
 func (h *house) ports() activities.Ports {
 	return activities.Ports{
 		Hooks:  h.hooks,
-		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Feeds: h.store, Jobs: h.store,
+		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
 	}
 }
 
 // starter is the client of the workflows over this house; it needs no connection to estimate.
 func (h *house) starter() *starter.Starter {
 	return &starter.Starter{
-		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, Bell: h.store, Ledger: h.store.ledger, Feeds: h.store,
+		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, WakeBus: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{
 			TaskQueue: h.told.Temporal.TaskQueue, Models: h.roles, Knobs: h.told.Dream, FleetDay: h.told.Money.FleetDay,
 			Review: h.told.Agent.Review, Hooks: h.told.HookRules(), AutoPaid: h.told.Consent.AutoPaid, Settings: settings(h.told), ResumeTTL: h.told.Agent.ResumeTTL, Policy: rulesOf(h.told), AgentPolicy: h.told.Policy.Agents, Thresholds: &h.told.Agent.Vitality,

@@ -29,7 +29,7 @@ type store interface {
 	memory.EmbedQueue
 	fabric.Log
 	presence.Store
-	presence.Bell
+	presence.WakeBus
 	access.Store
 	Close() error
 }

@@ -36,7 +36,7 @@ const (
 type gauge struct {
 	met    map[uint64]struct{}
 	recent map[uint64]int // words of the window, counted
-	ring   [window][]uint64
+	window [window][]uint64
 	n      int
 	usual  float64 // running mean share of new words
 	tokens []word
@@ -114,7 +114,7 @@ func (g *gauge) unlike() float64 {
 		}
 	}
 	slot := g.n % window
-	for _, h := range g.ring[slot] {
+	for _, h := range g.window[slot] {
 		if g.recent[h]--; g.recent[h] <= 0 {
 			delete(g.recent, h)
 		}
@@ -122,7 +122,7 @@ func (g *gauge) unlike() float64 {
 	for _, h := range kept {
 		g.recent[h]++
 	}
-	g.ring[slot] = kept
+	g.window[slot] = kept
 	share := (float64(unseen) + 1) / (float64(len(kept)) + 2)
 	full := math.Min(1, float64(g.n)/settled)
 	return share*full + .5*(1-full)

@@ -30,7 +30,7 @@ type Visit struct {
 	Lock   time.Duration // how long after Now no dream may begin, whatever happens to the leases (W7)
 
 	Handle string // that the agent is known by; memory.ErrNotFound when it is called otherwise, or is gone. Empty: whoever it is
-	Ring   bool   // a store that can ring in the same step does, when the visit raises the epoch
+	Notify bool   // a store that can ring in the same step does, when the visit raises the epoch
 }
 
 // Wake is one rise of the epoch and what was fixed by it: whoever connects sees this, and no later write of the dream that
@@ -56,8 +56,8 @@ const Digested = 5
 // Arrival answers a visit.
 type Arrival struct {
 	Wake
-	Raised bool // this visit raised the epoch; otherwise the agent was awake already and Wake is the one that woke it
-	Rung   bool // the store has rung: this process's listeners have heard it, and others are told
+	Raised   bool // this visit raised the epoch; otherwise the agent was awake already and Wake is the one that woke it
+	Notified bool // the store has rung: this process's listeners have heard it, and others are told
 }
 
 // Lease keeps an agent awake until it ends.
@@ -143,8 +143,8 @@ type Store interface {
 // EveryEpoch is above every epoch: a ring of it stops whatever runs. Nothing durable rests on a ring.
 const EveryEpoch int64 = 1 << 62
 
-// Ring tells every process to stop the deeds of an agent that began under an epoch before this one.
-type Ring struct {
+// WakeNotice tells every process to stop the deeds of an agent that began under an epoch before this one.
+type WakeNotice struct {
 	Agent  string    `json:"agent"`
 	Epoch  int64     `json:"epoch"`
 	Cause  Cause     `json:"cause"`
@@ -153,10 +153,10 @@ type Ring struct {
 	Local  bool      `json:"-"`      // it was rung in this process; a ring from elsewhere may be forged, and is checked against the store
 }
 
-// Bell carries rings. It may lose, repeat, delay or forge them: nothing durable rests on it.
-type Bell interface {
-	// Ring reaches the listeners of this process before it returns, and those of others soon.
-	Ring(ctx context.Context, r Ring) error
+// WakeBus carries rings. It may lose, repeat, delay or forge them: nothing durable rests on it.
+type WakeBus interface {
+	// Publish reaches the listeners of this process before it returns, and those of others soon.
+	Publish(ctx context.Context, r WakeNotice) error
 	// Listen calls hear for every ring until stop is called, from any goroutine, quickly answered. It returns when it listens.
-	Listen(hear func(Ring)) (stop func(), err error)
+	Listen(hear func(WakeNotice)) (stop func(), err error)
 }

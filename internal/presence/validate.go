@@ -33,7 +33,7 @@ func (v Visit) Validate() error {
 }
 
 // Validate says what is wrong with a ring.
-func (r Ring) Validate() error {
+func (r WakeNotice) Validate() error {
 	if r.Agent == "" {
 		return errors.New("ring: agent is empty")
 	}

@@ -23,11 +23,11 @@ func TestAVisitNamesEverythingThatIsWrongWithIt(t *testing.T) {
 	}
 }
 
-func TestARingNamesAnAgentAndAnEpoch(t *testing.T) {
+func TestANoticeNamesAnAgentAndAnEpoch(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, presence.Ring{Agent: "a", Epoch: 1}.Validate())
-	require.ErrorContains(t, presence.Ring{Epoch: 1}.Validate(), "agent is empty")
-	require.ErrorContains(t, presence.Ring{Agent: "a"}.Validate(), "epoch is 0")
+	require.NoError(t, presence.WakeNotice{Agent: "a", Epoch: 1}.Validate())
+	require.ErrorContains(t, presence.WakeNotice{Epoch: 1}.Validate(), "agent is empty")
+	require.ErrorContains(t, presence.WakeNotice{Agent: "a"}.Validate(), "epoch is 0")
 }
 
 func TestAnAgentIsAwakeUntilTheLastLeaseAndTheLockHaveEnded(t *testing.T) {

@@ -66,7 +66,7 @@ func (k *known) drop(id string) {
 
 // Reread has the next request for an agent ask the store for its record and its lease. It hears rings of the bell: a ring
 // of presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
-func (b *Being) Reread(r presence.Ring) {
+func (b *Being) Reread(r presence.WakeNotice) {
 	if r.Epoch < presence.EveryEpoch {
 		return
 	}

@@ -20,7 +20,7 @@ func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.store.DropAgent(t.Context(), r.agent.ID, r.clock.now())
 	require.NoError(t, err)
-	r.Reread(presence.Ring{Agent: r.agent.ID, Epoch: presence.EveryEpoch})
+	r.Reread(presence.WakeNotice{Agent: r.agent.ID, Epoch: presence.EveryEpoch})
 	_, err = r.Chat(t.Context(), turn(ann, chat("Are you there?")))
 	faulty(t, err, 404, "agent_not_found")
 	_, err = r.Recall(t.Context(), ann, "echo", psyche.Recalling{Query: "harbour", Limit: 3})

@@ -242,9 +242,9 @@ func (s *Store) Listeners(ctx context.Context) (int, error) {
 		n = int(count[s.channel()])
 		return err
 	})
-	s.bell.tuning.Lock()
-	defer s.bell.tuning.Unlock()
-	if s.bell.cancel != nil && n > 0 {
+	s.bus.tuning.Lock()
+	defer s.bus.tuning.Unlock()
+	if s.bus.cancel != nil && n > 0 {
 		n--
 	}
 	return n, wrap(err, "who listens to ", s.name)

@@ -267,11 +267,11 @@ func TestWhoListensOnTheServerIsCounted(t *testing.T) {
 		return n
 	}
 	require.Zero(t, count(here))
-	_, err := there.Listen(func(presence.Ring) {})
+	_, err := there.Listen(func(presence.WakeNotice) {})
 	require.NoError(t, err)
 	require.Equal(t, 1, count(here))
 	require.Zero(t, count(there), "oneself is nobody else")
-	_, err = here.Listen(func(presence.Ring) {})
+	_, err = here.Listen(func(presence.WakeNotice) {})
 	require.NoError(t, err)
 	require.Equal(t, 1, count(there))
 }

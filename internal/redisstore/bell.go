@@ -15,16 +15,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// longestRing bounds a ring on the wire, in bytes. An agent's id may take most of it; the rest is about 150.
-const longestRing = 4096
+// longestNotice bounds a ring on the wire, in bytes. An agent's id may take most of it; the rest is about 150.
+const longestNotice = 4096
 
 // A subscription that is silent for quiet is asked for a sign of life, and given up when it is silent for as long again.
 const quiet = 2 * time.Second
 
-// bell is the store's one subscription, begun with the first listener.
-type bell struct {
+// redisBus is the store's one subscription, begun with the first listener.
+type redisBus struct {
 	mu    sync.Mutex
-	hears map[int]func(presence.Ring)
+	hears map[int]func(presence.WakeNotice)
 	next  int
 
 	tuning sync.Mutex // held while the subscription begins, so that rings go on meanwhile
@@ -32,8 +32,8 @@ type bell struct {
 	done   chan struct{} // closed when the subscriber has ended
 }
 
-// rung is a ring on the wire.
-type rung struct {
+// notified is a ring on the wire.
+type notified struct {
 	From   string         `json:"from"` // the process that rang
 	Agent  string         `json:"agent"`
 	Epoch  int64          `json:"epoch"`
@@ -42,18 +42,18 @@ type rung struct {
 	Raised time.Time      `json:"raised"`
 }
 
-func (r rung) ring() presence.Ring {
-	return presence.Ring{Agent: r.Agent, Epoch: r.Epoch, Cause: r.Cause, At: r.At, Raised: r.Raised}
+func (r notified) notice() presence.WakeNotice {
+	return presence.WakeNotice{Agent: r.Agent, Epoch: r.Epoch, Cause: r.Cause, At: r.At, Raised: r.Raised}
 }
 
 func (s *Store) channel() string { return s.set.prefix + "bell" }
 
-// Ring calls this process's listeners, then tells the other processes. The error is about the others.
-func (s *Store) Ring(ctx context.Context, r presence.Ring) error {
-	wire, err := encodeRing(rung{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
+// Publish calls this process's listeners, then tells the other processes. The error is about the others.
+func (s *Store) Publish(ctx context.Context, r presence.WakeNotice) error {
+	wire, err := encodeNotice(notified{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
 	if err == nil {
 		r.Local = true
-		s.bell.strike(r)
+		s.bus.strike(r)
 		err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
 			return s.client.Publish(ctx, s.channel(), wire).Err()
 		})
@@ -61,9 +61,9 @@ func (s *Store) Ring(ctx context.Context, r presence.Ring) error {
 	return wrap(err, "ring for agent ", r.Agent)
 }
 
-func (b *bell) strike(r presence.Ring) {
+func (b *redisBus) strike(r presence.WakeNotice) {
 	b.mu.Lock()
-	hears := make([]func(presence.Ring), 0, len(b.hears))
+	hears := make([]func(presence.WakeNotice), 0, len(b.hears))
 	for _, hear := range b.hears {
 		hears = append(hears, hear)
 	}
@@ -75,17 +75,17 @@ func (b *bell) strike(r presence.Ring) {
 
 // Listen returns when this process hears the rings of others. After a loss of the server it listens again by itself; rings
 // in between are missed.
-func (s *Store) Listen(hear func(presence.Ring)) (stop func(), err error) {
+func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
 	if err := s.subscribe(); err != nil {
 		return nil, fmt.Errorf("listen to the bell on %s: %w", s.name, err)
 	}
-	b := &s.bell
+	b := &s.bus
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := b.next
 	b.next++
 	if b.hears == nil {
-		b.hears = map[int]func(presence.Ring){}
+		b.hears = map[int]func(presence.WakeNotice){}
 	}
 	b.hears[id] = hear
 	return func() {
@@ -97,14 +97,14 @@ func (s *Store) Listen(hear func(presence.Ring)) (stop func(), err error) {
 
 // subscribe begins the subscription, unless it has begun, and waits until the server has confirmed it.
 func (s *Store) subscribe() error {
-	s.bell.tuning.Lock()
-	defer s.bell.tuning.Unlock()
+	s.bus.tuning.Lock()
+	defer s.bus.tuning.Unlock()
 	select {
 	case <-s.closed:
 		return ErrClosed
 	default:
 	}
-	if s.bell.cancel != nil {
+	if s.bus.cancel != nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,7 +119,7 @@ func (s *Store) subscribe() error {
 		return err
 	}
 	done := make(chan struct{})
-	s.bell.cancel, s.bell.done = cancel, done
+	s.bus.cancel, s.bus.done = cancel, done
 	go func() {
 		defer close(done)
 		s.hearken(ctx, line)
@@ -190,14 +190,14 @@ func (s *Store) follow(ctx context.Context, line *redis.PubSub) {
 
 // hear passes on a ring of another process. What is no ring is left unheard: anybody who reaches the server can publish.
 func (s *Store) hear(wire string) {
-	r, err := decodeRing(wire)
+	r, err := decodeNotice(wire)
 	if err != nil || r.From == s.self {
 		return
 	}
-	s.bell.strike(r.ring())
+	s.bus.strike(r.notice())
 }
 
-func (b *bell) hush() {
+func (b *redisBus) hush() {
 	b.tuning.Lock()
 	cancel, done := b.cancel, b.done
 	b.tuning.Unlock()
@@ -207,41 +207,41 @@ func (b *bell) hush() {
 	}
 }
 
-func encodeRing(r rung) (string, error) {
+func encodeNotice(r notified) (string, error) {
 	wire, err := json.Marshal(r)
 	if err != nil {
 		return "", err
 	}
-	if _, err := decodeRing(string(wire)); err != nil {
+	if _, err := decodeNotice(string(wire)); err != nil {
 		return "", err
 	}
 	return string(wire), nil
 }
 
-// decodeRing reads a ring strictly: known fields only, nothing after them, each of them sensible.
-func decodeRing(wire string) (rung, error) {
-	var r rung
-	if len(wire) > longestRing {
-		return r, fmt.Errorf("a ring of %d bytes; at most %d are read", len(wire), longestRing)
+// decodeNotice reads a ring strictly: known fields only, nothing after them, each of them sensible.
+func decodeNotice(wire string) (notified, error) {
+	var r notified
+	if len(wire) > longestNotice {
+		return r, fmt.Errorf("a ring of %d bytes; at most %d are read", len(wire), longestNotice)
 	}
 	d := json.NewDecoder(strings.NewReader(wire))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&r); err != nil {
-		return rung{}, fmt.Errorf("read a ring: %w", err)
+		return notified{}, fmt.Errorf("read a ring: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return rung{}, errors.New("read a ring: something follows it")
+		return notified{}, errors.New("read a ring: something follows it")
 	}
 	if r.From == "" {
-		return rung{}, errors.New("a ring from nobody; it names the process that rang")
+		return notified{}, errors.New("a ring from nobody; it names the process that rang")
 	}
 	switch r.Cause {
 	case "", presence.Connect, presence.Alarm, presence.Operator:
 	default:
-		return rung{}, fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm, presence.Operator)
+		return notified{}, fmt.Errorf("a ring with cause %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm, presence.Operator)
 	}
-	if err := r.ring().Validate(); err != nil {
-		return rung{}, err
+	if err := r.notice().Validate(); err != nil {
+		return notified{}, err
 	}
 	return r, nil
 }

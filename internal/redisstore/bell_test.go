@@ -14,15 +14,15 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-func ringFor(agent string) presence.Ring {
-	return presence.Ring{Agent: agent, Epoch: 1, Cause: presence.Connect, At: noon, Raised: noon}
+func noticeFor(agent string) presence.WakeNotice {
+	return presence.WakeNotice{Agent: agent, Epoch: 1, Cause: presence.Connect, At: noon, Raised: noon}
 }
 
 // hearing passes rings on; what nobody reads in time is let go.
-func hearing(t testing.TB, b presence.Bell) <-chan presence.Ring {
+func hearing(t testing.TB, b presence.WakeBus) <-chan presence.WakeNotice {
 	t.Helper()
-	heard := make(chan presence.Ring, 4096)
-	stop, err := b.Listen(func(r presence.Ring) {
+	heard := make(chan presence.WakeNotice, 4096)
+	stop, err := b.Listen(func(r presence.WakeNotice) {
 		select {
 		case heard <- r:
 		default:
@@ -33,12 +33,12 @@ func hearing(t testing.TB, b presence.Bell) <-chan presence.Ring {
 	return heard
 }
 
-func TestAProcessHearsItsOwnRingOnce(t *testing.T) {
+func TestAProcessHearsItsOwnNoticeOnce(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	mine, theirs := hearing(t, here), hearing(t, there)
 	for i := range 20 {
-		require.NoError(t, here.Ring(t.Context(), ringFor(fmt.Sprint(i))))
+		require.NoError(t, here.Publish(t.Context(), noticeFor(fmt.Sprint(i))))
 		r := <-mine
 		require.True(t, r.Local)
 		require.Equal(t, fmt.Sprint(i), r.Agent)
@@ -46,44 +46,44 @@ func TestAProcessHearsItsOwnRingOnce(t *testing.T) {
 		require.False(t, r.Local)
 		require.Equal(t, fmt.Sprint(i), r.Agent)
 	}
-	require.NoError(t, there.Ring(t.Context(), ringFor("last")))
+	require.NoError(t, there.Publish(t.Context(), noticeFor("last")))
 	require.Equal(t, "last", (<-mine).Agent, "what came in between were no echoes of its own")
 	require.Empty(t, mine)
 }
 
 // The epoch and the ring are one step: whoever hears the ring finds the epoch, and no second way to the server can fail.
-func TestAVisitThatRaisesTheEpochRingsInTheSameStep(t *testing.T) {
+func TestAVisitThatRaisesTheEpochNoticesInTheSameStep(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	mine, theirs := hearing(t, here), hearing(t, there)
-	visit := presence.Visit{Agent: "echo:1", Client: "web", Cause: presence.Connect, Now: noon, For: time.Minute, Ring: true}
+	visit := presence.Visit{Agent: "echo:1", Client: "web", Cause: presence.Connect, Now: noon, For: time.Minute, Notify: true}
 	arrive := func(v presence.Visit) presence.Arrival {
 		a, err := here.Arrive(t.Context(), v)
 		require.NoError(t, err)
 		return a
 	}
-	require.True(t, arrive(visit).Rung)
+	require.True(t, arrive(visit).Notified)
 	r := <-mine
 	require.True(t, r.Local)
 	require.True(t, r.Raised.After(noon))
 	r.Local, r.Raised = false, time.Time{}
-	require.Equal(t, presence.Ring{Agent: "echo:1", Epoch: 1, Cause: presence.Connect, At: noon}, r)
+	require.Equal(t, presence.WakeNotice{Agent: "echo:1", Epoch: 1, Cause: presence.Connect, At: noon}, r)
 	require.Equal(t, r, <-theirs)
 	epoch, err := there.Epoch(t.Context(), "echo:1")
 	require.NoError(t, err)
 	require.Equal(t, r.Epoch, epoch)
 
 	again := arrive(visit)
-	require.False(t, again.Raised || again.Rung, "who is awake is not rung for")
+	require.False(t, again.Raised || again.Notified, "who is awake is not rung for")
 	silent := visit
-	silent.Agent, silent.Ring = "vega", false
+	silent.Agent, silent.Notify = "vega", false
 	require.True(t, arrive(silent).Raised)
-	require.NoError(t, here.Ring(t.Context(), ringFor("last")))
+	require.NoError(t, here.Publish(t.Context(), noticeFor("last")))
 	require.Equal(t, "last", (<-mine).Agent)
 	require.Equal(t, "last", (<-theirs).Agent)
 }
 
-func TestWhatIsNoRingIsNotHeard(t *testing.T) {
+func TestWhatIsNoNoticeIsNotHeard(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	heard := hearing(t, open(t, server.URL, prefix))
@@ -97,16 +97,16 @@ func TestWhatIsNoRingIsNotHeard(t *testing.T) {
 		require.NoError(t, forger.Publish(t.Context(), prefix+"bell", wire).Err())
 	}
 	require.NoError(t, forger.Publish(t.Context(), prefix+"bell", `{"from":"x","agent":"echo","epoch":7}`).Err())
-	require.Equal(t, presence.Ring{Agent: "echo", Epoch: 7}, <-heard)
+	require.Equal(t, presence.WakeNotice{Agent: "echo", Epoch: 7}, <-heard)
 }
 
-// rungUntilHeard rings until the listener hears it: while it finds the server again, rings are missed.
-func rungUntilHeard(t *testing.T, from presence.Bell, heard <-chan presence.Ring, agent string) {
+// notifiedUntilHeard rings until the listener hears it: while it finds the server again, rings are missed.
+func notifiedUntilHeard(t *testing.T, from presence.WakeBus, heard <-chan presence.WakeNotice, agent string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		_ = from.Ring(t.Context(), ringFor(agent))
+		_ = from.Publish(t.Context(), noticeFor(agent))
 		select {
 		case r := <-heard:
 			if r.Agent == agent {
@@ -119,44 +119,44 @@ func rungUntilHeard(t *testing.T, from presence.Bell, heard <-chan presence.Ring
 	}
 }
 
-func TestTheBellIsHeardAgainAfterTheServerWasGone(t *testing.T) {
+func TestTheBusIsHeardAgainAfterTheServerWasGone(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)
 	here, there := open(t, server.URL, "oneiros:"), open(t, server.URL, "oneiros:")
 	heard := hearing(t, there)
-	rungUntilHeard(t, here, heard, "before")
+	notifiedUntilHeard(t, here, heard, "before")
 	server.Restart()
-	rungUntilHeard(t, here, heard, "after a restart")
+	notifiedUntilHeard(t, here, heard, "after a restart")
 	require.NoError(t, server.Dial(t).Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
-	rungUntilHeard(t, here, heard, "after a lost subscription")
+	notifiedUntilHeard(t, here, heard, "after a lost subscription")
 	local := hearing(t, here)
 	server.Freeze()
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	require.Error(t, here.Ring(short, ringFor("frozen")))
+	require.Error(t, here.Publish(short, noticeFor("frozen")))
 	require.Equal(t, "frozen", (<-local).Agent, "this process hears although the server does not answer")
 	server.Thaw()
-	rungUntilHeard(t, here, heard, "after a frost")
+	notifiedUntilHeard(t, here, heard, "after a frost")
 }
 
 // W2: 1000 dreams woken at once, their deeds running in another process. Figures: -v.
-func TestAThousandRingsReachAThousandActivitiesOfAnotherProcess(t *testing.T) {
+func TestAThousandNoticesReachAThousandActivitiesOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
 	began := time.Now()
-	rings, latest := thousandRings(t, here, there)
-	t.Logf("%d rings were heard in %v; the slowest took %v", rings, time.Since(began), latest)
+	notices, latest := thousandNotices(t, here, there)
+	t.Logf("%d rings were heard in %v; the slowest took %v", notices, time.Since(began), latest)
 }
 
-// thousandRings rings for a thousand agents from 16 goroutines, and says how long the slowest ring took to reach its deed.
-func thousandRings(t testing.TB, here, there *redisstore.Store) (rings int, slowest time.Duration) {
+// thousandNotices rings for a thousand agents from 16 goroutines, and says how long the slowest ring took to reach its deed.
+func thousandNotices(t testing.TB, here, there *redisstore.Store) (notices int, slowest time.Duration) {
 	t.Helper()
 	const agents, knockers = 1000, 16
 	var heard, latest atomic.Int64
 	all := make(chan struct{})
-	activities := map[string]func(presence.Ring){}
+	activities := map[string]func(presence.WakeNotice){}
 	for i := range agents {
-		activities[fmt.Sprint("agent-", i)] = func(r presence.Ring) {
+		activities[fmt.Sprint("agent-", i)] = func(r presence.WakeNotice) {
 			took := int64(time.Since(r.Raised))
 			for old := latest.Load(); took > old && !latest.CompareAndSwap(old, took); old = latest.Load() {
 			}
@@ -165,16 +165,16 @@ func thousandRings(t testing.TB, here, there *redisstore.Store) (rings int, slow
 			}
 		}
 	}
-	stop, err := there.Listen(func(r presence.Ring) { activities[r.Agent](r) })
+	stop, err := there.Listen(func(r presence.WakeNotice) { activities[r.Agent](r) })
 	require.NoError(t, err)
 	defer stop()
 	faults := make(chan error, knockers)
 	for k := range knockers {
 		go func() {
 			for i := k; i < agents; i += knockers {
-				r := ringFor(fmt.Sprint("agent-", i))
+				r := noticeFor(fmt.Sprint("agent-", i))
 				r.Raised = time.Now()
-				if err := here.Ring(context.WithoutCancel(t.Context()), r); err != nil {
+				if err := here.Publish(context.WithoutCancel(t.Context()), r); err != nil {
 					faults <- err
 					return
 				}

@@ -92,7 +92,7 @@ func BenchmarkThousandRings(b *testing.B) {
 	here, there := pair(b)
 	var slowest []time.Duration
 	for b.Loop() {
-		_, late := thousandRings(b, here, there)
+		_, late := thousandNotices(b, here, there)
 		slowest = append(slowest, late)
 	}
 	slices.Sort(slowest)

@@ -58,9 +58,9 @@ func TestALedgerThatLooksFirstIsFoundOut(t *testing.T) {
 	require.Error(t, pursetest.CapHolds(t.Context(), pursetest.Careless(fresh(t).Ledger())))
 }
 
-func TestTheStoreKeepsTheContractOfTheBell(t *testing.T) {
+func TestTheStoreKeepsTheContractOfTheBus(t *testing.T) {
 	t.Parallel()
-	presencetest.RunBell(t, func(t *testing.T) (presence.Bell, presence.Bell) {
+	presencetest.RunWakeBus(t, func(t *testing.T) (presence.WakeBus, presence.WakeBus) {
 		here, there := pair(t)
 		return here, there
 	})

@@ -95,7 +95,7 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 	tick := time.NewTicker(lookAgain)
 	defer tick.Stop()
 	for {
-		rung := s.mind.listen(agent)
+		notified := s.mind.listen(agent)
 		seq, err := s.counter(ctx, agent, "seq")
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -104,7 +104,7 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 			return wrap(err, "await events of ", agent)
 		}
 		select {
-		case <-rung:
+		case <-notified:
 		case <-tick.C:
 		case <-s.closed:
 			return ErrClosed
@@ -183,7 +183,7 @@ func (s *Store) tuneIn() {
 				if !ok {
 					return
 				}
-				m.ring(message.Payload)
+				m.notice(message.Payload)
 			}
 		}
 	}()
@@ -192,22 +192,22 @@ func (s *Store) tuneIn() {
 func (m *mind) listen(agent string) <-chan struct{} {
 	m.waiting.Lock()
 	defer m.waiting.Unlock()
-	if m.rings == nil {
-		m.rings = map[string]chan struct{}{}
+	if m.notices == nil {
+		m.notices = map[string]chan struct{}{}
 	}
-	c, ok := m.rings[agent]
+	c, ok := m.notices[agent]
 	if !ok {
 		c = make(chan struct{})
-		m.rings[agent] = c
+		m.notices[agent] = c
 	}
 	return c
 }
 
-func (m *mind) ring(agent string) {
+func (m *mind) notice(agent string) {
 	m.waiting.Lock()
 	defer m.waiting.Unlock()
-	if c, ok := m.rings[agent]; ok {
+	if c, ok := m.notices[agent]; ok {
 		close(c)
-		delete(m.rings, agent)
+		delete(m.notices, agent)
 	}
 }

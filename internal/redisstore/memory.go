@@ -54,7 +54,7 @@ type mind struct {
 	indexes index.Cache
 	fed     sync.Map // agents whose items are known to be fed
 	waiting sync.Mutex
-	rings   map[string]chan struct{} // closed at the agent's next event
+	notices map[string]chan struct{} // closed at the agent's next event
 	tuned   bool                     // the subscription has begun
 }
 

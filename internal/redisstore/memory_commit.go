@@ -46,7 +46,7 @@ func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		return memory.Receipt{}, err
 	}
 	if len(w.Events) > 0 {
-		s.mind.ring(w.Agent)
+		s.mind.notice(w.Agent)
 	}
 	return memory.Receipt{
 		Added: int(whole(said, 1)), Known: int(whole(said, 2)), Changed: int(whole(said, 3)), LastSeq: whole(said, 4),

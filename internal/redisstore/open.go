@@ -20,9 +20,9 @@ import (
 
 // One Store keeps every promise on one server (issue 3 point 6, decision 12).
 var (
-	_ purse.Ledger   = Ledger{}
-	_ presence.Store = (*Store)(nil)
-	_ presence.Bell  = (*Store)(nil)
+	_ purse.Ledger     = Ledger{}
+	_ presence.Store   = (*Store)(nil)
+	_ presence.WakeBus = (*Store)(nil)
 )
 
 // go-redis writes lost connections to the standard error by itself. Every one of them is an error of a method here.
@@ -58,7 +58,7 @@ type Store struct {
 	set     settings
 	client  *redis.Client
 	late    error // why an operation ended: the store's own timeout
-	bell    bell
+	bus     redisBus
 	mind    mind // what memory keeps in this process
 	closing sync.Once
 	closed  chan struct{}
@@ -143,7 +143,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.closed)
-		s.bell.hush()
+		s.bus.hush()
 		err = s.client.Close()
 	})
 	return err

@@ -72,7 +72,7 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 		return presence.Arrival{}, err
 	}
 	began, ringer := time.Now(), ""
-	if v.Ring {
+	if v.Notify {
 		ringer = s.self
 	}
 	keys := []string{s.key(v.Agent, countersPart), s.key(v.Agent, slotPart), s.key(v.Agent, leasesPart), s.key(v.Agent, affectsPart), s.unheard()}
@@ -91,9 +91,9 @@ func (s *Store) arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	}
 	w, err := readWake(said[1])
 	a := presence.Arrival{Wake: w, Raised: said[0] == "1"}
-	if err == nil && a.Raised && v.Ring { // the others were told by the script
-		a.Rung = true
-		s.bell.strike(presence.Ring{Agent: v.Agent, Epoch: w.Epoch, Cause: v.Cause, At: v.Now, Raised: v.Now.Add(time.Since(began)), Local: true})
+	if err == nil && a.Raised && v.Notify { // the others were told by the script
+		a.Notified = true
+		s.bus.strike(presence.WakeNotice{Agent: v.Agent, Epoch: w.Epoch, Cause: v.Cause, At: v.Now, Raised: v.Now.Add(time.Since(began)), Local: true})
 	}
 	return a, err
 }

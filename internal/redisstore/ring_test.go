@@ -10,28 +10,28 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-func FuzzARingIsReadStrictly(f *testing.F) {
-	whole, err := encodeRing(rung{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
+func FuzzANoticeIsReadStrictly(f *testing.F) {
+	whole, err := encodeNotice(notified{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
 	require.NoError(f, err)
 	for _, seed := range []string{whole, "", "{}", whole + whole, strings.ToUpper(whole), whole[:len(whole)-1], strings.Replace(whole, "3", "-3", 1), `{"from":"x","agent":"\ud800","epoch":1}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, wire string) {
-		r, err := decodeRing(wire)
+		r, err := decodeNotice(wire)
 		if err != nil {
 			require.Zero(t, r)
 			return
 		}
-		require.LessOrEqual(t, len(wire), longestRing)
+		require.LessOrEqual(t, len(wire), longestNotice)
 		require.NotEmpty(t, r.From)
-		require.NoError(t, r.ring().Validate())
-		require.False(t, r.ring().Local)
-		spelled, err := encodeRing(r)
+		require.NoError(t, r.notice().Validate())
+		require.False(t, r.notice().Local)
+		spelled, err := encodeNotice(r)
 		if err != nil {
 			require.ErrorContains(t, err, "bytes", "escaped, it may be too long to be rung on")
 			return
 		}
-		again, err := decodeRing(spelled)
+		again, err := decodeNotice(spelled)
 		require.NoError(t, err)
 		require.Equal(t, r.From, again.From)
 		require.Equal(t, r.Epoch, again.Epoch)
@@ -40,8 +40,8 @@ func FuzzARingIsReadStrictly(f *testing.F) {
 	})
 }
 
-func TestARingThatIsTooLongIsNotRung(t *testing.T) {
+func TestANoticeThatIsTooLongIsNotNotified(t *testing.T) {
 	t.Parallel()
-	_, err := encodeRing(rung{From: "process", Agent: strings.Repeat("x", longestRing), Epoch: 1})
+	_, err := encodeNotice(notified{From: "process", Agent: strings.Repeat("x", longestNotice), Epoch: 1})
 	require.ErrorContains(t, err, "at most 4096")
 }

@@ -131,7 +131,7 @@ func (s *Store) Listeners(context.Context) (int, error) {
 	if s.private {
 		return 0, nil
 	}
-	folder := belfry(s.name)
+	folder := socketDir(s.name)
 	names, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

@@ -41,8 +41,8 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 	tick := time.NewTicker(listenEvery)
 	defer tick.Stop()
 	for {
-		rung := s.bell.listen(agent)
-		version, err := s.bell.version(ctx)
+		notified := s.feeds.listen(agent)
+		version, err := s.feeds.version(ctx)
 		if err != nil {
 			return err
 		}
@@ -54,24 +54,24 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 		if err != nil || l.seq > after {
 			return err
 		}
-		if err := s.silence(ctx, rung, tick.C, version); err != nil {
+		if err := s.silence(ctx, notified, tick.C, version); err != nil {
 			return err
 		}
 	}
 }
 
 // silence lasts until the bell rings or the file changes.
-func (s *Store) silence(ctx context.Context, rung <-chan struct{}, tick <-chan time.Time, since int64) error {
+func (s *Store) silence(ctx context.Context, notified <-chan struct{}, tick <-chan time.Time, since int64) error {
 	for {
 		select {
-		case <-rung:
+		case <-notified:
 			return nil
 		case <-s.closed:
 			return ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick:
-			now, err := s.bell.version(ctx)
+			now, err := s.feeds.version(ctx)
 			if err != nil || now != since {
 				return err
 			}
@@ -79,8 +79,8 @@ func (s *Store) silence(ctx context.Context, rung <-chan struct{}, tick <-chan t
 	}
 }
 
-// bell tells those who wait in this process of new events, and watches the file for those of other processes.
-type bell struct {
+// feedBus tells those who wait in this process of new events, and watches the file for those of other processes.
+type feedBus struct {
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
 
@@ -90,7 +90,7 @@ type bell struct {
 	looked  time.Time
 }
 
-func (b *bell) listen(agent string) <-chan struct{} {
+func (b *feedBus) listen(agent string) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiting == nil {
@@ -104,7 +104,7 @@ func (b *bell) listen(agent string) <-chan struct{} {
 	return c
 }
 
-func (b *bell) ring(agent string) {
+func (b *feedBus) notify(agent string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c, ok := b.waiting[agent]; ok {
@@ -114,7 +114,7 @@ func (b *bell) ring(agent string) {
 }
 
 // version is a number that changes when another connection commits (PRAGMA data_version).
-func (b *bell) version(ctx context.Context) (int64, error) {
+func (b *feedBus) version(ctx context.Context) (int64, error) {
 	b.looking.Lock()
 	defer b.looking.Unlock()
 	if b.watch == nil || time.Since(b.looked) < versionGood {
@@ -127,7 +127,7 @@ func (b *bell) version(ctx context.Context) (int64, error) {
 	return b.seen, nil
 }
 
-func (b *bell) close() error {
+func (b *feedBus) close() error {
 	b.looking.Lock()
 	defer b.looking.Unlock()
 	if b.watch == nil {

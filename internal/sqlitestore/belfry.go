@@ -27,9 +27,9 @@ func newSocketName() string {
 	return strconv.Itoa(os.Getpid()) + "-" + hex.EncodeToString(random[:]) + ".sock"
 }
 
-// belfry is the folder of the sockets of a deployment's processes: beside its file, or, where a socket's path would be too
+// socketDir is the folder of the sockets of a deployment's processes: beside its file, or, where a socket's path would be too
 // long for the system, in a folder for temporary files under a name that follows from the file's.
-func belfry(file string) string {
+func socketDir(file string) string {
 	beside := resolved(file) + ".bell"
 	sum := sha256.Sum256([]byte(beside))
 	away := "oneiros-bell-" + hex.EncodeToString(sum[:8])
@@ -41,15 +41,15 @@ func belfry(file string) string {
 	return filepath.Join("/", "tmp", away) // every Unix has it
 }
 
-// prepareBelfry makes the folder. What is there already must be a folder that no other user can put sockets into.
-func prepareBelfry(folder string) error {
+// prepareSocketDir makes the folder. What is there already must be a folder that no other user can put sockets into.
+func prepareSocketDir(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return checkBelfry(folder)
+	return checkSocketDir(folder)
 }
 
-func checkBelfry(folder string) error {
+func checkSocketDir(folder string) error {
 	info, err := os.Lstat(folder)
 	if err != nil {
 		return err

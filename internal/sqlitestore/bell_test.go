@@ -34,7 +34,7 @@ func listenUntilKilled(ctx context.Context, path string) error {
 		return err
 	}
 	faults := make(chan error)
-	if _, err = s.Listen(func(r presence.Ring) {
+	if _, err = s.Listen(func(r presence.WakeNotice) {
 		if r.Local {
 			return
 		}
@@ -42,7 +42,7 @@ func listenUntilKilled(ctx context.Context, path string) error {
 		fmt.Printf("%s\n", line)
 		r.Epoch += echoed
 		if err == nil {
-			err = s.Ring(ctx, r)
+			err = s.Publish(ctx, r)
 		}
 		if err != nil {
 			faults <- err
@@ -59,7 +59,7 @@ func neighbour(t *testing.T, path string) (child *exec.Cmd, said <-chan string) 
 	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	belfry(t, path) // is swept in the end: who is killed leaves a socket behind
+	socketDir(t, path) // is swept in the end: who is killed leaves a socket behind
 	child = exec.Command(binary)
 	child.Env = append(os.Environ(), listenerOf+"="+path)
 	child.Stderr = os.Stderr
@@ -85,30 +85,30 @@ func kill(t *testing.T, child *exec.Cmd) {
 	require.NoError(t, err)
 }
 
-// belfry is where the sockets of a file are: beside it, if its path is short enough.
-func belfry(t *testing.T, path string) string {
+// socketDir is where the sockets of a file are: beside it, if its path is short enough.
+func socketDir(t *testing.T, path string) string {
 	t.Helper()
-	folder := sqlitestore.Belfry(path)
+	folder := sqlitestore.SocketDir(path)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
 	return folder
 }
 
 func sockets(t *testing.T, path string) []string {
 	t.Helper()
-	names, err := filepath.Glob(belfry(t, path) + "/*")
+	names, err := filepath.Glob(socketDir(t, path) + "/*")
 	require.NoError(t, err)
 	return names
 }
 
-func ringOf(epoch int64) presence.Ring {
-	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: dawn, Raised: dawn.Add(time.Millisecond)}
+func noticeOf(epoch int64) presence.WakeNotice {
+	return presence.WakeNotice{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: dawn, Raised: dawn.Add(time.Millisecond)}
 }
 
 // eavesdrop gives the rings of other processes.
-func eavesdrop(t *testing.T, s *sqlitestore.Store) <-chan presence.Ring {
+func eavesdrop(t *testing.T, s *sqlitestore.Store) <-chan presence.WakeNotice {
 	t.Helper()
-	heard := make(chan presence.Ring, 10_000)
-	stop, err := s.Listen(func(r presence.Ring) {
+	heard := make(chan presence.WakeNotice, 10_000)
+	stop, err := s.Listen(func(r presence.WakeNotice) {
 		if !r.Local {
 			heard <- r
 		}
@@ -125,18 +125,18 @@ func onUnix(t *testing.T) {
 	}
 }
 
-func TestTheBellOfAFileKeepsItsPromises(t *testing.T) {
+func TestTheBusOfAFileKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
-	presencetest.RunBell(t, func(t *testing.T) (presence.Bell, presence.Bell) { return onOneFile(t) })
+	presencetest.RunWakeBus(t, func(t *testing.T) (presence.WakeBus, presence.WakeBus) { return onOneFile(t) })
 }
 
-func TestTheBellOfAPrivateStoreKeepsItsPromises(t *testing.T) {
+func TestTheBusOfAPrivateStoreKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	presencetest.RunBell(t, func(t *testing.T) (presence.Bell, presence.Bell) { return inMemory(t), nil })
+	presencetest.RunWakeBus(t, func(t *testing.T) (presence.WakeBus, presence.WakeBus) { return inMemory(t), nil })
 }
 
-func TestARingReachesAnotherProcessAndComesBack(t *testing.T) {
+func TestANoticeReachesAnotherProcessAndComesBack(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
@@ -144,22 +144,22 @@ func TestARingReachesAnotherProcessAndComesBack(t *testing.T) {
 	heard := eavesdrop(t, s)
 	_, said := neighbour(t, path)
 	for n := range int64(20) {
-		require.NoError(t, s.Ring(t.Context(), ringOf(n+1)))
-		var r presence.Ring
+		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
+		var r presence.WakeNotice
 		require.NoError(t, json.Unmarshal([]byte(<-said), &r))
-		require.Equal(t, ringOf(n+1), r)
-		require.Equal(t, ringOf(n+1+echoed), <-heard)
+		require.Equal(t, noticeOf(n+1), r)
+		require.Equal(t, noticeOf(n+1+echoed), <-heard)
 	}
 }
 
-func TestAThousandRingsReachAnotherProcess(t *testing.T) {
+func TestAThousandNoticesReachAnotherProcess(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
 	_, said := neighbour(t, path)
 	for n := range int64(1000) {
-		require.NoError(t, s.Ring(t.Context(), ringOf(n+1)))
+		require.NoError(t, s.Publish(t.Context(), noticeOf(n+1)))
 	}
 	lost := func() int64 { n, _ := s.Misrung(); return n }
 	look := time.NewTicker(10 * time.Millisecond)
@@ -190,16 +190,16 @@ func TestTheSocketOfAKilledProcessIsRemoved(t *testing.T) {
 	heard := eavesdrop(t, s)
 	passer, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
-	require.NoError(t, passer.Ring(t.Context(), ringOf(7)))
+	require.NoError(t, passer.Publish(t.Context(), noticeOf(7)))
 	require.NoError(t, passer.Close(), "what waits is sent before the end")
-	require.Equal(t, ringOf(7), <-heard)
+	require.Equal(t, noticeOf(7), <-heard)
 	require.Len(t, sockets(t, path), 1)
 	require.Contains(t, sockets(t, path)[0], fmt.Sprint("/", os.Getpid(), "-"))
 	require.NoError(t, s.Close())
-	require.NoDirExists(t, belfry(t, path), "the last to leave takes the folder away")
-	_, err = s.Listen(func(presence.Ring) {})
+	require.NoDirExists(t, socketDir(t, path), "the last to leave takes the folder away")
+	_, err = s.Listen(func(presence.WakeNotice) {})
 	require.ErrorIs(t, err, sqlitestore.ErrClosed)
-	require.ErrorIs(t, s.Ring(t.Context(), ringOf(8)), sqlitestore.ErrClosed)
+	require.ErrorIs(t, s.Publish(t.Context(), noticeOf(8)), sqlitestore.ErrClosed)
 }
 
 func TestWhoLeavesTakesTheSocketsOfTheDeadAlong(t *testing.T) {
@@ -220,7 +220,7 @@ func TestWhoLeavesTakesTheSocketsOfTheDeadAlong(t *testing.T) {
 	_, garbled := other.Misrung()
 	require.Zero(t, garbled)
 	require.NoError(t, other.Close())
-	require.NoDirExists(t, belfry(t, path))
+	require.NoDirExists(t, socketDir(t, path))
 }
 
 func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
@@ -229,13 +229,13 @@ func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s := open(t, path)
 	heard := eavesdrop(t, s)
-	info, err := os.Stat(belfry(t, path))
+	info, err := os.Stat(socketDir(t, path))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	conn, err := net.Dial("unixgram", sockets(t, path)[0])
 	require.NoError(t, err)
 	defer conn.Close()
-	good, err := json.Marshal(ringOf(3))
+	good, err := json.Marshal(noticeOf(3))
 	require.NoError(t, err)
 	garbage := []string{
 		"", "ring", "null", "[]", "{}", `{"agent":"a"}`, `{"agent":"a","epoch":0}`, `{"agent":"a","epoch":1,"Local":true}`,
@@ -248,7 +248,7 @@ func TestGarbageInTheSocketIsCountedAndForgotten(t *testing.T) {
 	}
 	_, err = conn.Write(good)
 	require.NoError(t, err)
-	require.Equal(t, ringOf(3), <-heard)
+	require.Equal(t, noticeOf(3), <-heard)
 	_, garbled := s.Misrung()
 	require.EqualValues(t, len(garbage), garbled)
 	require.Empty(t, heard)
@@ -260,11 +260,11 @@ func TestAProcessThatReadsNothingHoldsNobodyUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "oneiros.db")
 	s, other := open(t, path), open(t, path)
 	heard := eavesdrop(t, other)
-	frozen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: belfry(t, path) + "/1-0000beef.sock", Net: "unixgram"})
+	frozen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socketDir(t, path) + "/1-0000beef.sock", Net: "unixgram"})
 	require.NoError(t, err)
 	defer frozen.Close()
 	for epoch := int64(1); ; epoch++ {
-		require.NoError(t, s.Ring(t.Context(), ringOf(epoch)))
+		require.NoError(t, s.Publish(t.Context(), noticeOf(epoch)))
 		if lost, _ := s.Misrung(); lost > 0 {
 			break
 		}
@@ -280,13 +280,13 @@ func TestWhatIsNoSocketOfOursIsLeftAlone(t *testing.T) {
 	s, other := open(t, path), open(t, path)
 	heard := eavesdrop(t, other)
 	for _, name := range []string{"notes.txt", "1-0000beef.sock"} {
-		require.NoError(t, os.WriteFile(filepath.Join(belfry(t, path), name), nil, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(socketDir(t, path), name), nil, 0o600))
 	}
-	stranger, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: belfry(t, path) + "/stranger.sock", Net: "unixgram"})
+	stranger, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socketDir(t, path) + "/stranger.sock", Net: "unixgram"})
 	require.NoError(t, err)
 	require.NoError(t, stranger.Close())
-	require.NoError(t, s.Ring(t.Context(), ringOf(1)))
-	require.Equal(t, ringOf(1), <-heard)
+	require.NoError(t, s.Publish(t.Context(), noticeOf(1)))
+	require.Equal(t, noticeOf(1), <-heard)
 	require.NoError(t, s.Close())
 	require.Len(t, sockets(t, path), 4)
 }
@@ -303,29 +303,29 @@ func TestAFolderThatOthersMayWriteToIsRefused(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "oneiros.db")
 			s := open(t, path)
-			folder := belfry(t, path)
+			folder := socketDir(t, path)
 			require.NoError(t, spoil(folder))
-			_, err := s.Listen(func(presence.Ring) {})
+			_, err := s.Listen(func(presence.WakeNotice) {})
 			require.ErrorContains(t, err, folder)
 			require.ErrorContains(t, err, "drwx------")
-			require.NoError(t, s.Ring(t.Context(), ringOf(1)))
+			require.NoError(t, s.Publish(t.Context(), noticeOf(1)))
 		})
 	}
 }
 
-func TestAFileFarDownRingsThroughTheTemporaryFolder(t *testing.T) {
+func TestAFileFarDownNoticesThroughTheTemporaryFolder(t *testing.T) {
 	t.Parallel()
 	onUnix(t)
 	path := filepath.Join(t.TempDir(), strings.Repeat("deep/", 20), "oneiros.db")
 	s := open(t, path)
 	heard := eavesdrop(t, s)
 	require.Len(t, sockets(t, path), 1)
-	require.NotContains(t, belfry(t, path), "deep")
+	require.NotContains(t, socketDir(t, path), "deep")
 	link := filepath.Join(t.TempDir(), "short.db")
 	require.NoError(t, os.Symlink(path, link))
 	passer, err := sqlitestore.Open(t.Context(), link)
 	require.NoError(t, err)
-	require.NoError(t, passer.Ring(t.Context(), ringOf(5)))
-	require.Equal(t, ringOf(5), <-heard, "both find the folder by the file's real path")
+	require.NoError(t, passer.Publish(t.Context(), noticeOf(5)))
+	require.Equal(t, noticeOf(5), <-heard, "both find the folder by the file's real path")
 	require.NoError(t, passer.Close())
 }

@@ -163,14 +163,14 @@ func writers(b *testing.B, s *sqlitestore.Store, n int) (stop func()) {
 func BenchmarkRing(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "oneiros.db")
 	s, other := open(b, path), open(b, path)
-	heard := make(chan presence.Ring, 16)
-	stop, err := other.Listen(func(r presence.Ring) { heard <- r })
+	heard := make(chan presence.WakeNotice, 16)
+	stop, err := other.Listen(func(r presence.WakeNotice) { heard <- r })
 	require.NoError(b, err)
 	defer stop()
 	var times []time.Duration
 	for n := int64(1); b.Loop(); n++ {
 		begun := time.Now()
-		require.NoError(b, s.Ring(b.Context(), ringOf(n)))
+		require.NoError(b, s.Publish(b.Context(), noticeOf(n)))
 		require.Equal(b, n, (<-heard).Epoch)
 		times = append(times, time.Since(begun))
 	}

@@ -32,7 +32,7 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 		return memory.Receipt{}, fmt.Errorf("commit to the memory of %s: %w", w.Agent, err)
 	}
 	if len(w.Events) > 0 {
-		s.bell.ring(w.Agent)
+		s.feeds.notify(w.Agent)
 	}
 	return receipt, nil
 }

@@ -23,18 +23,18 @@ const (
 	retries    = 5
 )
 
-// roomForRings is the bytes that the system is asked to hold for a socket. Some hold 2 KiB by themselves.
-const roomForRings = 16 * datagramMost
+// roomForNotices is the bytes that the system is asked to hold for a socket. Some hold 2 KiB by themselves.
+const roomForNotices = 16 * datagramMost
 
-// post carries rings to other processes of this host: one socket for datagrams per process that listens, in one folder.
-type post struct {
-	tower  *tower
-	folder string
-	out    int // a socket without a name
-	rings  chan presence.Ring
-	full   map[string]bool // sockets that took nothing last time; of the goroutine that carries
-	end    chan struct{}
-	served sync.WaitGroup
+// unixBus carries rings to other processes of this host: one socket for datagrams per process that listens, in one folder.
+type unixBus struct {
+	dispatcher *dispatcher
+	folder     string
+	out        int // a socket without a name
+	notices    chan presence.WakeNotice
+	full       map[string]bool // sockets that took nothing last time; of the goroutine that carries
+	end        chan struct{}
+	served     sync.WaitGroup
 
 	mu     sync.Mutex
 	in     *net.UnixConn // nil until somebody listens
@@ -42,7 +42,7 @@ type post struct {
 	closed bool
 }
 
-func newPost(t *tower) (*post, error) {
+func newUnixBus(t *dispatcher) (*unixBus, error) {
 	syscall.ForkLock.RLock()
 	out, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err == nil {
@@ -55,14 +55,14 @@ func newPost(t *tower) (*post, error) {
 	if err := unix.SetNonblock(out, true); err != nil {
 		return nil, errors.Join(err, unix.Close(out))
 	}
-	_ = unix.SetsockoptInt(out, unix.SOL_SOCKET, unix.SO_SNDBUF, roomForRings)
-	p := &post{tower: t, folder: belfry(t.path), out: out, rings: make(chan presence.Ring, ringsWaiting), end: make(chan struct{}), full: map[string]bool{}}
+	_ = unix.SetsockoptInt(out, unix.SOL_SOCKET, unix.SO_SNDBUF, roomForNotices)
+	p := &unixBus{dispatcher: t, folder: socketDir(t.path), out: out, notices: make(chan presence.WakeNotice, noticesWaiting), end: make(chan struct{}), full: map[string]bool{}}
 	p.served.Go(p.carry)
 	return p, nil
 }
 
 // listen opens this process's socket, once.
-func (p *post) listen() error {
+func (p *unixBus) listen() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.in != nil || p.closed {
@@ -81,35 +81,35 @@ func (p *post) listen() error {
 	return nil
 }
 
-func (p *post) open(name string) (*net.UnixConn, error) {
-	if err := prepareBelfry(p.folder); err != nil {
+func (p *unixBus) open(name string) (*net.UnixConn, error) {
+	if err := prepareSocketDir(p.folder); err != nil {
 		return nil, err
 	}
 	in, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(p.folder, name), Net: "unixgram"})
 	if err == nil {
-		_ = in.SetReadBuffer(roomForRings) // a wish; the default holds fewer
+		_ = in.SetReadBuffer(roomForNotices) // a wish; the default holds fewer
 	}
 	return in, err
 }
 
 // hear takes datagrams in until the socket is closed.
-func (p *post) hear(in *net.UnixConn) {
+func (p *unixBus) hear(in *net.UnixConn) {
 	datagram := make([]byte, datagramMost+1) // one byte more than allowed, to tell
 	for {
 		n, err := in.Read(datagram)
 		if err != nil {
 			return
 		}
-		p.tower.heard(datagram[:n])
+		p.dispatcher.heard(datagram[:n])
 	}
 }
 
 // carry sends rings until the end, all that wait at once.
-func (p *post) carry() {
+func (p *unixBus) carry() {
 	for {
 		select {
-		case r := <-p.rings:
-			p.deliver(p.more([]presence.Ring{r}))
+		case r := <-p.notices:
+			p.deliver(p.more([]presence.WakeNotice{r}))
 		case <-p.end:
 			p.deliver(p.more(nil))
 			return
@@ -118,29 +118,29 @@ func (p *post) carry() {
 }
 
 // more adds what waits.
-func (p *post) more(rings []presence.Ring) []presence.Ring {
+func (p *unixBus) more(notices []presence.WakeNotice) []presence.WakeNotice {
 	for {
 		select {
-		case r := <-p.rings:
-			rings = append(rings, r)
+		case r := <-p.notices:
+			notices = append(notices, r)
 		default:
-			return rings
+			return notices
 		}
 	}
 }
 
-func (p *post) deliver(rings []presence.Ring) {
-	if len(rings) == 0 || checkBelfry(p.folder) != nil {
+func (p *unixBus) deliver(notices []presence.WakeNotice) {
+	if len(notices) == 0 || checkSocketDir(p.folder) != nil {
 		return // nobody listens, or nobody we know
 	}
-	datagrams := encodeRings(rings)
+	datagrams := encodeNotices(notices)
 	for _, path := range p.others() {
 		p.tell(path, datagrams)
 	}
 }
 
 // others are the sockets of other processes, dead ones among them.
-func (p *post) others() []string {
+func (p *unixBus) others() []string {
 	entries, err := os.ReadDir(p.folder)
 	if err != nil {
 		return nil
@@ -158,7 +158,7 @@ func (p *post) others() []string {
 }
 
 // sweep removes the sockets that killed processes left, without a word to the living.
-func (p *post) sweep() {
+func (p *unixBus) sweep() {
 	for _, path := range p.others() {
 		conn, err := net.Dial("unixgram", path)
 		if err == nil {
@@ -171,7 +171,7 @@ func (p *post) sweep() {
 
 // tell sends datagrams to one socket. One that nobody answers is removed. One that is full is waited for, a little and
 // once: until it takes something again, what does not fit is lost to it.
-func (p *post) tell(path string, datagrams [][]byte) {
+func (p *unixBus) tell(path string, datagrams [][]byte) {
 	for i, datagram := range datagrams {
 		err := p.send(path, datagram)
 		for try := 0; crowded(err) && try < retries && !p.full[path]; try++ {
@@ -189,13 +189,13 @@ func (p *post) tell(path string, datagrams [][]byte) {
 			return
 		default:
 			p.full[path] = true
-			p.tower.lost.Add(int64(len(datagrams) - i))
+			p.dispatcher.lost.Add(int64(len(datagrams) - i))
 			return
 		}
 	}
 }
 
-func (p *post) send(path string, datagram []byte) error {
+func (p *unixBus) send(path string, datagram []byte) error {
 	for {
 		err := unix.Sendto(p.out, datagram, 0, &unix.SockaddrUnix{Name: path})
 		if !errors.Is(err, unix.EINTR) {
@@ -210,7 +210,7 @@ func crowded(err error) bool {
 }
 
 // close sends what waits, and removes this process's socket, those that nobody answers, and the folder with the last of them.
-func (p *post) close() error {
+func (p *unixBus) close() error {
 	close(p.end)
 	p.mu.Lock()
 	p.closed = true
@@ -224,7 +224,7 @@ func (p *post) close() error {
 		}
 	}
 	p.served.Wait()
-	if checkBelfry(p.folder) == nil {
+	if checkSocketDir(p.folder) == nil {
 		p.sweep()
 		_ = os.Remove(p.folder) // unless others still listen
 	}

@@ -17,14 +17,14 @@ const (
 	nameMost     = 512
 )
 
-// encodeRings writes rings as datagrams: as many in each as there is room for, so that a thousand wakes at once are a few
+// encodeNotices writes rings as datagrams: as many in each as there is room for, so that a thousand wakes at once are a few
 // datagrams. A ring too large for one is left out.
-func encodeRings(rings []presence.Ring) [][]byte {
+func encodeNotices(notices []presence.WakeNotice) [][]byte {
 	var datagrams [][]byte
 	var open []byte
-	for _, r := range rings {
+	for _, r := range notices {
 		body, err := json.Marshal(r)
-		if err != nil || checkRing(r) != nil {
+		if err != nil || checkNotice(r) != nil {
 			continue
 		}
 		if len(open) > 0 && len(open)+len(body)+1 > datagramMost {
@@ -38,36 +38,36 @@ func encodeRings(rings []presence.Ring) [][]byte {
 	return datagrams
 }
 
-// decodeRings reads a datagram as strictly as it was written: anything odd in it spoils all of it.
-func decodeRings(datagram []byte) ([]presence.Ring, error) {
+// decodeNotices reads a datagram as strictly as it was written: anything odd in it spoils all of it.
+func decodeNotices(datagram []byte) ([]presence.WakeNotice, error) {
 	if len(datagram) > datagramMost {
 		return nil, fmt.Errorf("the datagram has %d bytes; %d is the most", len(datagram), datagramMost)
 	}
 	if len(datagram) == 0 {
 		return nil, errors.New("the datagram is empty")
 	}
-	var rings []presence.Ring
+	var notices []presence.WakeNotice
 	d := json.NewDecoder(bytes.NewReader(datagram))
 	d.DisallowUnknownFields()
 	for {
-		var r *presence.Ring
+		var r *presence.WakeNotice
 		switch err := d.Decode(&r); {
 		case errors.Is(err, io.EOF):
-			return rings, nil
+			return notices, nil
 		case err != nil:
 			return nil, err
 		case r == nil:
 			return nil, errors.New("a ring is null")
 		}
-		if err := checkRing(*r); err != nil {
+		if err := checkNotice(*r); err != nil {
 			return nil, err
 		}
 		r.Local = false
-		rings = append(rings, *r)
+		notices = append(notices, *r)
 	}
 }
 
-func checkRing(r presence.Ring) error {
+func checkNotice(r presence.WakeNotice) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}

@@ -11,28 +11,28 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-func someRing(i int) presence.Ring {
+func someNotice(i int) presence.WakeNotice {
 	at := time.Date(2026, 3, 1, 6, 0, 0, i, time.UTC)
-	return presence.Ring{Agent: fmt.Sprint("agent-", i), Epoch: int64(i + 1), Cause: presence.Alarm, At: at, Raised: at.Add(1)}
+	return presence.WakeNotice{Agent: fmt.Sprint("agent-", i), Epoch: int64(i + 1), Cause: presence.Alarm, At: at, Raised: at.Add(1)}
 }
 
-func TestManyRingsFitIntoFewDatagrams(t *testing.T) {
+func TestManyNoticesFitIntoFewDatagrams(t *testing.T) {
 	t.Parallel()
-	var rings, read []presence.Ring
+	var notices, read []presence.WakeNotice
 	for i := range 1000 {
-		rings = append(rings, someRing(i))
+		notices = append(notices, someNotice(i))
 	}
-	datagrams := encodeRings(rings)
+	datagrams := encodeNotices(notices)
 	require.Less(t, len(datagrams), 12)
 	for _, d := range datagrams {
 		require.LessOrEqual(t, len(d), datagramMost)
-		some, err := decodeRings(d)
+		some, err := decodeNotices(d)
 		require.NoError(t, err)
 		read = append(read, some...)
 	}
-	require.Equal(t, rings, read)
-	require.Empty(t, encodeRings([]presence.Ring{{Agent: strings.Repeat("a", nameMost+1), Epoch: 1}}))
-	require.Len(t, encodeRings([]presence.Ring{{Agent: strings.Repeat("\x01", nameMost), Epoch: 1}}), 1)
+	require.Equal(t, notices, read)
+	require.Empty(t, encodeNotices([]presence.WakeNotice{{Agent: strings.Repeat("a", nameMost+1), Epoch: 1}}))
+	require.Len(t, encodeNotices([]presence.WakeNotice{{Agent: strings.Repeat("\x01", nameMost), Epoch: 1}}), 1)
 }
 
 func TestASocketsPathFitsEverySystem(t *testing.T) {
@@ -40,36 +40,36 @@ func TestASocketsPathFitsEverySystem(t *testing.T) {
 	require.Regexp(t, socketName, newSocketName())
 	require.NotEqual(t, newSocketName(), newSocketName())
 	for n := range 200 {
-		folder := belfry("/" + strings.Repeat("x", n+1))
+		folder := socketDir("/" + strings.Repeat("x", n+1))
 		require.LessOrEqual(t, len(folder)+1+socketNameMost, addressMost)
 	}
 }
 
-// FuzzDecodeRings reads whatever somebody may send.
-func FuzzDecodeRings(f *testing.F) {
-	f.Add(encodeRings([]presence.Ring{someRing(1), someRing(2)})[0])
+// FuzzDecodeNotices reads whatever somebody may send.
+func FuzzDecodeNotices(f *testing.F) {
+	f.Add(encodeNotices([]presence.WakeNotice{someNotice(1), someNotice(2)})[0])
 	f.Add([]byte(`{"agent":"a","epoch":1}`))
 	f.Add([]byte(`{"agent":"a","epoch":1,"Local":true}`))
 	f.Add([]byte(`{"agent":"a","epoch":9223372036854775808}`))
 	f.Add([]byte(`null`))
 	f.Fuzz(func(t *testing.T, datagram []byte) {
-		rings, err := decodeRings(datagram)
+		notices, err := decodeNotices(datagram)
 		if err != nil {
-			require.Empty(t, rings)
+			require.Empty(t, notices)
 			return
 		}
-		var again []presence.Ring
-		for _, r := range rings {
-			require.NoError(t, checkRing(r))
+		var again []presence.WakeNotice
+		for _, r := range notices {
+			require.NoError(t, checkNotice(r))
 			require.False(t, r.Local)
 		}
-		for _, d := range encodeRings(rings) {
-			some, err := decodeRings(d)
+		for _, d := range encodeNotices(notices) {
+			some, err := decodeNotices(d)
 			require.NoError(t, err)
 			again = append(again, some...)
 		}
-		require.Len(t, again, len(rings))
-		for i, r := range rings {
+		require.Len(t, again, len(notices))
+		for i, r := range notices {
 			require.Equal(t, r.Agent, again[i].Agent)
 			require.Equal(t, r.Epoch, again[i].Epoch)
 			require.True(t, r.At.Equal(again[i].At))

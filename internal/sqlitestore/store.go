@@ -25,9 +25,9 @@ var (
 	_ purse.Ledger = Ledger{}
 	_ fabric.Log   = (*Store)(nil)
 
-	_ presence.Store = (*Store)(nil)
-	_ presence.Bell  = (*Store)(nil)
-	_ memory.Feeds   = (*Store)(nil)
+	_ presence.Store   = (*Store)(nil)
+	_ presence.WakeBus = (*Store)(nil)
+	_ memory.Feeds     = (*Store)(nil)
 )
 
 // ErrAbsent is returned by Open with Existing for a file that is missing or has nothing in it.
@@ -39,24 +39,24 @@ var ErrClosed = errors.New("the store is closed")
 // Store is one process's hold on the file: one connection that writes, several that read. It is safe for concurrent
 // use; other processes of the same host may hold the same file.
 type Store struct {
-	name    string
-	set     settings
-	writeDB *sql.DB
-	readDB  *sql.DB
-	writer  lane
-	errands errands // urgent
-	tills   errands // of the ledger
-	readers chan *line
-	lines   int          // reading connections
-	written bool         // the writing connection was made
-	private bool         // in memory: nobody else can hold it
-	gate    sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
-	indexes index.Cache
-	bell    bell
-	tower   tower
-	fold    folding
-	closing sync.Once
-	closed  chan struct{}
+	name       string
+	set        settings
+	writeDB    *sql.DB
+	readDB     *sql.DB
+	writer     lane
+	errands    errands // urgent
+	tills      errands // of the ledger
+	readers    chan *line
+	lines      int          // reading connections
+	written    bool         // the writing connection was made
+	private    bool         // in memory: nobody else can hold it
+	gate       sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
+	indexes    index.Cache
+	feeds      feedBus
+	dispatcher dispatcher
+	fold       folding
+	closing    sync.Once
+	closed     chan struct{}
 }
 
 // Option adjusts Open.
@@ -141,8 +141,8 @@ func (s *Store) open(ctx context.Context) error {
 		s.lines++
 	}
 	if !s.private {
-		s.tower.path = s.name
-		s.bell.watch, err = newLine(ctx, s.readDB)
+		s.dispatcher.path = s.name
+		s.feeds.watch, err = newLine(ctx, s.readDB)
 		err = errors.Join(err, s.fold.begin(ctx, s))
 	}
 	return err
@@ -153,7 +153,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		shut(s.closed, &s.errands, &s.tills)
-		err = errors.Join(s.tower.close(), s.fold.close())
+		err = errors.Join(s.dispatcher.close(), s.fold.close())
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)
 			if fault == nil {
@@ -164,7 +164,7 @@ func (s *Store) Close() error {
 		for range s.lines {
 			err = errors.Join(err, (<-s.readers).close())
 		}
-		err = errors.Join(err, s.bell.close())
+		err = errors.Join(err, s.feeds.close())
 		for _, db := range []*sql.DB{s.readDB, s.writeDB} {
 			if db != nil {
 				err = errors.Join(err, db.Close())

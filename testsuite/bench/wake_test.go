@@ -131,7 +131,7 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = company.Close() })
 	if s.deaf {
-		company.Starter.Bell = nil
+		company.Starter.WakeBus = nil
 	}
 	if s.redis {
 		crowd(b, play, 2)

@@ -109,7 +109,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		ledger = unforgetting{ledger}
 	}
 	ports := activities.Ports{
-		Memory: store, Catalog: table, Now: time.Now, Presence: store, Bell: store, Feeds: store,
+		Memory: store, Catalog: table, Now: time.Now, Presence: store, WakeBus: store, Feeds: store,
 		Hooks: play.hooks(),
 		Purse: &purse.Purse{Ledger: ledger, Catalog: table, Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now},
 	}
@@ -117,7 +117,7 @@ func Open(ctx context.Context, play Play, c client.Client) (*Company, error) {
 		play.FleetDay = budget.Unlimited
 	}
 	s := &starter.Starter{
-		Client: c, Memory: store, Catalog: table, Now: time.Now, Presence: store, Bell: store, Feeds: store,
+		Client: c, Memory: store, Catalog: table, Now: time.Now, Presence: store, WakeBus: store, Feeds: store,
 		Options: starter.Options{
 			TaskQueue: play.Queue, Models: roles(play), Knobs: play.Knobs, FleetDay: play.FleetDay, Searchable: true,
 			Settings: play.Settings, ResumeTTL: play.ResumeTTL, Hooks: play.Rules,

@@ -17,7 +17,7 @@ type Store interface {
 	memory.Feeds
 	fabric.Log
 	presence.Store
-	presence.Bell
+	presence.WakeBus
 	Ledger() purse.Ledger
 }
 

@@ -17,14 +17,14 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// ring rings the bell of the deployment without a visit.
-func (r *room) ring(agent dream.Agent, epoch int64) {
+// notice rings the bell of the deployment without a visit.
+func (r *room) notice(agent dream.Agent, epoch int64) {
 	r.t.Helper()
-	require.NoError(r.t, r.company.Store.Ring(r.ctx, presence.Ring{Agent: agent.ID, Epoch: epoch, Cause: presence.Connect, At: time.Now(), Raised: time.Now()}))
+	require.NoError(r.t, r.company.Store.Publish(r.ctx, presence.WakeNotice{Agent: agent.ID, Epoch: epoch, Cause: presence.Connect, At: time.Now(), Raised: time.Now()}))
 }
 
 // Rings without a visit change nothing: the workers ask the store first.
-func TestForgedAndStaleRingsStopNoDream(t *testing.T) {
+func TestForgedAndStaleNoticesStopNoDream(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
@@ -37,7 +37,7 @@ func TestForgedAndStaleRingsStopNoDream(t *testing.T) {
 		}
 		r.come(moment)
 		for _, epoch := range []int64{1, 2, 1 << 40} {
-			r.ring(agent, epoch)
+			r.notice(agent, epoch)
 		}
 		r.shout(agent)
 	}
@@ -66,7 +66,7 @@ func (r *room) shout(agent dream.Agent) {
 }
 
 // The same ring many times, and again when the dream goes on.
-func TestDuplicateAndLateRingsAreTheSameWake(t *testing.T) {
+func TestDuplicateAndLateNoticesAreTheSameWake(t *testing.T) {
 	t.Parallel()
 	r := furnish(t, furniture{})
 	agent := r.hire()
@@ -76,7 +76,7 @@ func TestDuplicateAndLateRingsAreTheSameWake(t *testing.T) {
 	r.come(moment)
 	woken := r.connect(agent)
 	for range 50 {
-		r.ring(agent, woken.Epoch)
+		r.notice(agent, woken.Epoch)
 	}
 	r.recorded(woken)
 	again := r.await(provider.None, id, dream.Onset, "1/partial-3")
@@ -84,7 +84,7 @@ func TestDuplicateAndLateRingsAreTheSameWake(t *testing.T) {
 	r.resume(agent)
 	r.come(again)
 	for range 50 {
-		r.ring(agent, woken.Epoch) // it was rung long ago
+		r.notice(agent, woken.Epoch) // it was rung long ago
 	}
 	r.ends(id, dream.Completed)
 	require.Equal(t, 2, r.night(agent, id).Stretches)

@@ -31,13 +31,13 @@ const (
 
 // Somebody floods the socket of a worker with rings for nobody, so that the true ring finds it full and is lost. The wake comes by
 // way of Temporal then, within the bound that holds for every wake.
-func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
+func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 	t.Parallel()
 	near, err := os.MkdirTemp("", "flood") // a short path: the sockets lie beside the file
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(near)) })
 	r := furnish(t, furniture{edit: func(p *stage.Play) { p.Store = filepath.Join(near, "memory.db") }})
-	bell := r.company.Store.(interface{ Misrung() (lost, garbled int64) })
+	bus := r.company.Store.(interface{ Misrung() (lost, garbled int64) })
 	agent := r.hire()
 	id := first(agent)
 	var stops []float64 // of the wakes whose ring was lost
@@ -51,7 +51,7 @@ func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 			r.resume(agent)
 		}
 		r.come(moment)
-		before, _ := bell.Misrung()
+		before, _ := bus.Misrung()
 		ebb := r.flood()
 		woken := r.connect(agent)
 		require.True(t, woken.Raised)
@@ -62,7 +62,7 @@ func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 		r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
 		told := r.wakes(agent)
 		require.Len(t, told, rounds+1)
-		if after, _ := bell.Misrung(); after > before {
+		if after, _ := bus.Misrung(); after > before {
 			stops = append(stops, told[rounds].Stop)
 		}
 		r.leave(agent)
@@ -78,7 +78,7 @@ func TestARingLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 // flood writes rings for nobody into every socket of the deployment, as fast as they are read, until ebb is called.
 func (r *room) flood() (ebb func()) {
 	r.t.Helper()
-	line, err := json.Marshal(presence.Ring{Agent: "nobody", Epoch: 1, Cause: presence.Connect, At: time.Now().UTC(), Raised: time.Now().UTC()})
+	line, err := json.Marshal(presence.WakeNotice{Agent: "nobody", Epoch: 1, Cause: presence.Connect, At: time.Now().UTC(), Raised: time.Now().UTC()})
 	require.NoError(r.t, err)
 	water := bytes.Repeat(append(line, '\n'), (16<<10)/(len(line)+1))
 	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.company.Play.Store), "*.bell", "*.sock"))

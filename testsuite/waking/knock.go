@@ -17,15 +17,15 @@ import (
 
 // race is one knock, or two at once, against one deed.
 type race struct {
-	ground Ground // where the deed is
-	door   Ground // where the visitors are
-	far    bool   // those are two processes
-	rouser *activities.Rouser
-	order  Order
-	agent  string
-	now    time.Time
-	fence  memory.Fence
-	seeds  [2]uint64
+	ground   Ground // where the deed is
+	door     Ground // where the visitors are
+	far      bool   // those are two processes
+	inflight *activities.InflightRegistry
+	order    Order
+	agent    string
+	now      time.Time
+	fence    memory.Fence
+	seeds    [2]uint64
 
 	moment    int           // of the deed at which the visitors set out: 0 before it registers, then after each step
 	reached   chan struct{} // closed when the deed is there
@@ -82,9 +82,9 @@ func (r *race) run(ctx context.Context) (Score, error) {
 func (r *race) connect(ctx context.Context, before int64, client int) (bool, error) {
 	dice := r.dice(uint64(2 + client))
 	dawdle(dice)
-	ring := presence.Ring{Agent: r.agent, Epoch: before + 1, Cause: presence.Connect, At: r.now}
-	if r.order == RingFirst || r.order == BothTurned {
-		if err := r.door.Ring(ctx, ring); err != nil {
+	notice := presence.WakeNotice{Agent: r.agent, Epoch: before + 1, Cause: presence.Connect, At: r.now}
+	if r.order == NoticeFirst || r.order == BothTurned {
+		if err := r.door.Publish(ctx, notice); err != nil {
 			return false, err
 		}
 		dawdle(dice)
@@ -92,12 +92,12 @@ func (r *race) connect(ctx context.Context, before int64, client int) (bool, err
 	a, err := r.door.Arrive(ctx, presence.Visit{
 		Agent: r.agent, Client: "guest-" + strconv.Itoa(client), Cause: presence.Connect, Now: r.now, For: time.Minute, Lock: 5 * time.Second,
 	})
-	if err != nil || r.order == RingFirst || r.order == BothTurned || !a.Raised {
+	if err != nil || r.order == NoticeFirst || r.order == BothTurned || !a.Raised {
 		return a.Raised, err
 	}
 	dawdle(dice)
-	ring.Epoch = a.Epoch
-	return a.Raised, r.door.Ring(ctx, ring)
+	notice.Epoch = a.Epoch
+	return a.Raised, r.door.Publish(ctx, notice)
 }
 
 // activity takes its seat, then runs and writes by turns, and looks before each step whether it is woken.
@@ -124,7 +124,7 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 		ctx = context.WithValue(ctx, readBefore{}, read)
 		dawdle(dice)
 	}
-	seated, release := r.rouser.Seat(ctx, activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
+	seated, release := r.inflight.Seat(ctx, activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
 	defer release()
 	if seated.Err() != nil {
 		return Score{Never: 1}, nil

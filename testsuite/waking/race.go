@@ -18,7 +18,7 @@ import (
 // Ground is the store that races run over.
 type Ground interface {
 	presence.Store
-	presence.Bell
+	presence.WakeBus
 	PutAgent(ctx context.Context, a dream.Agent) error
 	TakeSlot(ctx context.Context, agent string, s memory.Slot, steal memory.Fence) (memory.Slot, error)
 	FreeSlot(ctx context.Context, agent string, f memory.Fence) error
@@ -30,10 +30,10 @@ type Order int
 
 // The orders.
 const (
-	Lawful     Order = iota // a visit raises the epoch, then rings; a deed registers, then reads the epoch
-	RingFirst               // a visit rings, then raises the epoch
-	ReadFirst               // a deed reads the epoch, then registers
-	BothTurned              // both the wrong way round
+	Lawful      Order = iota // a visit raises the epoch, then rings; a deed registers, then reads the epoch
+	NoticeFirst              // a visit rings, then raises the epoch
+	ReadFirst                // a deed reads the epoch, then registers
+	BothTurned               // both the wrong way round
 )
 
 // Races are many short stories of a knock against a deed, each from its own dice.
@@ -72,9 +72,9 @@ func (s *Score) add(o Score) {
 
 // Run plays all races on the ground and counts.
 func (r Races) Run(ctx context.Context, g Ground) (Score, error) {
-	rouser := activities.NewRouser(slow{g})
-	defer rouser.Close()
-	hush, err := g.Listen(rouser.Hear)
+	inflight := activities.NewInflightRegistry(slow{g})
+	defer inflight.Close()
+	hush, err := g.Listen(inflight.Hear)
 	if err != nil {
 		return Score{}, err
 	}
@@ -87,7 +87,7 @@ func (r Races) Run(ctx context.Context, g Ground) (Score, error) {
 	var lanes sync.WaitGroup
 	for lane := range r.Lanes {
 		lanes.Go(func() {
-			s, err := r.lane(ctx, g, rouser, lane)
+			s, err := r.lane(ctx, g, inflight, lane)
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(s)
@@ -98,13 +98,13 @@ func (r Races) Run(ctx context.Context, g Ground) (Score, error) {
 		})
 	}
 	lanes.Wait()
-	if left := rouser.Running(); left != 0 {
+	if left := inflight.Running(); left != 0 {
 		faults = append(faults, fmt.Errorf("%d deeds are registered after the last has ended", left))
 	}
 	return sum, errors.Join(faults...)
 }
 
-func (r Races) lane(ctx context.Context, g Ground, rouser *activities.Rouser, lane int) (Score, error) {
+func (r Races) lane(ctx context.Context, g Ground, inflight *activities.InflightRegistry, lane int) (Score, error) {
 	name := "racer-" + strconv.Itoa(lane)
 	if err := g.PutAgent(ctx, dream.Agent{ID: name, Handle: name, Zone: "UTC", Tier: dream.Core, Caps: dream.DefaultCaps}); err != nil {
 		return Score{}, err
@@ -114,7 +114,7 @@ func (r Races) lane(ctx context.Context, g Ground, rouser *activities.Rouser, la
 	for i := lane; i < r.Count; i += r.Lanes {
 		now = now.Add(time.Hour)
 		race := race{
-			ground: g, rouser: rouser, order: r.Order, agent: name, now: now, fence: memory.Fence{Dream: "dream/" + name + "/0001", Run: "run"},
+			ground: g, inflight: inflight, order: r.Order, agent: name, now: now, fence: memory.Fence{Dream: "dream/" + name + "/0001", Run: "run"},
 			seeds: [2]uint64{r.Seed, uint64(i)}, door: g, far: r.From != nil,
 		}
 		if race.far {

@@ -108,7 +108,7 @@ func playRaces(t *testing.T, races waking.Races, ground waking.Ground) waking.Sc
 // The negative control: each half of the order, turned round, loses wakes. The store's fence holds all the same.
 func TestTheOrderTurnedRoundLosesWakes(t *testing.T) {
 	t.Parallel()
-	for name, order := range map[string]waking.Order{"ring first": waking.RingFirst, "read first": waking.ReadFirst, "both": waking.BothTurned} {
+	for name, order := range map[string]waking.Order{"ring first": waking.NoticeFirst, "read first": waking.ReadFirst, "both": waking.BothTurned} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			count, within := racing()

@@ -29,7 +29,7 @@ func blows() []touch {
 }
 
 // The bell has cut the call, and its worker dies before anybody has heard of it.
-func TestAWorkerKilledBetweenBellAndResultLosesNothing(t *testing.T) {
+func TestAWorkerKilledBetweenBusAndResultLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, at := range blows() {
 		t.Run(string(at.phase)+" "+at.activity, func(t *testing.T) {

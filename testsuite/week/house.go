@@ -51,8 +51,8 @@ func Build(ctx context.Context, play stage.Play, c client.Client) (*House, error
 		return nil, err
 	}
 	h.Ledger, h.slots = h.Company.Ports.Purse.Ledger, watch(h.Company.Store)
-	h.Company.Ports.Memory, h.Company.Ports.Bell = h.slots, h.Company.Store
-	h.Company.Starter.Bell, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store, h.Ledger, true
+	h.Company.Ports.Memory, h.Company.Ports.WakeBus = h.slots, h.Company.Store
+	h.Company.Starter.WakeBus, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store, h.Ledger, true
 	return h, nil
 }
 
@@ -165,7 +165,7 @@ func (h *House) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Starter {
 	options := from.Options
 	options.Settings = s.settings()
 	return &starter.Starter{
-		Client: from.Client, Memory: from.Memory, Catalog: from.Catalog, Now: k.Now, Presence: v, Bell: from.Bell,
+		Client: from.Client, Memory: from.Memory, Catalog: from.Catalog, Now: k.Now, Presence: v, WakeBus: from.WakeBus,
 		Ledger: from.Ledger, Feeds: from.Feeds, Options: options,
 	}
 }

@@ -16,20 +16,20 @@ import (
 // again is how often a ring that another process may have lost is rung once more.
 const again = 20 * time.Millisecond
 
-// RunBell holds a bell to everything the port promises. open gives the bells of two processes of one new deployment, and
+// RunWakeBus holds a bell to everything the port promises. open gives the bells of two processes of one new deployment, and
 // sees to their end; there is nil when a deployment has one process only.
-func RunBell(t *testing.T, open func(t *testing.T) (here, there presence.Bell)) {
+func RunWakeBus(t *testing.T, open func(t *testing.T) (here, there presence.WakeBus)) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
-		run  func(t *testing.T, here, there presence.Bell)
+		run  func(t *testing.T, here, there presence.WakeBus)
 	}{
 		{"ARingIsHeardHereBeforeItReturns", heardHere},
 		{"EverybodyHereHears", everybodyHears},
 		{"WhoStopsHearsNoMore", stopped},
 		{"AListenerMayStopItselfAndListenAgain", stopsItself},
-		{"ABadRingIsHeardByNobody", badRing},
-		{"ManyRingAtOnce", manyRing},
+		{"ABadRingIsHeardByNobody", badNotice},
+		{"ManyRingAtOnce", manyNotice},
 		{"ARingIsHeardThere", heardThere},
 		{"BothRingAndHear", bothHear},
 		{"NobodyListeningIsNoFault", nobodyListens},
@@ -42,20 +42,20 @@ func RunBell(t *testing.T, open func(t *testing.T) (here, there presence.Bell)) 
 	}
 }
 
-func ring(epoch int64) presence.Ring {
-	return presence.Ring{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: at(time.Duration(epoch)), Raised: at(time.Duration(epoch) + 1)}
+func notice(epoch int64) presence.WakeNotice {
+	return presence.WakeNotice{Agent: echo, Epoch: epoch, Cause: presence.Connect, At: at(time.Duration(epoch)), Raised: at(time.Duration(epoch) + 1)}
 }
 
 // ear keeps what it heard.
 type ear struct {
-	mu    sync.Mutex
-	rings []presence.Ring
-	news  chan presence.Ring
+	mu      sync.Mutex
+	notices []presence.WakeNotice
+	news    chan presence.WakeNotice
 }
 
-func (e *ear) hear(r presence.Ring) {
+func (e *ear) hear(r presence.WakeNotice) {
 	e.mu.Lock()
-	e.rings = append(e.rings, r)
+	e.notices = append(e.notices, r)
 	e.mu.Unlock()
 	select {
 	case e.news <- r:
@@ -63,86 +63,86 @@ func (e *ear) hear(r presence.Ring) {
 	}
 }
 
-func (e *ear) heard() []presence.Ring {
+func (e *ear) heard() []presence.WakeNotice {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return append([]presence.Ring(nil), e.rings...)
+	return append([]presence.WakeNotice(nil), e.notices...)
 }
 
-func listen(t *testing.T, b presence.Bell) (heard *ear, stop func()) {
+func listen(t *testing.T, b presence.WakeBus) (heard *ear, stop func()) {
 	t.Helper()
-	e := &ear{news: make(chan presence.Ring, 1024)}
+	e := &ear{news: make(chan presence.WakeNotice, 1024)}
 	stop, err := b.Listen(e.hear)
 	require.NoError(t, err)
 	t.Cleanup(stop)
 	return e, stop
 }
 
-func toll(t *testing.T, b presence.Bell, r presence.Ring) {
+func toll(t *testing.T, b presence.WakeBus, r presence.WakeNotice) {
 	t.Helper()
-	require.NoError(t, b.Ring(t.Context(), r))
+	require.NoError(t, b.Publish(t.Context(), r))
 }
 
-func local(r presence.Ring) presence.Ring { r.Local = true; return r }
+func local(r presence.WakeNotice) presence.WakeNotice { r.Local = true; return r }
 
-func heardHere(t *testing.T, here, _ presence.Bell) {
+func heardHere(t *testing.T, here, _ presence.WakeBus) {
 	e, _ := listen(t, here)
 	for n := range int64(3) {
-		toll(t, here, ring(n+1))
-		require.Contains(t, e.heard(), local(ring(n+1)))
+		toll(t, here, notice(n+1))
+		require.Contains(t, e.heard(), local(notice(n+1)))
 	}
 }
 
-func everybodyHears(t *testing.T, here, _ presence.Bell) {
+func everybodyHears(t *testing.T, here, _ presence.WakeBus) {
 	one, _ := listen(t, here)
 	other, _ := listen(t, here)
-	toll(t, here, ring(1))
-	require.Contains(t, one.heard(), local(ring(1)))
-	require.Contains(t, other.heard(), local(ring(1)))
+	toll(t, here, notice(1))
+	require.Contains(t, one.heard(), local(notice(1)))
+	require.Contains(t, other.heard(), local(notice(1)))
 }
 
-func stopped(t *testing.T, here, _ presence.Bell) {
+func stopped(t *testing.T, here, _ presence.WakeBus) {
 	one, stop := listen(t, here)
 	other, _ := listen(t, here)
 	stop()
 	stop() // twice is harmless
-	toll(t, here, ring(1))
-	require.NotContains(t, one.heard(), local(ring(1)))
-	require.Contains(t, other.heard(), local(ring(1)))
+	toll(t, here, notice(1))
+	require.NotContains(t, one.heard(), local(notice(1)))
+	require.Contains(t, other.heard(), local(notice(1)))
 }
 
-func stopsItself(t *testing.T, here, _ presence.Bell) {
+func stopsItself(t *testing.T, here, _ presence.WakeBus) {
 	var heard atomic.Int64
 	var stop func()
-	stop, err := here.Listen(func(presence.Ring) {
+	stop, err := here.Listen(func(presence.WakeNotice) {
 		heard.Add(1)
 		stop()
 	})
 	require.NoError(t, err)
-	toll(t, here, ring(1))
-	toll(t, here, ring(2))
+	toll(t, here, notice(1))
+	toll(t, here, notice(2))
 	require.EqualValues(t, 1, heard.Load())
 	e, _ := listen(t, here)
-	toll(t, here, ring(3))
-	require.Contains(t, e.heard(), local(ring(3)))
+	toll(t, here, notice(3))
+	require.Contains(t, e.heard(), local(notice(3)))
 }
 
-func badRing(t *testing.T, here, _ presence.Bell) {
+func badNotice(t *testing.T, here, _ presence.WakeBus) {
 	e, _ := listen(t, here)
-	require.ErrorContains(t, here.Ring(t.Context(), presence.Ring{Epoch: 1}), "agent")
-	require.ErrorContains(t, here.Ring(t.Context(), presence.Ring{Agent: echo}), "epoch")
+	require.ErrorContains(t, here.Publish(t.Context(), presence.WakeNotice{Epoch: 1}), "agent")
+	require.ErrorContains(t, here.Publish(t.Context(), presence.WakeNotice{Agent: echo}), "epoch")
 	require.Empty(t, e.heard())
 }
 
-func manyRing(t *testing.T, here, _ presence.Bell) {
+func manyNotice(t *testing.T, here, _ presence.WakeBus) {
 	e, _ := listen(t, here)
 	together(t, 8, func(ctx context.Context, i int) error {
 		for n := range 20 {
-			other, err := here.Listen(func(presence.Ring) {})
+			other, err := here.Listen(func(presence.WakeNotice) {})
 			if err != nil {
 				return err
 			}
-			if err := here.Ring(ctx, ring(int64(1+20*i+n))); err != nil {
+			if err := here.Publish(ctx, notice(int64(1+20*i+n))); err != nil {
 				return err
 			}
 			other()
@@ -151,12 +151,12 @@ func manyRing(t *testing.T, here, _ presence.Bell) {
 	})
 	heard := e.heard()
 	for n := range 160 {
-		require.Contains(t, heard, local(ring(int64(n+1))))
+		require.Contains(t, heard, local(notice(int64(n+1))))
 	}
 }
 
 // until rings from one bell until the listener of another has heard it, since a ring may be lost.
-func until(t *testing.T, from presence.Bell, heard *ear, r presence.Ring) {
+func until(t *testing.T, from presence.WakeBus, heard *ear, r presence.WakeNotice) {
 	t.Helper()
 	tick := time.NewTicker(again)
 	defer tick.Stop()
@@ -178,43 +178,43 @@ func until(t *testing.T, from presence.Bell, heard *ear, r presence.Ring) {
 	}
 }
 
-func heardThere(t *testing.T, here, there presence.Bell) {
+func heardThere(t *testing.T, here, there presence.WakeBus) {
 	if there == nil {
 		t.Skip("a deployment of one process")
 	}
 	e, stop := listen(t, there)
 	second, _ := listen(t, there)
-	until(t, here, e, ring(1))
-	unknown := ring(2)
+	until(t, here, e, notice(1))
+	unknown := notice(2)
 	unknown.At, unknown.Raised, unknown.Cause = time.Time{}, time.Time{}, ""
 	until(t, here, e, unknown)
-	r := local(ring(3))
+	r := local(notice(3))
 	toll(t, here, r)
 	r.Local = false
 	until(t, here, e, r)
 	stop()
-	until(t, here, second, ring(4))
-	require.NotContains(t, e.heard(), ring(4))
+	until(t, here, second, notice(4))
+	require.NotContains(t, e.heard(), notice(4))
 }
 
-func bothHear(t *testing.T, here, there presence.Bell) {
+func bothHear(t *testing.T, here, there presence.WakeBus) {
 	if there == nil {
 		t.Skip("a deployment of one process")
 	}
 	a, _ := listen(t, here)
 	b, _ := listen(t, there)
-	until(t, here, b, ring(1))
-	until(t, there, a, ring(2))
-	require.Contains(t, a.heard(), local(ring(1)))
-	require.Contains(t, b.heard(), local(ring(2)))
+	until(t, here, b, notice(1))
+	until(t, there, a, notice(2))
+	require.Contains(t, a.heard(), local(notice(1)))
+	require.Contains(t, b.heard(), local(notice(2)))
 }
 
-func nobodyListens(t *testing.T, here, there presence.Bell) {
-	toll(t, here, ring(1))
+func nobodyListens(t *testing.T, here, there presence.WakeBus) {
+	toll(t, here, notice(1))
 	if there != nil {
-		toll(t, there, ring(1))
+		toll(t, there, notice(1))
 		_, stop := listen(t, there)
 		stop()
-		toll(t, here, ring(2))
+		toll(t, here, notice(2))
 	}
 }
