@@ -36,7 +36,7 @@ type Ports struct {
 	World    World             // nil: nothing is let in from outside
 	Hooks    Hooks             // those that this process can ask
 
-	shelf *shelf // nil: everything is read anew
+	cache *runCache // nil: everything is read anew
 }
 
 // writing is how long the store may take for one write.
@@ -51,9 +51,9 @@ func (p Ports) order(ctx context.Context, s Stretch) (Order, error) {
 	if err != nil {
 		return o, err
 	}
-	p.shelf.fresh(s.Dream, forgets)
+	p.cache.fresh(s.Dream, forgets)
 	var known *Order
-	if p.shelf.read(ctx, s.Dream, func(v *volume) { known = v.order }); known != nil {
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.order }); known != nil {
 		return *known, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, orderNote)
@@ -63,7 +63,7 @@ func (p Ports) order(ctx context.Context, s Stretch) (Order, error) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
 	}
-	p.shelf.put(ctx, s.Dream, func(v *volume) { v.order = &o })
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.order = &o })
 	return o, nil
 }
 
@@ -79,7 +79,7 @@ func (p Ports) forgettings(ctx context.Context, agent string) (int64, error) {
 func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error) {
 	var known *prompt.Self
 	var theme string
-	if p.shelf.read(ctx, s.Dream, func(v *volume) { known, theme = v.self, v.theme }); known != nil {
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known, theme = v.self, v.theme }); known != nil {
 		return *known, theme, nil
 	}
 	agent, err := p.Memory.Agent(ctx, s.Agent)
@@ -91,7 +91,7 @@ func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error)
 		return prompt.Self{}, "", err
 	}
 	self := prompt.Self{Handle: agent.Handle, Persona: agent.Persona, Interests: agent.Interests}
-	p.shelf.put(ctx, s.Dream, func(v *volume) { v.self, v.theme = &self, night.Theme })
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.self, v.theme = &self, night.Theme })
 	return self, night.Theme, nil
 }
 

@@ -185,7 +185,7 @@ func (o *Onset) window(order Order) int {
 // They are kept at hand and must not be changed.
 func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
 	var known []dream.Item
-	if p.shelf.read(ctx, o.Dream, func(v *volume) { known = v.chosen }); known != nil {
+	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { known = v.chosen }); known != nil {
 		return known, nil
 	}
 	k, until := o.Knobs, o.AsOf.Add(1)
@@ -212,14 +212,14 @@ func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
 			}
 		}
 	}
-	p.shelf.put(ctx, o.Dream, func(v *volume) { v.chosen, v.met = chosen, met })
+	p.cache.put(ctx, o.Dream, func(v *cachedRun) { v.chosen, v.met = chosen, met })
 	return chosen, nil
 }
 
 // again reads memories that a dream has chosen, from the store where they are not at hand. They must not be changed.
 func (p Ports) again(ctx context.Context, s Stretch, ids []string) ([]dream.Item, error) {
 	var known []dream.Item
-	if p.shelf.read(ctx, s.Dream, func(v *volume) { known = v.those(ids) }); known != nil {
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.those(ids) }); known != nil {
 		return known, nil
 	}
 	return p.Memory.Get(ctx, s.Agent, ids...)
@@ -240,7 +240,7 @@ var measurable = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindP
 // remember reads a gathering back as the lines of a prompt, with the item behind each line.
 func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Line, []string, error) {
 	var known *remembered
-	if o.shelf.read(ctx, s.Dream, func(v *volume) { known = v.shown[cycle] }); known != nil {
+	if o.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.shown[cycle] }); known != nil {
 		return known.lines, known.behind, nil
 	}
 	body, err := o.Memory.Note(ctx, s.Agent, s.Dream, gatherNote(cycle))
@@ -279,6 +279,6 @@ func (o *Onset) remember(ctx context.Context, s Stretch, cycle int) ([]prompt.Li
 		lines = append(lines, prompt.Line{Ref: fmt.Sprintf("r%d", len(lines)+1), Text: text})
 		behind = append(behind, piece.Item)
 	}
-	o.shelf.put(ctx, s.Dream, func(v *volume) { v.shown[cycle] = &remembered{lines, behind} })
+	o.cache.put(ctx, s.Dream, func(v *cachedRun) { v.shown[cycle] = &remembered{lines, behind} })
 	return lines, behind, nil
 }

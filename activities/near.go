@@ -95,7 +95,7 @@ const rules = 12
 // playbook reads the entries that an agent acts by, surest first, as lines p1, p2, …. They stay as they are while a dream lasts.
 func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	var known *[]prompt.Line
-	if p.shelf.read(ctx, s.Dream, func(v *volume) { known = v.rules }); known != nil {
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.rules }); known != nil {
 		return *known, nil
 	}
 	o, err := p.order(ctx, s)
@@ -113,7 +113,7 @@ func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 		texts[i] = item.Text()
 	}
 	lines := prompt.Lines("p", texts...)
-	p.shelf.put(ctx, s.Dream, func(v *volume) { v.rules = &lines })
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.rules = &lines })
 	return lines, nil
 }
 

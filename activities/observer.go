@@ -33,7 +33,7 @@ const calibrating = 64
 func (p Ports) watch(ctx context.Context, o Order, s Stretch) (watching, []hypnagogia.Placed, error) {
 	var known *watching
 	var held []hypnagogia.Placed
-	if p.shelf.read(ctx, s.Dream, func(v *volume) { known, held = v.watch, v.markers }); known != nil {
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known, held = v.watch, v.markers }); known != nil {
 		return *known, held, nil
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, observerNote)
@@ -54,7 +54,7 @@ func (p Ports) watch(ctx context.Context, o Order, s Stretch) (watching, []hypna
 	if held, err = p.placed(ctx, s.Agent, memory.As[*dream.Marker](items)); err != nil {
 		return w, nil, err
 	}
-	p.shelf.put(ctx, s.Dream, func(v *volume) { v.watch, v.markers = &w, held })
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.watch, v.markers = &w, held })
 	return w, held, nil
 }
 
@@ -171,7 +171,7 @@ func (p Ports) calibration(ctx context.Context, o Order) (hypnagogia.Calibration
 func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, error) {
 	var t hypnagogia.Tongue
 	known := false
-	if o.shelf.read(ctx, r.Dream, func(v *volume) { t, known = v.tongues[r.Source] }); known {
+	if o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, known = v.tongues[r.Source] }); known {
 		return t, nil
 	}
 	lines, _, err := o.remember(ctx, r.Stretch, r.Source)
@@ -183,6 +183,6 @@ func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, e
 		texts[i] = line.Text
 	}
 	t = hypnagogia.TongueOf(texts)
-	o.shelf.put(ctx, r.Dream, func(v *volume) { v.tongues[r.Source] = t })
+	o.cache.put(ctx, r.Dream, func(v *cachedRun) { v.tongues[r.Source] = t })
 	return t, nil
 }

@@ -17,7 +17,7 @@ const poolNote = "pool"
 // pool are the episodes that replay and recombination draw from: those an onset chooses from (S4). They must not be changed.
 func (p Ports) pool(ctx context.Context, o Order, s Stretch) ([]*dream.Episode, error) {
 	var known []*dream.Episode
-	if p.shelf.read(ctx, o.Dream, func(v *volume) { known = v.episodes }); known != nil {
+	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { known = v.episodes }); known != nil {
 		return known, nil
 	}
 	ids, err := p.frozen(ctx, s, poolNote, func() ([]string, error) {
@@ -32,7 +32,7 @@ func (p Ports) pool(ctx context.Context, o Order, s Stretch) ([]*dream.Episode, 
 		return nil, fmt.Errorf("read the episodes of the night: %w", err)
 	}
 	episodes := memory.As[*dream.Episode](items)
-	p.shelf.put(ctx, o.Dream, func(v *volume) { v.episodes = episodes })
+	p.cache.put(ctx, o.Dream, func(v *cachedRun) { v.episodes = episodes })
 	return episodes, nil
 }
 

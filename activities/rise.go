@@ -71,7 +71,7 @@ func (b *Bed) letGo(ctx context.Context, dreamID string) {
 
 // forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now (Z16).
 func (b *Bed) forget(ctx context.Context, dreamID string) error {
-	b.shelf.drop(dreamID)
+	b.cache.drop(dreamID)
 	if err := b.Purse.Ledger.Forget(ctx, dreamID); err != nil {
 		return fmt.Errorf("forget the answers of %s: %w", dreamID, err)
 	}

@@ -13,16 +13,16 @@ import (
 // shelved is how many dreams a process keeps at hand: more than it dreams at once, at about 300 KiB each.
 const shelved = 64
 
-// shelf keeps at hand what never changes while a dream lasts, so that each of its deeds does not read it again. It may
+// runCache keeps at hand what never changes while a dream lasts, so that each of its deeds does not read it again. It may
 // forget at any time.
-type shelf struct {
+type runCache struct {
 	mu     sync.Mutex
-	dreams map[string]*volume
+	dreams map[string]*cachedRun
 	order  []string // oldest first
 }
 
-// volume is what is known of one dream; nil parts have not been read yet. Nothing in it may be changed.
-type volume struct {
+// cachedRun is what is known of one dream; nil parts have not been read yet. Nothing in it may be changed.
+type cachedRun struct {
 	forgets  int64 // the agent's forgettings when the volume was begun
 	order    *Order
 	self     *prompt.Self
@@ -44,7 +44,7 @@ type remembered struct {
 }
 
 // those are items that the volume has at hand; nil unless it has all of them.
-func (v *volume) those(ids []string) []dream.Item {
+func (v *cachedRun) those(ids []string) []dream.Item {
 	items := make([]dream.Item, len(ids))
 	for i, id := range ids {
 		if items[i] = v.met[id]; items[i] == nil {
@@ -54,13 +54,13 @@ func (v *volume) those(ids []string) []dream.Item {
 	return items
 }
 
-func newShelf() *shelf { return &shelf{dreams: map[string]*volume{}} }
+func newRunCache() *runCache { return &runCache{dreams: map[string]*cachedRun{}} }
 
 // read looks at a dream's volume. The function must not keep it. An activity that reads as of another forgetting than the volume
 // finds nothing at hand.
-func (s *shelf) read(ctx context.Context, dreamID string, look func(v *volume)) {
+func (s *runCache) read(ctx context.Context, dreamID string, look func(v *cachedRun)) {
 	if s == nil {
-		look(&volume{})
+		look(&cachedRun{})
 		return
 	}
 	s.mu.Lock()
@@ -72,12 +72,12 @@ func (s *shelf) read(ctx context.Context, dreamID string, look func(v *volume)) 
 	look(v)
 }
 
-func emptyVolume() *volume {
-	return &volume{shown: map[int]*remembered{}, tongues: map[int]hypnagogia.Tongue{}}
+func emptyVolume() *cachedRun {
+	return &cachedRun{shown: map[int]*remembered{}, tongues: map[int]hypnagogia.Tongue{}}
 }
 
 // volume is what is known of a dream. The caller holds the lock.
-func (s *shelf) volume(dreamID string) *volume {
+func (s *runCache) volume(dreamID string) *cachedRun {
 	v, ok := s.dreams[dreamID]
 	if !ok {
 		v = emptyVolume()
@@ -91,14 +91,14 @@ func (s *shelf) volume(dreamID string) *volume {
 }
 
 // put writes into a dream's volume, unless that is of another forgetting than what the activity read.
-func (s *shelf) put(ctx context.Context, dreamID string, write func(v *volume)) {
+func (s *runCache) put(ctx context.Context, dreamID string, write func(v *cachedRun)) {
 	if s != nil {
 		s.read(ctx, dreamID, write)
 	}
 }
 
 // fresh drops a dream's volume when something of the agent was forgotten since it was begun (Z16).
-func (s *shelf) fresh(dreamID string, forgets int64) {
+func (s *runCache) fresh(dreamID string, forgets int64) {
 	if s == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *shelf) fresh(dreamID string, forgets int64) {
 }
 
 // drop forgets a dream that has ended.
-func (s *shelf) drop(dreamID string) {
+func (s *runCache) drop(dreamID string) {
 	if s == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (s *shelf) drop(dreamID string) {
 
 // Shelve makes ports whose deeds keep at hand what never changes while a dream lasts.
 func Shelve(p Ports) Ports {
-	p.shelf = newShelf()
+	p.cache = newRunCache()
 	p.Memory = readingStore{p.Memory}
 	return p
 }

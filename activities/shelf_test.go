@@ -12,12 +12,12 @@ import (
 
 func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
+	s := newRunCache()
 	theme := func(id string) (theme string) {
-		s.read(t.Context(), id, func(v *volume) { theme = v.theme })
+		s.read(t.Context(), id, func(v *cachedRun) { theme = v.theme })
 		return theme
 	}
-	s.put(t.Context(), "first", func(v *volume) { v.theme = "rope" })
+	s.put(t.Context(), "first", func(v *cachedRun) { v.theme = "rope" })
 	require.Equal(t, "rope", theme("first"))
 	s.drop("first")
 	s.drop("never put")
@@ -25,27 +25,27 @@ func TestAShelfHoldsOnlyDreamsThatMayStillGoOn(t *testing.T) {
 	require.Empty(t, s.order)
 	require.Empty(t, theme("first"))
 	for i := range shelved + 5 {
-		s.put(t.Context(), fmt.Sprint(i), func(v *volume) { v.theme = "later" })
+		s.put(t.Context(), fmt.Sprint(i), func(v *cachedRun) { v.theme = "later" })
 	}
 	require.Len(t, s.dreams, shelved)
 	require.Len(t, s.order, shelved)
 	require.Empty(t, theme("first"))
-	(*shelf)(nil).drop("nothing is kept")
+	(*runCache)(nil).drop("nothing is kept")
 }
 
 // An activity that began to read before a forgetting neither finds nor leaves anything at hand for those that began after it.
 func TestWhatWasReadBeforeAForgettingIsNotAtHandAfterIt(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
+	s := newRunCache()
 	asOf := func(forgettings int64) context.Context {
 		return context.WithValue(t.Context(), readingKey{}, memory.Reading{Known: true, Forgettings: forgettings})
 	}
 	theme := func(ctx context.Context) (theme string) {
-		s.read(ctx, "d", func(v *volume) { theme = v.theme })
+		s.read(ctx, "d", func(v *cachedRun) { theme = v.theme })
 		return theme
 	}
 	put := func(ctx context.Context, theme string) {
-		s.put(ctx, "d", func(v *volume) { v.theme, v.order = theme, &Order{} })
+		s.put(ctx, "d", func(v *cachedRun) { v.theme, v.order = theme, &Order{} })
 	}
 	before, after := asOf(1), asOf(2)
 	s.fresh("d", 1)

@@ -21,7 +21,7 @@ import (
 func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		d.guarded(&porter{agentState: workflows.AgentState{
 			State: "awake", LastActive: now.Add(-time.Minute), LastDream: now.Add(-2 * time.Hour), LastReason: "its models cost money",
 			Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Quiet: []string{"06:00-07:00"}},
@@ -47,7 +47,7 @@ func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 		memory.ErrNotFound: "it has no life on Temporal yet", console.ErrNobody: "no Temporal server runs",
 		errors.New("timed out"): "Temporal or a worker does not answer",
 	} {
-		d := newDesk(t).furnish().guarded(&porter{lost: fault})
+		d := newFixture(t).furnish().guarded(&porter{lost: fault})
 		require.Equal(t, console.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())
 		var told struct {
 			Life struct {
@@ -72,7 +72,7 @@ func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 
 func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.guarded(&porter{agentState: workflows.AgentState{State: "sleeping", Wake: &workflows.Wake{Hold: time.Minute}, Settings: workflows.Settings{MinGap: time.Hour}}})
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
 	require.NotContains(t, d.out.String(), "0001-01-01")
@@ -85,7 +85,7 @@ func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
 // H24: vitality is what is left under the caps that bind, or what was set from outside.
 func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.roles = map[dream.Role]string{}
 	for _, role := range dream.Roles {
 		d.roles[role] = "house/small"
@@ -123,7 +123,7 @@ func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t).furnish()
+			d := newFixture(t).furnish()
 			d.knobs.Cycles, d.knobs.Depth = c.cycles, c.depth
 			echo, err := d.store.Agent(t.Context(), "echo")
 			require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t).furnish()
+			d := newFixture(t).furnish()
 			d.guarded(c.porter)
 			d.hall.now = c.status
 			if c.dreaming {

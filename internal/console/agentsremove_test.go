@@ -30,7 +30,7 @@ type removed struct {
 
 func TestARemovalTellsWhatItTookAndWhatItKept(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().guarded(&porter{})
+	d := newFixture(t).furnish().guarded(&porter{})
 	key, _ := access.New("laptop", access.Client, []string{"echo"}, now)
 	require.NoError(t, d.store.PutKey(t.Context(), key))
 	before, err := d.store.Find(t.Context(), memory.Query{Agent: "echo", States: dream.States})
@@ -69,7 +69,7 @@ func TestARemovalTellsWhatItTookAndWhatItKept(t *testing.T) {
 
 func TestARemovalIsToldInWords(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().guarded(&porter{unended: "no Temporal server runs"})
+	d := newFixture(t).furnish().guarded(&porter{unended: "no Temporal server runs"})
 	d.terminal, d.in = true, "yes\n"
 	require.Equal(t, console.OK, d.run(80, "agents", "remove", "echo"), d.err.String())
 	d.golden("agents-remove-80")
@@ -77,7 +77,7 @@ func TestARemovalIsToldInWords(t *testing.T) {
 
 func TestNobodyIsRemovedWhoIsNotMeant(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().guarded(&porter{})
+	d := newFixture(t).furnish().guarded(&porter{})
 	require.Equal(t, console.NotFound, d.run(0, "agents", "remove", "nobody", "--yes"))
 	require.Equal(t, console.Usage, d.run(0, "agents", "remove"))
 	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo"))
@@ -90,7 +90,7 @@ func TestNobodyIsRemovedWhoIsNotMeant(t *testing.T) {
 
 func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().guarded(&porter{})
+	d := newFixture(t).furnish().guarded(&porter{})
 	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Hour)}}
 	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "agent echo is held awake by mara (knock) until ")
@@ -109,7 +109,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 func TestWhatAnEarlierRemovalLeftToTemporalIsEnded(t *testing.T) {
 	t.Parallel()
 	p := &porter{left: true}
-	d := newDesk(t).furnish().guarded(p)
+	d := newFixture(t).furnish().guarded(p)
 	_, err := d.store.DropAgent(t.Context(), "echo", now)
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(0, "agents", "remove", "echo"), d.err.String())
@@ -120,7 +120,7 @@ func TestWhatAnEarlierRemovalLeftToTemporalIsEnded(t *testing.T) {
 
 func TestAgentsToRemoveAreCompleted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "__complete", "agents", "remove", ""))
 	require.Contains(t, d.out.String(), "echo\n")
 }

@@ -20,7 +20,7 @@ func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
 		{[]string{"generator=house/small", "observer=builtin/associative", "replay=builtin/associative"}, "for trying things out, as observer and replay: ", "out: "},
 		{[]string{"generator=house/small", "embedder=builtin/lexical"}, "", "Built-in"},
 	} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		record, err := memory.One[*dream.Night](t.Context(), d.store, "echo", nightID)
 		require.NoError(t, err)
 		record.Models = night.models

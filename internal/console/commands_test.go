@@ -17,7 +17,7 @@ import (
 
 func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo", "--persona", "A companion.", "--interest", "tides", "--cap-dream", "0.10", "--model", "observer=house/small"), d.err.String())
 	a, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 
 func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for line, want := range map[string]string{
 		"agnets list":                          `knows no command "agnets"; did you mean agents?`,
 		"memory lst":                           `oneiros memory knows no command "lst"; did you mean list?`,
@@ -75,7 +75,7 @@ func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
 
 func TestErrorsAreJSONWhenJSONIsAskedFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "show", "dream/echo/0099", "--json"))
 	var told struct {
 		Error string
@@ -88,7 +88,7 @@ func TestErrorsAreJSONWhenJSONIsAskedFor(t *testing.T) {
 
 func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for line, length := range map[string]int{
 		"agents list": 2, "memory list -a echo": 9, "memory search -a echo rope -n 4": 4, "predictions list -a echo": 1, "fragments list -a echo": 2,
 		"journal -a echo": 1, "dreams list -a echo": 1, "dreams list -a tally": 0, "memory show e-0001 --revisions": 1,
@@ -108,7 +108,7 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 
 func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, line := range []string{"dreams show dream/echo/0001", "dreams show 1 -a echo", "dreams show last -a echo", "dreams show #1"} {
 		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 		require.Contains(t, d.out.String(), "A rope remembers every knot", line)
@@ -131,7 +131,7 @@ type erased struct {
 	Absent []string `json:"absent"`
 }
 
-func (d *desk) forget(args ...string) erased {
+func (d *fixture) forget(args ...string) erased {
 	d.Helper()
 	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "forget", "-a", "echo", "--json"}, args...)...), d.err.String())
 	var e erased
@@ -141,7 +141,7 @@ func (d *desk) forget(args ...string) erased {
 
 func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.file = "my own.yaml"
 	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
 	require.Contains(t, d.err.String(), "add --yes to agree")
@@ -159,7 +159,7 @@ func TestForgettingAsksAndErasesForGood(t *testing.T) {
 
 func TestForgettingOnlyListsWhereThatIsAsked(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	dry := d.forget("e-0002", "--dry-run")
 	require.True(t, dry.DryRun)
 	require.NotEmpty(t, dry.Left)
@@ -171,7 +171,7 @@ func TestForgettingOnlyListsWhereThatIsAsked(t *testing.T) {
 
 func TestForgettingTakesCopiesAlong(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	owned := func(id, owner, session, text string) *dream.Episode {
 		return &dream.Episode{
 			Head:    dream.Head{ID: id, Agent: "echo", Kind: dream.KindEpisode, At: now, State: dream.Live, Taint: dream.FromHuman},
@@ -225,7 +225,7 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 
 func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	made, err := memory.Derived(d.Context(), d.store, "echo", "e-0002")
 	require.NoError(t, err)
 	require.NotEmpty(t, made)
@@ -244,7 +244,7 @@ func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
 
 func TestWhatStayedOfAMemoryCanBeErasedByTheIdsThatForgettingNamed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	left := d.forget("e-0002", "--dry-run").Left
 	require.Equal(t, console.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	_, line, _ := strings.Cut(strings.TrimSpace(d.out.String()), "oneiros ")
@@ -256,7 +256,7 @@ func TestWhatStayedOfAMemoryCanBeErasedByTheIdsThatForgettingNamed(t *testing.T)
 
 func TestADreamThatWaitsIsNotUndone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	n := d.interrupt(now.Add(time.Hour))
 	require.Equal(t, console.Failure, d.run(200, "memory", "undo", n.ID, "--yes"))
 	require.Contains(t, d.err.String(), "was woken and waits to go on; end it first with oneiros dreams cancel "+n.ID)
@@ -269,7 +269,7 @@ func TestADreamThatWaitsIsNotUndone(t *testing.T) {
 
 func TestADreamCanBeUndone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(80, "memory", "undo", nightID, "--yes"), d.err.String())
 	require.Contains(t, d.out.String(), "is undone")
 	require.Equal(t, console.OK, d.run(80, "predictions", "list", "-a", "echo"))
@@ -280,7 +280,7 @@ func TestADreamCanBeUndone(t *testing.T) {
 
 func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	path := filepath.Join(t.TempDir(), "echo.jsonl")
 	require.Equal(t, console.OK, d.run(80, "memory", "export", "-a", "echo", "-o", path), d.err.String())
 	body, err := os.ReadFile(path)
@@ -289,7 +289,7 @@ func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 
 	require.Equal(t, console.OK, d.run(80, "memory", "import", path, "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "echo remembers 0 new")
-	other := newDesk(t)
+	other := newFixture(t)
 	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
 	require.Equal(t, console.OK, other.run(80, "memory", "import", path), other.err.String())
 	require.Equal(t, console.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
@@ -302,7 +302,7 @@ func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 
 func TestABadLineIsToldAndTheRestGoesInUnlessStrict(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	path := filepath.Join(t.TempDir(), "m.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte("{\"kind\":\"episode\",\"content\":\"The tide turned.\",\"at\":\"2026-11-01T10:00:00Z\"}\n{broken\n"), 0o600))
@@ -317,7 +317,7 @@ func TestABadLineIsToldAndTheRestGoesInUnlessStrict(t *testing.T) {
 
 func TestTheShellCompletesAgents(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "__complete", "memory", "list", "--agent", ""))
 	require.Contains(t, d.out.String(), "echo\ntally\n")
 	require.Equal(t, console.OK, d.run(0, "completion", "bash"))
@@ -326,7 +326,7 @@ func TestTheShellCompletesAgents(t *testing.T) {
 
 func TestTextOfOthersCannotPaintTheScreen(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo", "--persona", "red \x1b[31mred\x07 and\nmore"))
 	for _, line := range []string{"agents list", "agents show echo"} {
 		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...))
@@ -337,7 +337,7 @@ func TestTextOfOthersCannotPaintTheScreen(t *testing.T) {
 
 func TestTheDoctorSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "config", "check"))
 	require.Equal(t, console.OK, d.run(80, "config", "show", "--changed"))
 	require.NotContains(t, d.out.String(), "dream.cycles")
@@ -345,7 +345,7 @@ func TestTheDoctorSaysWhatToDo(t *testing.T) {
 
 func TestAnItemIsFoundByWhatAListShowsOfItsID(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, id := range []string{"…1/nrem/backward/1", "nrem/backward/1", "dream/echo/0001/nrem"} {
 		require.Equal(t, console.OK, d.run(80, "predictions", "show", id), "%s: %s", id, d.err.String())
 		require.Contains(t, d.out.String(), "splice the rope")

@@ -13,7 +13,7 @@ import (
 
 func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.interrupt(now.Add(time.Hour))
 	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Hour)}}
 	for line, want := range map[string]string{
@@ -34,7 +34,7 @@ func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
 
 func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken()}
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo", "--for", "1d"), d.err.String())
 	require.Equal(t, 24*time.Hour, p.connections[0].For)

@@ -28,8 +28,8 @@ import (
 
 var now = time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
 
-// desk is a console over a store of its own.
-type desk struct {
+// fixture is a console over a store of its own.
+type fixture struct {
 	*testing.T
 	app   *console.App
 	store *sqlitestore.Store
@@ -56,12 +56,12 @@ type desk struct {
 	hooks   console.HooksDoor
 }
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), ":memory:", sqlitestore.Clock(func() time.Time { return now }))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return &desk{T: t, store: store, knobs: dream.DefaultKnobs()}
+	return &fixture{T: t, store: store, knobs: dream.DefaultKnobs()}
 }
 
 var models = inference.Table{
@@ -74,7 +74,7 @@ var models = inference.Table{
 }
 
 // run executes one command line at a width; 0 is a pipe.
-func (d *desk) run(width int, args ...string) int {
+func (d *fixture) run(width int, args ...string) int {
 	d.Helper()
 	d.out.Reset()
 	d.err.Reset()
@@ -126,7 +126,7 @@ func letters(_ context.Context, _ dream.Agent, _ string, texts []string) ([][]fl
 }
 
 // golden compares the answer with a file; UPDATE=1 writes it.
-func (d *desk) golden(name string) {
+func (d *fixture) golden(name string) {
 	d.Helper()
 	path := filepath.Join("testdata", name+".txt")
 	got := d.out.String()
@@ -154,7 +154,7 @@ func head(kind dream.Kind, id string, at time.Time, dreamt bool) dream.Head {
 }
 
 // furnish fills the store with one agent's memory and one night.
-func (d *desk) furnish() *desk {
+func (d *fixture) furnish() *fixture {
 	d.Helper()
 	ctx := d.Context()
 	echo := dream.Agent{
@@ -202,7 +202,7 @@ func (d *desk) furnish() *desk {
 	return d
 }
 
-func (d *desk) pay(step, day, phase string, reserve budget.Micros, end purse.State, amount budget.Micros) {
+func (d *fixture) pay(step, day, phase string, reserve budget.Micros, end purse.State, amount budget.Micros) {
 	d.Helper()
 	ledger := d.store.Ledger()
 	hold, err := ledger.Reserve(d.Context(), purse.Ask{Step: step, Agent: "echo", Dream: nightID, Phase: phase, Model: "house/small", Day: day, Amount: reserve, Accounts: []budget.Account{{Scope: "day:echo/" + day, Limit: budget.Dollar}}, At: now})
@@ -214,7 +214,7 @@ func (d *desk) pay(step, day, phase string, reserve budget.Micros, end purse.Sta
 
 func TestEveryScreenFitsAndReadsWell(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, screen := range []struct{ name, line string }{
 		{"agents-list", "agents list"},
 		{"agents-show", "agents show echo"},

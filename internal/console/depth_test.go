@@ -15,7 +15,7 @@ import (
 )
 
 // lived writes nights that went to a depth, and predictions around each whose residuals shrank the more the shallower it was.
-func (d *desk) lived(nights int) {
+func (d *fixture) lived(nights int) {
 	d.Helper()
 	w := memory.Write{Agent: "echo", Cause: "import"}
 	foretold := func(id string, made, judged time.Time, off float64) {
@@ -45,7 +45,7 @@ func (d *desk) lived(nights int) {
 // H3: the policy says that it is at its prior, and what tonight's depth is made of.
 func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
 	d.golden("depth-prior")
 
@@ -70,7 +70,7 @@ func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 
 func TestADepthOfTheCoreTierHasNoCycles(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "tally"), d.err.String())
 	require.Contains(t, d.out.String(), "none: the core tier has one induction and no Dali cycle")
 	require.Equal(t, console.NotFound, d.run(100, "depth", "explain", "-a", "nobody"))

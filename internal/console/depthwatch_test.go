@@ -16,7 +16,7 @@ import (
 )
 
 // fall writes a dream that is in its onset, and what it has announced so far.
-func (d *desk) fall(announced ...event.Payload) {
+func (d *fixture) fall(announced ...event.Payload) {
 	d.Helper()
 	id := "dream/echo/0002"
 	n := &dream.Night{
@@ -61,7 +61,7 @@ H8 ····
 06:00:04  depth         transitional to peak at heat 1.50
 `,
 	} {
-		d := newDesk(t).furnish().asleep(&sleeper{dead: true}, 0)
+		d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 		d.terminal = true
 		d.fall(descending...)
 		require.Equal(t, console.Unfinished, d.run(width, "watch", "2", "-a", "echo"))
@@ -71,7 +71,7 @@ H8 ····
 
 func TestTheGaugeIsGoneWhenTheOnsetIsOver(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{dead: true}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	d.terminal = true
 	d.fall(append(descending, event.OnsetCompleted{Fragments: 3, Cycles: 3})...)
 	require.Equal(t, console.Unfinished, d.run(100, "watch", "2", "-a", "echo"))
@@ -81,7 +81,7 @@ func TestTheGaugeIsGoneWhenTheOnsetIsOver(t *testing.T) {
 
 func TestWithoutATerminalThereIsNoGauge(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{dead: true}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	d.fall(descending...)
 	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), "transitional to peak at heat 1.50")

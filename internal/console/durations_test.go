@@ -27,9 +27,9 @@ func (q quietHook) Capture(context.Context, activities.HookCapture) ([]activitie
 func (q quietHook) Exit(context.Context, activities.HookExit) error { return q.err }
 
 // hooked is a desk with a hook whose address holds a secret.
-func hooked(t *testing.T, hook activities.Hook) *desk {
+func hooked(t *testing.T, hook activities.Hook) *fixture {
 	t.Helper()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	rule := activities.HookRule{Name: "guard", At: activities.Borders, Timeout: 2 * time.Second, Silent: activities.SilentAllow}
 	d.hooks = console.HooksDoor{
 		Rules: func() ([]activities.HookRule, map[string]string, error) {

@@ -16,7 +16,7 @@ func TestAStartOffersTheChangeToTheUsualEmbedder(t *testing.T) {
 		"To change over: oneiros memory embed --agent echo"
 	start := func(embedder, own string) string {
 		s := &sleeper{}
-		d := newDesk(t).furnish().asleep(s, 0)
+		d := newFixture(t).furnish().asleep(s, 0)
 		if own != "" {
 			a, err := d.store.Agent(t.Context(), "echo")
 			require.NoError(t, err)

@@ -25,7 +25,7 @@ import (
 
 // listener is a desk whose agents announce, and whose command line may be left with Ctrl-C.
 type listener struct {
-	*desk
+	*fixture
 	n    int
 	log  fabric.Log
 	kept *archive.Archive
@@ -33,7 +33,7 @@ type listener struct {
 
 func newListener(t *testing.T, agents ...string) *listener {
 	t.Helper()
-	l := &listener{desk: newDesk(t)}
+	l := &listener{fixture: newFixture(t)}
 	for _, agent := range agents {
 		require.NoError(t, l.store.PutAgent(t.Context(), dream.Agent{ID: "id-" + agent, Handle: agent, Zone: "Europe/Berlin", Tier: dream.Core, Created: now}))
 	}
@@ -372,7 +372,7 @@ func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
 
 func TestTheCatalogueIsToldAndItsSchemaPrinted(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, width := range []int{80, 200} {
 		require.Equal(t, console.OK, d.run(width, "events", "types"))
 		for _, name := range event.Types() {

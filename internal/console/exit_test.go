@@ -18,7 +18,7 @@ import (
 
 func TestEveryFaultHasItsExitCode(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{outcome: dream.Completed}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{outcome: dream.Completed}, 0)
 	for line, code := range map[string]int{
 		"agents edit echo":                                  console.Usage,
 		"dream -a echo --budget $5":                         console.Refused,
@@ -67,7 +67,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 
 func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo"))
 	d.app.Out = full{}
 	require.Equal(t, console.Failure, console.Run(t.Context(), d.app, []string{"dreams", "list", "-a", "echo"}))
@@ -76,7 +76,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 
 func TestIdsAreUnderstoodAsListsWriteThem(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, line := range []string{
 		"fragments show -a echo 0001/f1", "memory show 0001/f1", "memory show 0001/nrem/back…", "dreams show 0001 -a echo", "memory list -a echo --dream 0001",
 	} {
@@ -89,7 +89,7 @@ func TestIdsAreUnderstoodAsListsWriteThem(t *testing.T) {
 
 func TestANarrowListTellsBeneathWhyADreamDidNotComplete(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	night, err := memory.One[*dream.Night](context.Background(), d.store, "echo", nightID)
 	require.NoError(t, err)
 	night.Outcome, night.Reason = dream.Exhausted, "the cap of the dream was reached in nrem, and nothing could be bought after that any more"

@@ -21,8 +21,11 @@ func (s *sleeper) Feeds() console.Feeds { return prober{s} }
 // prober keeps feeds in the desk's store and remembers what it was told.
 type prober struct{ *sleeper }
 
-func (p prober) Put(ctx context.Context, f dream.Feed) error { return p.desk.store.PutFeed(ctx, f) }
-func (p prober) Drop(ctx context.Context, name string) error { return p.desk.store.DropFeed(ctx, name) }
+func (p prober) Put(ctx context.Context, f dream.Feed) error { return p.fixture.store.PutFeed(ctx, f) }
+
+func (p prober) Drop(ctx context.Context, name string) error {
+	return p.fixture.store.DropFeed(ctx, name)
+}
 
 func (p prober) Push(_ context.Context, _ string, readings []dream.Reading) error {
 	p.pushed = append(p.pushed, readings...)
@@ -47,7 +50,7 @@ func (p prober) State(context.Context, string) (workflows.FeedState, error) {
 func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.OK, d.run(80, "feed", "list"))
 	require.Contains(t, d.err.String(), "No feeds yet.")
 	require.Equal(t, console.OK, d.run(80, "feed", "add", "harbour", "--url", "https://user:secret@harbour.example/v1?key=secret", "--path", "$.data", "--every", "30s",
@@ -81,7 +84,7 @@ func TestAFeedIsAddedShownPushedAndRemoved(t *testing.T) {
 func TestAPushThatNoRuleTakesIsGivenWithAWarning(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "above level 4", "--rule", "stale - 6h"))
 	for said, warning := range map[string]string{
 		"level=9": "", "9": "", "level=1e3": "", "level=-.5": "",
@@ -109,7 +112,7 @@ func TestAPushThatNoRuleTakesIsGivenWithAWarning(t *testing.T) {
 
 func TestAFeedIsKeptWithoutAServerAndItsProbeComesLater(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
 	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "desk", "--rule", "price"))
 	require.Contains(t, d.err.String(), "its probe begins with the next worker (oneiros up)")
@@ -128,7 +131,7 @@ func TestAFeedIsKeptWithoutAServerAndItsProbeComesLater(t *testing.T) {
 
 func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
 	price, _ := alarm.Preset("price")
 	eth := price
 	eth.Metric = "eth"
@@ -176,7 +179,7 @@ func TestARuleIsReadAsPeopleWriteIt(t *testing.T) {
 
 func TestVitalityIsSetFromOutsideAndLeftToTheCapsAgain(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--vitality", "0.3"), d.err.String())
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"))
 	require.Contains(t, d.out.String(), "0.30, stable: up to 3 Dali cycles within 1m (set from outside)")

@@ -19,7 +19,7 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 // caught adds fragments that were judged in each of the ways there are, with what became of them.
-func (d *desk) caught() *desk {
+func (d *fixture) caught() *fixture {
 	d.Helper()
 	made := func(kind dream.Kind, id string) dream.Head {
 		return head(kind, nightID+"/"+id, now.Add(-time.Hour), true)
@@ -75,7 +75,7 @@ func (d *desk) caught() *desk {
 
 func TestAFragmentIsExplainedInWordsAndNumbers(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().caught()
+	d := newFixture(t).furnish().caught()
 	for _, screen := range []struct{ name, line string }{
 		{"fragments-explain-together", "fragments explain 0001/onset/1.2"},
 		{"fragments-explain-soup", "fragments explain 0001/onset/1.3"},
@@ -98,7 +98,7 @@ func TestAFragmentIsExplainedInWordsAndNumbers(t *testing.T) {
 
 func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().caught()
+	d := newFixture(t).furnish().caught()
 	require.Equal(t, console.OK, d.run(0, "fragments", "explain", "0001/onset/1.2", "--json"))
 	var told struct {
 		Kept        bool
@@ -127,7 +127,7 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 // 50 outcomes, of which the ten that scored highest came true.
 func TestTheBiasIsToldOnceFiftyOutcomesAreKnown(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	var add []dream.Item
 	for i := range 52 {
 		id := fmt.Sprintf("onset/9.%d", i)

@@ -38,9 +38,9 @@ func rehearsed(e console.Estimate) console.Rehearsal {
 }
 
 // healthy is a desk of one agent whose nights are as they say.
-func healthy(t *testing.T, outcomes ...dream.Outcome) *desk {
+func healthy(t *testing.T, outcomes ...dream.Outcome) *fixture {
 	t.Helper()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.NoError(t, d.store.PutAgent(t.Context(), dream.Agent{
 		ID: "echo", Handle: "echo", Persona: "Echo.", Zone: "UTC", Tier: dream.Hardened, Caps: dream.DefaultCaps, Created: now.AddDate(0, -1, 0),
 	}))
@@ -51,7 +51,7 @@ func healthy(t *testing.T, outcomes ...dream.Outcome) *desk {
 }
 
 // dreamt writes a night with one fragment, told of and kept when it kept something.
-func (d *desk) dreamt(number int, at time.Time, outcome dream.Outcome) {
+func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 	d.Helper()
 	id := fmt.Sprintf("dream/echo/%04d", number)
 	n := &dream.Night{
@@ -75,7 +75,7 @@ func (d *desk) dreamt(number int, at time.Time, outcome dream.Outcome) {
 }
 
 // health reads the lines of an answer by name.
-func (d *desk) health(code int, args ...string) map[string]string {
+func (d *fixture) health(code int, args ...string) map[string]string {
 	d.Helper()
 	require.Equal(d, code, d.run(0, append([]string{"health", "--json"}, args...)...), "%s %s", d.out.String(), d.err.String())
 	var told struct {
@@ -101,7 +101,7 @@ func TestHealthIsToldWithAndWithoutTemporal(t *testing.T) {
 	require.Contains(t, d.health(console.OK)["temporal"], "look: not looked at: no Temporal server is configured")
 	d.asleep(&sleeper{}, 0)
 	require.Equal(t, "fine: it answers, 127.0.0.1:7233", d.health(console.OK)["temporal"])
-	unknown := newDesk(t)
+	unknown := newFixture(t)
 	require.Equal(t, console.NotFound, unknown.run(80, "health", "-a", "nobody"))
 	unknown.closed = errors.New("the disk is gone")
 	require.Equal(t, console.Unwell, unknown.run(80, "health"))
@@ -111,7 +111,7 @@ func TestHealthIsToldWithAndWithoutTemporal(t *testing.T) {
 // Z7: what is wrong with the furnished house is found: its night tells more than it has.
 func TestHealthFindsWhatWasToldAndIsNotThere(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().waiting()
+	d := newFixture(t).furnish().waiting()
 	for _, width := range []int{80, 200} {
 		require.Equal(t, console.Unwell, d.run(width, "health", "-a", "echo"))
 		d.golden(fmt.Sprintf("health-wrong-%d", width))

@@ -13,7 +13,7 @@ import (
 
 func TestAJournalAsJSONTellsItsWakeInMilliseconds(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	id := nightID + "/woken"
 	j := &dream.Journal{
 		Head: head(dream.KindJournal, id, now, true), Content: "Half a tide.", Significance: .5,

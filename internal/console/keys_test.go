@@ -17,7 +17,7 @@ import (
 
 func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(80, "keys", "list"))
 	require.Contains(t, d.err.String(), "No keys yet")
 	require.Equal(t, console.OK, d.run(80, "keys", "open"))
@@ -71,7 +71,7 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 
 func TestTheScreensOfKeys(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	nothing, some := budget.Micros(0), 2*budget.Dollar
 	for n, k := range []access.Key{
 		{Name: "laptop", Role: access.Client, Agents: []string{"echo", "tally"}},
@@ -123,7 +123,7 @@ type addedKey struct {
 	Role                         access.Role
 }
 
-func (d *desk) keyFrom(args ...string) addedKey {
+func (d *fixture) keyFrom(args ...string) addedKey {
 	d.Helper()
 	require.Equal(d, console.OK, d.run(0, append(args, "--json")...), d.err.String())
 	var k addedKey
@@ -133,7 +133,7 @@ func (d *desk) keyFrom(args ...string) addedKey {
 
 func TestARotatedKeySpeaksAsTheSamePrincipal(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	old := d.keyFrom("keys", "add", "laptop", "--agent", "echo", "--role", "operator", "--rate", "60", "--day", "$2", "--expires", "90d")
 	require.Equal(t, old.ID, old.Principal, "without --principal a key is a principal of its own")
 	next := d.keyFrom("keys", "rotate", "laptop", "--grace", "24h")
@@ -163,7 +163,7 @@ func TestARotatedKeySpeaksAsTheSamePrincipal(t *testing.T) {
 
 func TestSeveralKeysSpeakAsOnePrincipal(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	laptop := d.keyFrom("keys", "add", "laptop", "--principal", "anna")
 	require.Equal(t, "anna", laptop.Principal)
 	require.Equal(t, console.OK, d.run(80, "keys", "add", "phone", "--principal", "anna"))
@@ -178,7 +178,7 @@ func TestSeveralKeysSpeakAsOnePrincipal(t *testing.T) {
 
 func TestAKeyThatIsWrongIsNotMade(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for line, why := range map[string]string{
 		"--role god":      `role is "god"`,
 		"--rate -1":       "must not be negative",

@@ -13,7 +13,7 @@ import (
 
 func TestTheHelpOfEveryCommandFitsTheScreen(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "--help"))
 	d.golden("help-80")
 	var ask func(c *cobra.Command)
@@ -40,7 +40,7 @@ func TestTheHelpOfEveryCommandFitsTheScreen(t *testing.T) {
 
 func TestHelpSaysOnceWhatAFlagTakes(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "predictions", "add", "--help"))
 	d.golden("help-predictions-add-80")
 	require.Equal(t, console.OK, d.run(0, "events", "--help"))
@@ -49,7 +49,7 @@ func TestHelpSaysOnceWhatAFlagTakes(t *testing.T) {
 
 func TestEveryCommandTakesTheArgumentsThatItNames(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "--help"))
 	var ask func(c *cobra.Command)
 	ask = func(c *cobra.Command) {

@@ -13,7 +13,7 @@ import (
 
 func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	echo, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
 	add := func(args ...string) (added struct {

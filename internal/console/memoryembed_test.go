@@ -30,10 +30,10 @@ func (e *house) embed(ctx context.Context, a dream.Agent, _ string, texts []stri
 }
 
 // moving is a furnished desk whose echo has been given the paid embedder.
-func moving(t *testing.T) (*desk, *house) {
+func moving(t *testing.T) (*fixture, *house) {
 	t.Helper()
 	e := &house{}
-	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
 	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--model", "embedder=house/vectors"), d.err.String())
 	require.Contains(t, d.err.String(), "Its memories lie in space letters/1/8, which house/vectors does not make.")
 	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "), "oneiros memory embed --agent echo")
@@ -117,7 +117,7 @@ func TestAnInterruptedChangeOfEmbedderGoesOn(t *testing.T) {
 
 func TestAnEmbedderWithoutAPriceAndAModelThatIsNoneAreRefused(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--model", "embedder=house/unpriced"), d.err.String())
 	require.Equal(t, console.Refused, d.run(0, "memory", "embed", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "model house/unpriced has no price; state one under providers.house.models")

@@ -30,7 +30,7 @@ func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 			path := filepath.Join(t.TempDir(), c.file)
 			require.NoError(t, os.WriteFile(path, []byte(c.body), 0o600))
@@ -43,7 +43,7 @@ func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 
 func TestAnImportOfNothingIsToldInJSONToo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	d.in = "{\"role\":\"user\"\n"
 	require.Equal(t, console.Failure, d.run(80, "memory", "import", "--format", "chat", "--json", "-"))
@@ -75,7 +75,7 @@ func many(n int) string {
 
 func TestAnImportLeavesASlowEmbedderToTheServer(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	d.background = func(inference.Spec) (int, bool) { return 4711, true }
 	d.roles = map[dream.Role]string{dream.Embedder: "letters/one"}
@@ -103,7 +103,7 @@ func TestAnImportLeavesASlowEmbedderToTheServer(t *testing.T) {
 
 func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	calls := 0
 	d.embed = func(ctx context.Context, a dream.Agent, model string, texts []string) ([][]float32, string, error) {
@@ -137,7 +137,7 @@ func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing
 
 func TestADatedDiaryOnStandardInputIsRecognised(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	d.in = "# Field notes\n\n## 2025-03-02\n\nFirst day at the weather station.\n"
 	require.Equal(t, console.OK, d.run(80, "memory", "import", "-"), d.err.String())
@@ -146,7 +146,7 @@ func TestADatedDiaryOnStandardInputIsRecognised(t *testing.T) {
 
 func TestADiaryWithoutDatesIsRefusedUntilItIsSaidWhenItWas(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
 	path := filepath.Join(t.TempDir(), "notes.txt")
 	require.NoError(t, os.WriteFile(path, []byte("The keeper greased the vane by torchlight.\n"), 0o600))
@@ -160,7 +160,7 @@ func TestADiaryWithoutDatesIsRefusedUntilItIsSaidWhenItWas(t *testing.T) {
 	require.Contains(t, d.err.String(), `--date is "yesterday"; it must be a day`)
 	require.Equal(t, console.OK, d.run(80, "memory", "import", path, "--date", "2024-05-06"), d.err.String())
 	require.Contains(t, d.out.String(), "2024-05-06")
-	other := newDesk(t)
+	other := newFixture(t)
 	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
 	require.Equal(t, console.OK, other.run(80, "memory", "import", path, "--date", "file"), other.err.String())
 	require.Contains(t, other.out.String(), changed.Format(time.DateOnly))

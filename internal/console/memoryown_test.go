@@ -14,7 +14,7 @@ import (
 
 func TestTalkIsListedByOwnerAndGivenToAnother(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "memory", "owners", "-a", "tally"), d.err.String())
 	require.Contains(t, d.err.String(), "tally keeps no talk of anybody")
 	require.Equal(t, console.NotFound, d.run(0, "memory", "own", "-a", "tally", "--from", "anna", "--to", "ben", "--yes"))

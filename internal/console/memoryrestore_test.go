@@ -12,7 +12,7 @@ import (
 )
 
 // fade archives memories of echo, as a dream does.
-func (d *desk) fade(by string, ids ...string) {
+func (d *fixture) fade(by string, ids ...string) {
 	d.Helper()
 	items, err := d.store.Get(d.Context(), "echo", ids...)
 	require.NoError(d, err)
@@ -24,7 +24,7 @@ func (d *desk) fade(by string, ids ...string) {
 	require.NoError(d, err)
 }
 
-func (d *desk) state(id string) dream.State {
+func (d *fixture) state(id string) dream.State {
 	d.Helper()
 	items, err := d.store.Get(d.Context(), "echo", id)
 	require.NoError(d, err)
@@ -33,7 +33,7 @@ func (d *desk) state(id string) dream.State {
 }
 
 // restorable lists by the command what there is to restore.
-func (d *desk) restorable(args ...string) (archived, restored []string) {
+func (d *fixture) restorable(args ...string) (archived, restored []string) {
 	d.Helper()
 	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "restore", "-a", "echo", "--json"}, args...)...), d.err.String())
 	var said struct{ Archived, Restored []string }
@@ -43,7 +43,7 @@ func (d *desk) restorable(args ...string) (archived, restored []string) {
 
 func TestWhatDreamsHaveArchivedIsListedAndRestored(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "memory", "restore", "-a", "echo"))
 	require.Equal(t, "No dream has archived anything of echo that is not live again.\n", d.out.String())
 	d.fade(nightID, "e-0002", "s-0001")
@@ -71,7 +71,7 @@ func TestWhatDreamsHaveArchivedIsListedAndRestored(t *testing.T) {
 
 func TestAllThatOneDreamHasArchivedIsRestored(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "memory", "restore", "-a", "echo", "--dream", "last"))
 	require.Equal(t, "Dream last has archived nothing of echo that is not live again.\n", d.out.String())
 	d.fade(nightID, "e-0002", "s-0001")

@@ -12,7 +12,7 @@ import (
 
 func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for line, want := range map[string]string{
 		"dream echo":                           "oneiros dream has no place for \"echo\"; an agent is named with --agent echo\nSee oneiros dream --help.\n",
 		"events archve":                        "oneiros events knows no command \"archve\"; did you mean archive?\nSee oneiros events --help.\n",
@@ -36,7 +36,7 @@ func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
 
 func TestAnErrorIsJSONEvenWhereTheLineCouldNotBeRead(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, line := range []string{"predictions list --json --colour", "predictions list --colour --json", "predictoins --json"} {
 		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
 		var told struct {
@@ -50,7 +50,7 @@ func TestAnErrorIsJSONEvenWhereTheLineCouldNotBeRead(t *testing.T) {
 
 func TestAnErrorOnATerminalIsBrokenBetweenWords(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.terminal = true
 	require.Equal(t, console.Usage, d.run(40, "triggers", "add", "x", "-a", "echo"))
 	for _, line := range strings.Split(d.err.String(), "\n") {
@@ -61,7 +61,7 @@ func TestAnErrorOnATerminalIsBrokenBetweenWords(t *testing.T) {
 
 func TestNothingThatFitsIsNotToldAsNothingAtAll(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for line, want := range map[string]string{
 		"predictions list -a echo --status correct": "echo has nothing that fits --status correct.\n",
 		"predictions list -a tally":                 "tally has foretold nothing yet.\n",
@@ -77,7 +77,7 @@ func TestNothingThatFitsIsNotToldAsNothingAtAll(t *testing.T) {
 
 func TestAListOfADreamIsOfOneThatWasDreamt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, list := range []string{"predictions list", "fragments list", "memory list", "journal", "review list"} {
 		words := append(strings.Fields(list), "-a", "echo", "--dream")
 		require.Equal(t, console.NotFound, d.run(0, append(words, "77")...), list)
@@ -91,7 +91,7 @@ func TestAListOfADreamIsOfOneThatWasDreamt(t *testing.T) {
 
 func TestAnIdOfAnotherKindIsToldAsThat(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))
 	require.Contains(t, d.err.String(), nightID+"/nrem/backward/1 is no fragment but a prediction; oneiros fragments list names them")
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "show", "nowhere", "-a", "echo"))

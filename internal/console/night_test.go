@@ -21,7 +21,7 @@ import (
 
 // sleeper is an engine whose dreams are over as soon as they have begun: it writes what a dream writes.
 type sleeper struct {
-	desk     *desk
+	fixture  *fixture
 	outcome  dream.Outcome
 	dead     bool   // the dream stops without an end
 	refuse   error  // of Begin
@@ -69,7 +69,7 @@ func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
 	} else {
 		events = append(events, announce(4, event.DreamEnded{Outcome: s.outcome, Kept: 3}))
 	}
-	_, err := s.desk.store.Commit(ctx, memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{night}, Events: events})
+	_, err := s.fixture.store.Commit(ctx, memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{night}, Events: events})
 	return id, err
 }
 
@@ -112,8 +112,8 @@ func (s *sleeper) Running(context.Context, string) (bool, error) {
 }
 
 // asleep gives a desk a way to Temporal.
-func (d *desk) asleep(s *sleeper, expected budget.Micros) *desk {
-	s.desk, s.gone = d, make(chan error, 1)
+func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
+	s.fixture, s.gone = d, make(chan error, 1)
 	reach := func(context.Context, *console.House) (console.Engine, error) { return s, nil }
 	up := func(context.Context, *console.House, func(string, ...any)) (console.Engine, error) { return s, nil }
 	d.night = console.NightDoor{
@@ -135,7 +135,7 @@ func TestADreamIsWatchedToItsReportAndItsOutcomeIsTheExitCode(t *testing.T) {
 		dream.Completed: console.OK, dream.Empty: console.Unfinished, dream.Exhausted: console.Unfinished, dream.Aborted: console.Unfinished, dream.Canceled: console.Unfinished,
 	} {
 		s := &sleeper{outcome: outcome}
-		d := newDesk(t).furnish().asleep(s, 0)
+		d := newFixture(t).furnish().asleep(s, 0)
 		require.Equal(t, code, d.run(0, "dream", "-a", "echo", "--watch", "--theme", "rope", "--tier", "core", "--budget", "$0.10", "--seed", "0x10"), d.err.String())
 		require.Contains(t, d.out.String(), "Dali 1")
 		require.Contains(t, d.out.String(), "dream/echo/0002")
@@ -150,7 +150,7 @@ func TestADreamIsWatchedToItsReportAndItsOutcomeIsTheExitCode(t *testing.T) {
 
 func TestWatchingAsJSONGivesALineAnEventAndThenTheReport(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{outcome: dream.Completed}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{outcome: dream.Completed}, 0)
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--watch", "--json"), d.err.String())
 	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
 	require.Len(t, lines, 5)
@@ -165,7 +165,7 @@ func TestWatchingAsJSONGivesALineAnEventAndThenTheReport(t *testing.T) {
 func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{dead: true}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.terminal = true
 	require.Equal(t, console.Unfinished, d.run(80, "dream", "-a", "echo", "--watch"))
 	require.Contains(t, d.out.String(), "ONSET")
@@ -178,7 +178,7 @@ func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
 func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
-	d := newDesk(t).furnish().asleep(s, 40_000)
+	d := newFixture(t).furnish().asleep(s, 40_000)
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"), "nobody is there to ask")
 	require.Contains(t, d.err.String(), "may cost about $0.04 and never more than $0.50; add --yes to agree")
 	d.terminal = true
@@ -196,7 +196,7 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 func TestThePriceIsToldBeforeAnythingIsSpent(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 40_000)
+	d := newFixture(t).furnish().asleep(s, 40_000)
 	for _, width := range []int{80, 200} {
 		require.Equal(t, console.OK, d.run(width, "dream", "-a", "echo", "--estimate"))
 		d.golden(fmt.Sprintf("estimate-%d", width))
@@ -210,7 +210,7 @@ func TestThePriceIsToldBeforeAnythingIsSpent(t *testing.T) {
 func TestWhatRunsIsToldAndStoppedWhenAPartOfItEnds(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	s.gone <- errors.New("the server fell over")
 	require.Equal(t, console.Failure, d.run(80, "up"))
 	require.Contains(t, d.out.String(), "temporal  127.0.0.1:7233\nworker    task queue oneiros\n")
@@ -225,7 +225,7 @@ func TestWhatRunsIsToldAndStoppedWhenAPartOfItEnds(t *testing.T) {
 func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	s.dead = true
 	id, err := s.Begin(t.Context(), console.Wish{})
 	require.NoError(t, err)
@@ -245,7 +245,7 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
 	s.dead = true
 	id, err := s.Begin(t.Context(), console.Wish{})
@@ -269,7 +269,7 @@ func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 func TestARefusalToDreamTwiceSaysHowToWatchAndHowToEndTheOther(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{dead: true}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	id, err := s.Begin(t.Context(), console.Wish{})
 	require.NoError(t, err)
 	s.dead, s.refuse = false, fmt.Errorf("echo: %w %s", console.ErrDreaming, id)
@@ -284,7 +284,7 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 		func(s *sleeper) { s.gone <- errors.New("connection refused") },
 	} {
 		s := &sleeper{dead: true}
-		d := newDesk(t).furnish().asleep(s, 0)
+		d := newFixture(t).furnish().asleep(s, 0)
 		lose(s)
 		require.Equal(t, console.Unreachable, d.run(0, "dream", "-a", "echo", "--watch"))
 		require.Contains(t, d.err.String(), "Temporal is gone: connection refused")
@@ -295,7 +295,7 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 func TestWhoAgreesToAPriceIsToldOfADreamThatIsNotOver(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
-	d := newDesk(t).furnish().asleep(s, 40_000)
+	d := newFixture(t).furnish().asleep(s, 40_000)
 	d.terminal, d.in = true, "no\n"
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
 	require.NotContains(t, d.err.String(), "is not over")
@@ -307,7 +307,7 @@ func TestWhoAgreesToAPriceIsToldOfADreamThatIsNotOver(t *testing.T) {
 
 func TestTheLastDreamIsShownWhenNoneIsNamed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.ok(80, "dreams", "show", "last", "-a", "echo")
 	last := d.out.String()
 	d.ok(80, "dreams", "show", "-a", "echo")
@@ -318,7 +318,7 @@ func TestTheLastDreamIsShownWhenNoneIsNamed(t *testing.T) {
 
 func TestWatchedThroughAPipeNothingIsCut(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().asleep(&sleeper{dead: true}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	reason := "all 4 partials of Dali cycle 1 failed: house/small: unavailable: nobody answers there, although it was asked three times"
 	d.fall(append(descending, event.DreamAborted{Phase: dream.Onset, Reason: reason})...)
 	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))

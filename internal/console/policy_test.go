@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
-func caged(t *testing.T) *desk {
-	d := newDesk(t)
+func caged(t *testing.T) *fixture {
+	d := newFixture(t)
 	strict := policy.Rules{
 		Assets: []string{"ETH", "USDC"},
 		Caps: []policy.Cap{

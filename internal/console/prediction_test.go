@@ -16,9 +16,9 @@ import (
 )
 
 // watching is a desk whose agent follows the feed harbour with two rules.
-func watching(t *testing.T) *desk {
+func watching(t *testing.T) *fixture {
 	t.Helper()
-	d := newDesk(t).furnish().asleep(&sleeper{}, 0)
+	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
 	require.Equal(t, console.OK, d.run(0, "feed", "add", "harbour", "--rule", "above price 6", "--quiet-rule", "calm = below wind 3"), d.err.String())
 	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "harbour"), d.err.String())
 	return d
@@ -26,7 +26,7 @@ func watching(t *testing.T) *desk {
 
 const spliced = "0001/nrem/backward/1"
 
-func (d *desk) ok(width int, args ...string) {
+func (d *fixture) ok(width int, args ...string) {
 	d.Helper()
 	require.Equal(d, console.OK, d.run(width, args...), "%v: %s", args, d.err.String())
 }
@@ -135,7 +135,7 @@ func TestWhatIsWrongWithAPredictionIsNamed(t *testing.T) {
 
 func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.ok(80, "predictions", "score", "-a", "echo")
 	require.Contains(t, d.err.String(), "No prediction of echo has come true or failed yet.")
 	w := memory.Write{Agent: "echo", Cause: "operator"}

@@ -17,7 +17,7 @@ import (
 )
 
 // waiting gives the furnished night things that wait for a person, and two fragments that are held.
-func (d *desk) waiting() *desk {
+func (d *fixture) waiting() *fixture {
 	d.Helper()
 	proposed := func(kind dream.Kind, id string) dream.Head {
 		h := head(kind, nightID+"/"+id, now.Add(-time.Hour), true)
@@ -47,7 +47,7 @@ func (d *desk) waiting() *desk {
 
 func TestWhatWaitsIsListedShownAndDecided(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().waiting()
+	d := newFixture(t).furnish().waiting()
 	for _, width := range []int{80, 200} {
 		d.ok(width, "review", "list", "-a", "echo")
 		d.golden(fmt.Sprintf("review-list-%d", width))
@@ -96,7 +96,7 @@ func TestWhatWaitsIsListedShownAndDecided(t *testing.T) {
 	require.Zero(t, affect.PAD)
 }
 
-func (d *desk) stateOf(id string) dream.State {
+func (d *fixture) stateOf(id string) dream.State {
 	d.Helper()
 	items, err := d.store.Get(d.Context(), "echo", id)
 	require.NoError(d, err)
@@ -106,7 +106,7 @@ func (d *desk) stateOf(id string) dream.State {
 
 func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().waiting()
+	d := newFixture(t).furnish().waiting()
 	for line, want := range map[string]string{
 		"":                    "name what is decided in one way: by ids, by --dream or by --all",
 		"--all --dream 1":     "name what is decided in one way",
@@ -142,7 +142,7 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 
 func TestAnAgentIsReviewedAsItIsToldTo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.ok(80, "agents", "edit", "echo", "--review", "journal-only")
 	a, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestAnAgentIsReviewedAsItIsToldTo(t *testing.T) {
 func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.night.EstimateAgain = func(ctx context.Context, h *console.House, w console.Again) (console.Estimate, error) {
 		return d.night.Estimate(ctx, h, w.Wish)
 	}
@@ -184,7 +184,7 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 func TestADryRunTellsEverythingAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 40_000)
+	d := newFixture(t).furnish().asleep(s, 40_000)
 	d.night.Rehearse = func(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
 		e, err := d.night.Estimate(ctx, h, w)
 		return rehearsed(e), err

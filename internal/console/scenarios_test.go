@@ -15,7 +15,7 @@ import (
 )
 
 // imagine adds a night that searched: one fragment of three was developed, and a hypothesis rests on it.
-func (d *desk) imagine() *desk {
+func (d *fixture) imagine() *fixture {
 	d.Helper()
 	const id = "dream/echo/0002"
 	head := func(kind dream.Kind, step string, phase dream.Phase, minute int) dream.Head {
@@ -57,7 +57,7 @@ func (d *desk) imagine() *desk {
 
 func TestWhatADreamImaginedIsListedAndShownAsATree(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().imagine()
+	d := newFixture(t).furnish().imagine()
 	for _, width := range []int{80, 200} {
 		for name, line := range map[string]string{
 			"scenarios-list": "scenarios list -a echo", "scenarios-show": "scenarios show 2 -a echo", "scenarios-show-one": "scenarios show 0002/rem/3 -a echo",
@@ -82,7 +82,7 @@ func TestWhatADreamImaginedIsListedAndShownAsATree(t *testing.T) {
 
 func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().imagine()
+	d := newFixture(t).furnish().imagine()
 	told := func(line string) map[string]any {
 		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line, d.err.String())
 		require.Empty(t, d.err.String(), line)
@@ -116,7 +116,7 @@ func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 
 func TestAWrongScenarioIsToldPlainly(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().imagine()
+	d := newFixture(t).furnish().imagine()
 	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "0002/rem/9", "-a", "echo"))
 	require.Contains(t, d.err.String(), `"0002/rem/9" is neither a dream nor a scenario`)
 	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "dream/echo/0001/f1"))

@@ -22,7 +22,7 @@ func TestWatchingGoesOnAcrossAWakeAndEndsWithTheDream(t *testing.T) {
 	t.Parallel()
 	for _, json := range []bool{false, true} {
 		s := &sleeper{}
-		d := newDesk(t).furnish().asleep(s, 0)
+		d := newFixture(t).furnish().asleep(s, 0)
 		n := d.interrupt(now.Add(8 * time.Hour))
 		s.going = func() { d.goOn(n) }
 		args := []string{"watch", "2", "-a", "echo"}
@@ -42,7 +42,7 @@ func TestWatchingGoesOnAcrossAWakeAndEndsWithTheDream(t *testing.T) {
 func TestATerminalShowsWhereTheDreamWasWoken(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{fault: errors.New("gone")}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.interrupt(now.Add(8 * time.Hour))
 	d.terminal = true
 	require.Equal(t, console.Unreachable, d.run(80, "watch", "2", "-a", "echo"))
@@ -53,7 +53,7 @@ func TestATerminalShowsWhereTheDreamWasWoken(t *testing.T) {
 func TestADreamThatNobodyMayResumeIsOver(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.interrupt(now.Add(-time.Second))
 	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.err.String(), "the dream ended interrupted: somebody connected")
@@ -62,7 +62,7 @@ func TestADreamThatNobodyMayResumeIsOver(t *testing.T) {
 func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "-a", "echo"))
 	require.Contains(t, d.err.String(), "no dream of echo waits to be resumed")
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "1", "-a", "echo"))
@@ -79,7 +79,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "dreams", "resume", "2", "-a", "echo", "--watch"), d.err.String())
 	require.Contains(t, d.out.String(), "sitting 2, from onset, $0.488 left")
 
-	d = newDesk(t).furnish().asleep(s, 0)
+	d = newFixture(t).furnish().asleep(s, 0)
 	n = d.interrupt(now.Add(time.Hour))
 	s.refuse = fmt.Errorf("echo: %w: mara came first", console.ErrAwake)
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
@@ -91,7 +91,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
 	require.Contains(t, d.err.String(), "echo is held awake by the wake lock: no dream begins before 06:00:05; oneiros sleep --agent echo ends that")
@@ -106,7 +106,7 @@ func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
 	n := d.interrupt(now.Add(time.Hour))
 	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
@@ -122,7 +122,7 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 // Z7: publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its reason.
 func TestDreamsAreToldWithTheirPublicStatus(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	for _, width := range []int{80, 200} {
 		if width == 80 {
 			d.interrupt(now.Add(time.Hour))
@@ -158,7 +158,7 @@ func TestDreamsAreToldWithTheirPublicStatus(t *testing.T) {
 
 func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	n := d.interrupt(now.Add(time.Hour))
 	fresh, err := memory.One[*dream.Night](t.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) 
 func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "cancel", "last", "-a", "echo"))
 	require.Contains(t, d.err.String(), "no dream of echo goes on or waits to; oneiros dreams list -a echo names them")
 	record := func(id string, at time.Time, change func(*dream.Night)) {

@@ -24,7 +24,7 @@ type lent struct{ *sqlitestore.Store }
 func (lent) Close() error { return nil }
 
 // depot gives the desk a configured store and others, by file.
-func (d *desk) depot() {
+func (d *fixture) depot() {
 	d.Helper()
 	here := func(context.Context) (console.Deposit, error) {
 		return console.Deposit{Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"}, Remove: "the file here.db"}, nil
@@ -38,7 +38,7 @@ func (d *desk) depot() {
 	}
 }
 
-func (d *desk) tally(s memory.Movable) memory.Tally {
+func (d *fixture) tally(s memory.Movable) memory.Tally {
 	d.Helper()
 	t, err := archive.Count(s.Export(d.Context()))
 	require.NoError(d, err)
@@ -47,7 +47,7 @@ func (d *desk) tally(s memory.Movable) memory.Tally {
 
 func TestEverythingIsMovedAndWhatToSetIsSaid(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.depot()
 	path := filepath.Join(t.TempDir(), "there.db")
 	require.Equal(t, console.OK, d.run(80, "store", "move", "--to", path), d.err.String())
@@ -66,7 +66,7 @@ func TestEverythingIsMovedAndWhatToSetIsSaid(t *testing.T) {
 
 func TestAStoreInUseIsNotMoved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.depot()
 	path := filepath.Join(t.TempDir(), "there.db")
 	f := memory.Fence{Dream: "dream/echo/0002", Run: "r"}
@@ -86,7 +86,7 @@ func TestAStoreInUseIsNotMoved(t *testing.T) {
 // Whoever writes to the old store while it is moved, unseen, is found out.
 func TestAMoveThatMissedAWriteSaysSo(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.depot()
 	here := d.stores.Here
 	d.stores.Here = func(ctx context.Context) (console.Deposit, error) {
@@ -115,7 +115,7 @@ func (r *restless) Export(ctx context.Context) memory.Records {
 
 func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.depot()
 	path := filepath.Join(t.TempDir(), "backup.oneiros")
 	require.Equal(t, console.OK, d.run(80, "store", "export", path), d.err.String())
@@ -129,7 +129,7 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(body), d.out.String())
 
-	other := newDesk(t)
+	other := newFixture(t)
 	other.depot()
 	cut := filepath.Join(t.TempDir(), "cut")
 	require.NoError(t, os.WriteFile(cut, body[:len(body)/2], 0o600))
@@ -144,7 +144,7 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1, "nothing half lies about")
 
-	piped := newDesk(t)
+	piped := newFixture(t)
 	piped.depot()
 	piped.in = string(body)
 	require.Equal(t, console.OK, piped.run(0, "--json", "store", "import", "-"), piped.err.String())
@@ -153,7 +153,7 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 
 func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	d.depot()
 	d.stores.Here = func(context.Context) (console.Deposit, error) {
 		return console.Deposit{Store: faulty{lent{d.store}}, Name: "here.db"}, nil
@@ -175,7 +175,7 @@ func (faulty) Export(context.Context) memory.Records {
 
 func TestTheHelpSaysThatAnArchiveIsPlainText(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "store", "export", "--help"))
 	require.Contains(t, strings.Join(strings.Fields(d.out.String()), " "), "everything in plain text: memories, dreams, vectors")
 }

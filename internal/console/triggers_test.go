@@ -17,9 +17,9 @@ import (
 )
 
 // reached is a desk from which Temporal answers.
-func reached(t *testing.T) (*desk, *sleeper) {
+func reached(t *testing.T) (*fixture, *sleeper) {
 	t.Helper()
-	d, s := newDesk(t).furnish(), &sleeper{}
+	d, s := newFixture(t).furnish(), &sleeper{}
 	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return s, nil }
 	return d, s
 }
@@ -126,7 +126,7 @@ func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 func TestTheNextDreamIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		echo, err := d.store.Agent(t.Context(), "echo")
 		require.NoError(t, err)
 		echo.Auto = true
@@ -148,7 +148,7 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 
 func TestATriggerIsReplacedAndManualNeedsNone(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.ok(0, "triggers", "add", "full", "-a", "echo", "--episodes", "3")
 	require.Equal(t, "Trigger full of echo is added.\n", d.out.String())
 	d.ok(0, "triggers", "add", "full", "-a", "echo", "--episodes", "4", "--replace")

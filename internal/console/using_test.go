@@ -15,7 +15,7 @@ import (
 func TestWhoeverChangesAnAgentUsesItAndIsNotKeptWaiting(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	used := make(chan string, 2)
 	d.night.Active = func(ctx context.Context, _ *console.House, handle string) {
 		used <- handle
@@ -33,7 +33,7 @@ func TestWhoeverChangesAnAgentUsesItAndIsNotKeptWaiting(t *testing.T) {
 func TestADreamIsAbandonedWithoutAskingTemporal(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{dead: true}
-	d := newDesk(t).furnish().asleep(s, 0)
+	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
 	var abandoned []string
 	d.night.Abandon = func(_ context.Context, _ *console.House, agent, id string) error {

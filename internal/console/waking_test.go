@@ -44,7 +44,7 @@ func (h *hall) Status(_ context.Context, agent string, now time.Time) (presence.
 
 // porter wakes the agent of a hall.
 type porter struct {
-	desk        *desk
+	fixture     *fixture
 	wake        presence.Wake // what a knock finds; its client and cause are the knock's
 	again       bool          // the agent was awake already
 	worse       string        // what is not told
@@ -70,7 +70,7 @@ func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, e
 	if !p.again {
 		p.wake.Client, p.wake.Cause = k.Client, k.Cause
 	}
-	h := &p.desk.hall.now
+	h := &p.fixture.hall.now
 	last := p.wake
 	h.Epoch, h.Last, h.Seen, h.Lock = last.Epoch, &last, now, now.Add(5*time.Second)
 	h.Leases = append(h.Leases, presence.Lease{Client: k.Client, Cause: k.Cause, Since: now, Until: now.Add(k.For)})
@@ -83,17 +83,17 @@ func (p *porter) Recorded(context.Context, string, int64) (workflows.Awoken, err
 
 func (p *porter) Leave(_ context.Context, _, client string) error {
 	var stay []presence.Lease
-	for _, l := range p.desk.hall.now.Leases {
+	for _, l := range p.fixture.hall.now.Leases {
 		if l.Client != client {
 			stay = append(stay, l)
 		}
 	}
-	p.desk.hall.now.Leases, p.desk.hall.now.Lock = stay, now.Add(5*time.Second)
+	p.fixture.hall.now.Leases, p.fixture.hall.now.Lock = stay, now.Add(5*time.Second)
 	return p.fault
 }
 
 func (p *porter) Sleep(context.Context, string) error {
-	p.desk.hall.now.Leases, p.desk.hall.now.Lock = nil, time.Time{}
+	p.fixture.hall.now.Leases, p.fixture.hall.now.Lock = nil, time.Time{}
 	return p.fault
 }
 
@@ -103,14 +103,14 @@ func (p *porter) AgentState(context.Context, string) (workflows.AgentState, erro
 
 func (p *porter) Remove(ctx context.Context, name string) (console.Removed, error) {
 	p.removed = append(p.removed, name)
-	a, err := p.desk.store.Agent(ctx, name)
+	a, err := p.fixture.store.Agent(ctx, name)
 	if errors.Is(err, memory.ErrRemoved) && p.left {
 		return console.Removed{Agent: name, Ended: []string{workflows.AgentID(name)}, Earlier: true}, nil
 	}
 	if err != nil {
 		return console.Removed{}, err
 	}
-	dropped, err := p.desk.store.DropAgent(ctx, a.ID, now)
+	dropped, err := p.fixture.store.DropAgent(ctx, a.ID, now)
 	ended := []string{workflows.AgentID(a.Handle)}
 	return console.Removed{Dropped: dropped, Agent: a.Handle, Ended: ended, Running: p.unended}, err
 }
@@ -118,14 +118,14 @@ func (p *porter) Remove(ctx context.Context, name string) (console.Removed, erro
 func (p *porter) Stop() error { p.stopped++; return nil }
 
 // guarded gives a desk somebody who wakes.
-func (d *desk) guarded(p *porter) *desk {
-	p.desk = d
+func (d *fixture) guarded(p *porter) *fixture {
+	p.fixture = d
 	d.night.Waker = func(context.Context, *console.House) (console.Waker, error) { return p, nil }
 	return d
 }
 
 // woken is a knock at a dream of echo with two entries to tell of, one of them too slight.
-func (d *desk) woken() presence.Wake {
+func (d *fixture) woken() presence.Wake {
 	d.Helper()
 	slight := &dream.Journal{Head: head(dream.KindJournal, nightID+"/j2", now, true), Content: "Trifles.", Significance: .2}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{slight}})
@@ -137,7 +137,7 @@ func (d *desk) woken() presence.Wake {
 }
 
 // interrupt leaves a second dream of echo that was woken, and the events that tell of it.
-func (d *desk) interrupt(until time.Time) *dream.Night {
+func (d *fixture) interrupt(until time.Time) *dream.Night {
 	d.Helper()
 	id := "dream/echo/0002"
 	n := &dream.Night{
@@ -159,7 +159,7 @@ func (d *desk) interrupt(until time.Time) *dream.Night {
 }
 
 // goOn lets that dream go on and end.
-func (d *desk) goOn(n *dream.Night) {
+func (d *fixture) goOn(n *dream.Night) {
 	d.Helper()
 	fresh, err := memory.One[*dream.Night](d.Context(), d.store, "echo", n.ID)
 	require.NoError(d, err)
@@ -175,7 +175,7 @@ func (d *desk) goOn(n *dream.Night) {
 func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken()}
 		d.guarded(p)
 		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
@@ -189,7 +189,7 @@ func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken()}
 		d.guarded(p).interrupt(now.Add(8 * time.Hour))
 		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--client", "mara", "--digest", "header", "--wait"), d.err.String())
@@ -203,7 +203,7 @@ func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 
 func TestAConnectIsToldAsJSONInOneDocument(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.guarded(&porter{wake: d.woken()}).interrupt(now.Add(8 * time.Hour))
 	require.Equal(t, console.OK, d.run(0, "wake", "-a", "echo", "--wait", "--json"), d.err.String())
 	d.golden("wake-json")
@@ -225,7 +225,7 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 		{house: "off", flag: "message", told: "> I dreamt of rope", label: true},
 		{private: true, flag: "message", told: "kept private (agent.private)", untold: "rope"},
 	} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		d.digest, d.private = c.house, c.private
 		p := &porter{wake: d.woken()}
 		p.wake.Dream = ""
@@ -258,7 +258,7 @@ func TestWhereNothingOfDreamsIsToldNothingCountsThem(t *testing.T) {
 		{false, "wake -a echo --json --digest off"},
 		{false, "alarm -a echo --json"},
 	} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		d.private = c.private
 		p := &porter{wake: d.woken()}
 		last := p.wake
@@ -287,7 +287,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 		{said: "since 06:00:00", client: presence.Connect},
 		{said: "since 06:00:00", dreamed: "dream/echo/0002"},
 	} {
-		d := newDesk(t).furnish()
+		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken(), missed: c.missed}
 		p.wake.Digest, p.wake.Delta, p.wake.Dream = nil, 0, c.dreamed
 		if c.client != "" {
@@ -311,7 +311,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 // W3: whoever knocks is answered although the store does not open.
 func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	d.stuck = make(chan struct{})
 	defer close(d.stuck)
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
@@ -322,7 +322,7 @@ func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 
 func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken(), again: true}
 	p.wake.Client, p.wake.Cause, p.wake.At, p.wake.Dream, p.wake.Digest = "mara", presence.Connect, now.Add(-25*time.Hour), "", nil
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
@@ -334,7 +334,7 @@ func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 // A client is answered whatever is broken, except the store.
 func TestWithoutTemporalAConnectIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken(), worse: "Temporal does not answer; a worker records this wake when it does."}
 	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
 	require.Contains(t, d.err.String(), "a worker records this wake when it does")
@@ -355,7 +355,7 @@ func TestWithoutTemporalAConnectIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T
 
 func TestAConnectNamesWhatIsWrongWithIt(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish().guarded(&porter{})
+	d := newFixture(t).furnish().guarded(&porter{})
 	for line, why := range map[string]string{
 		"wake -a echo --for 0s":                                     "--for 0s must be between 1s and 30d, as in 5m",
 		"wake -a echo --for 999ms":                                  "must be between 1s and 30d",
@@ -377,7 +377,7 @@ func TestAConnectNamesWhatIsWrongWithIt(t *testing.T) {
 
 func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken()}
 	p.wake.Digest, p.wake.Delta = nil, 0
 	require.Equal(t, console.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"), d.err.String())
@@ -387,7 +387,7 @@ func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
 
 func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t).furnish()
+	d := newFixture(t).furnish()
 	p := &porter{}
 	p.agentState = workflows.AgentState{State: "awake", LastActive: now, Settings: workflows.Settings{ResumeAfter: 5 * time.Minute}}
 	d.guarded(p).interrupt(now.Add(time.Hour))

@@ -147,12 +147,12 @@ func (v *view) pulses() (beat <-chan time.Time, still func()) {
 	if !v.app.Terminal || v.app.json || v.waits || !screen.Pulses(v.stage) {
 		return nil, func() {}
 	}
-	ticker := time.NewTicker(pulse)
+	ticker := time.NewTicker(refreshEvery)
 	return ticker.C, ticker.Stop
 }
 
-// pulse is how long a beat of the gauge lasts: gently (S4).
-const pulse = 800 * time.Millisecond
+// refreshEvery is how long a beat of the gauge lasts: gently (S4).
+const refreshEvery = 800 * time.Millisecond
 
 // clear takes the drawing off the screen.
 func (v *view) clear() {

@@ -20,29 +20,29 @@ import (
 
 const token = "a token of the feeds"
 
-// desk takes what is pushed, and remembers it.
-type desk struct {
+// recorder takes what is pushed, and remembers it.
+type recorder struct {
 	pushed  map[string][]dream.Reading
 	alarmed []string
 	unheard string
 	fails   error
 }
 
-func (d *desk) Give(_ context.Context, feed string, readings []dream.Reading) (string, error) {
+func (d *recorder) Give(_ context.Context, feed string, readings []dream.Reading) (string, error) {
 	if d.fails == nil {
 		d.pushed[feed] = append(d.pushed[feed], readings...)
 	}
 	return d.unheard, d.fails
 }
 
-func (d *desk) Alarm(_ context.Context, handle, trigger string) error {
+func (d *recorder) Alarm(_ context.Context, handle, trigger string) error {
 	d.alarmed = append(d.alarmed, handle+" "+trigger)
 	return d.fails
 }
 
-func door(t *testing.T) (*desk, http.Handler, *bytes.Buffer) {
+func door(t *testing.T) (*recorder, http.Handler, *bytes.Buffer) {
 	t.Helper()
-	d, log := &desk{pushed: map[string][]dream.Reading{}}, new(bytes.Buffer)
+	d, log := &recorder{pushed: map[string][]dream.Reading{}}, new(bytes.Buffer)
 	h, err := NewHandler(Options{Push: d, Alarm: d, Token: token, Log: slog.New(slog.NewTextHandler(log, nil))})
 	require.NoError(t, err)
 	return d, h, log
@@ -171,7 +171,7 @@ func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
 
 func TestADoorWithoutALockIsNotOpened(t *testing.T) {
 	t.Parallel()
-	d := &desk{}
+	d := &recorder{}
 	_, err := NewHandler(Options{Push: d, Alarm: d, Token: "short"})
 	require.ErrorContains(t, err, "the token of the feeds' door is 5 bytes long; 16 at least")
 	_, err = NewHandler(Options{Token: token})

@@ -163,7 +163,7 @@ func cut(ctx context.Context, n int) error {
 }
 
 // answer reads the prompt and makes tokens until the answer ends.
-func (d *desk) answer(ctx context.Context, j job, say func(Piece) bool, told Told) (Told, error) {
+func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool, told Told) (Told, error) {
 	v := &voice{stops: j.Stop, say: say, over: func() bool { return ctx.Err() != nil }}
 	alive := func() bool { d.sign(); return ctx.Err() == nil && !d.stop.Load() }
 	err := d.steer(j.Steering)

@@ -16,8 +16,8 @@ import (
 // beginning is remembered gives to the last bit what it gives when all of it is read.
 const chunk = 64
 
-// desk is a context: it makes one answer at a time, and remembers the beginning of the last prompt.
-type desk struct {
+// llamaContext is a context: it makes one answer at a time, and remembers the beginning of the last prompt.
+type llamaContext struct {
 	engine *Engine
 	ctx    yl.Context
 	memory yl.Memory
@@ -42,13 +42,13 @@ func (e *Engine) params() yl.ContextParams {
 	return p
 }
 
-func (e *Engine) newDesk() (*desk, error) {
+func (e *Engine) newContext() (*llamaContext, error) {
 	said.clear()
 	ctx, err := yl.InitFromModel(e.model, e.params())
 	if err != nil {
 		return nil, fmt.Errorf("make a context of %d tokens for %s: %s", e.shape.Context, e.options.Model, reason(err))
 	}
-	d := &desk{engine: e, ctx: ctx}
+	d := &llamaContext{engine: e, ctx: ctx}
 	if d.memory, err = yl.GetMemory(ctx); err != nil || d.memory == 0 {
 		return nil, errors.Join(fmt.Errorf("model %s has no memory of what it read; take one that goes on with a text", e.options.Model), yl.Free(ctx))
 	}
@@ -56,11 +56,11 @@ func (e *Engine) newDesk() (*desk, error) {
 	return d, nil
 }
 
-func (d *desk) free() { _ = yl.Free(d.ctx) }
+func (d *llamaContext) free() { _ = yl.Free(d.ctx) }
 
 // steer sets the vector of a request, or clears the one before. What was read otherwise is forgotten: cached keys and
 // values stay bent.
-func (d *desk) steer(s *inference.Steering) error {
+func (d *llamaContext) steer(s *inference.Steering) error {
 	bent := ""
 	if s != nil {
 		bent = s.String()
@@ -82,21 +82,21 @@ func (d *desk) steer(s *inference.Steering) error {
 }
 
 // straighten takes the vector away after a request.
-func (d *desk) straighten() {
+func (d *llamaContext) straighten() {
 	if d.steered {
 		yl.SetAdapterCvec(d.ctx, nil, int32(d.engine.shape.Width), -1, -1)
 		d.steered = false
 	}
 }
 
-func (d *desk) forget() {
+func (d *llamaContext) forget() {
 	_ = yl.MemoryClear(d.memory, true)
 	d.held = nil
 }
 
 // read takes in a prompt and gives what the model puts out after its last token. alive is called after each chunk; false
 // stops there.
-func (d *desk) read(prompt []yl.Token, alive func() bool) ([]float32, int, error) {
+func (d *llamaContext) read(prompt []yl.Token, alive func() bool) ([]float32, int, error) {
 	known := 0
 	for known < len(d.held) && known < len(prompt)-1 && d.held[known] == prompt[known] {
 		known++
@@ -127,7 +127,7 @@ func (d *desk) read(prompt []yl.Token, alive func() bool) ([]float32, int, error
 }
 
 // next takes in one token and gives what the model puts out after it.
-func (d *desk) next(token yl.Token) ([]float32, error) {
+func (d *llamaContext) next(token yl.Token) ([]float32, error) {
 	if err := d.decode([]yl.Token{token}); err != nil {
 		d.forget()
 		return nil, err
@@ -135,9 +135,9 @@ func (d *desk) next(token yl.Token) ([]float32, error) {
 	return d.output()
 }
 
-func (d *desk) decode(tokens []yl.Token) error { return d.decoded(yl.BatchGetOne(tokens)) }
+func (d *llamaContext) decode(tokens []yl.Token) error { return d.decoded(yl.BatchGetOne(tokens)) }
 
-func (d *desk) decoded(batch yl.Batch) error {
+func (d *llamaContext) decoded(batch yl.Batch) error {
 	said.clear()
 	code, err := yl.Decode(d.ctx, batch)
 	switch {
@@ -151,7 +151,7 @@ func (d *desk) decoded(batch yl.Batch) error {
 	return fmt.Errorf("llama.cpp could not go on (%d): %s", code, said.last())
 }
 
-func (d *desk) output() ([]float32, error) {
+func (d *llamaContext) output() ([]float32, error) {
 	raw, err := yl.GetLogitsIth(d.ctx, -1, d.engine.shape.Words)
 	if err != nil || len(raw) == 0 {
 		return nil, fmt.Errorf("llama.cpp gives no odds for the next token: %s", said.last())

@@ -48,9 +48,9 @@ type Engine struct {
 
 	least int // tokens before an answer may end by itself; the tests of the port need answers that go on
 
-	all    []*desk
-	desks  chan *desk    // that are free
-	places chan struct{} // taken by who works or waits
+	all    []*llamaContext
+	desks  chan *llamaContext // that are free
+	places chan struct{}      // taken by who works or waits
 
 	use     sync.RWMutex // read by who touches the model, written by who frees it
 	closing chan struct{}
@@ -172,10 +172,10 @@ func (e *Engine) look(head steering.File) error {
 	if err := e.chooseTemplate(); err != nil {
 		return err
 	}
-	e.desks = make(chan *desk, e.options.Parallel)
+	e.desks = make(chan *llamaContext, e.options.Parallel)
 	e.places = make(chan struct{}, e.options.Parallel+e.options.Queue)
 	for range e.options.Parallel {
-		d, err := e.newDesk()
+		d, err := e.newContext()
 		if err != nil {
 			return err
 		}

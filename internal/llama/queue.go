@@ -12,7 +12,7 @@ import (
 )
 
 // sit waits for a desk, behind at most as many as may wait.
-func (e *Engine) sit(ctx context.Context) (*desk, error) {
+func (e *Engine) sit(ctx context.Context) (*llamaContext, error) {
 	select {
 	case <-e.closing:
 		return nil, closed()
@@ -41,14 +41,14 @@ func closed() error {
 }
 
 // rise gives a desk back.
-func (e *Engine) rise(d *desk) {
+func (e *Engine) rise(d *llamaContext) {
 	e.desks <- d
 	<-e.places
 }
 
 // watch stops the desk's computation when the context ends, the engine closes, or nothing happens for too long. What it
 // answers must be called at the end.
-func (d *desk) watch(ctx context.Context, idle time.Duration, closing <-chan struct{}) (release func()) {
+func (d *llamaContext) watch(ctx context.Context, idle time.Duration, closing <-chan struct{}) (release func()) {
 	d.stop.Store(false)
 	d.idle.Store(false)
 	over, ended := make(chan struct{}), make(chan struct{})
@@ -80,7 +80,7 @@ func (d *desk) watch(ctx context.Context, idle time.Duration, closing <-chan str
 }
 
 // sign says that the model is not silent.
-func (d *desk) sign() {
+func (d *llamaContext) sign() {
 	if d.timer != nil {
 		d.timer.Reset(d.silence)
 	}

@@ -46,7 +46,7 @@ func (e *Engine) Score(ctx context.Context, messages []inference.Message, answer
 }
 
 // score sums the logarithms of the tokens from one on.
-func (d *desk) score(all []yl.Token, from int) (float64, error) {
+func (d *llamaContext) score(all []yl.Token, from int) (float64, error) {
 	d.forget()
 	defer d.forget()
 	batch := yl.BatchInit(chunk, 0, 1)

@@ -10,7 +10,7 @@ import (
 )
 
 // speak makes the tokens of an answer.
-func (d *desk) speak(ctx context.Context, j job, v *voice, raw []float32) (inference.Finish, int, error) {
+func (d *llamaContext) speak(ctx context.Context, j job, v *voice, raw []float32) (inference.Finish, int, error) {
 	e := d.engine
 	var at walk
 	if j.form != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// crate is items of one agent that wait.
-type crate struct {
+// batch is items of one agent that wait.
+type batch struct {
 	agent string
-	plan  cratePlan
+	plan  batchPlan
 	blobs []any
 	bytes int
 }
 
-type cratePlan struct {
-	Before string   `json:"before"`
-	After  string   `json:"after"`
-	Own    string   `json:"own"`
-	Tide   int64    `json:"tide"`
-	Items  []crated `json:"items"`
+type batchPlan struct {
+	Before         string   `json:"before"`
+	After          string   `json:"after"`
+	Own            string   `json:"own"`
+	VectorRevision int64    `json:"tide"`
+	Items          []crated `json:"items"`
 }
 
 type crated struct {
@@ -32,7 +32,7 @@ type crated struct {
 
 // item puts an item into the crate.
 func (f *filling) item(k memory.KeptItem) error {
-	c := &f.crate
+	c := &f.batch
 	if c.agent != k.Agent {
 		if err := f.unload(); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (f *filling) item(k memory.KeptItem) error {
 // itemsAtOnce is how many items one step of an import writes at most.
 const itemsAtOnce = 250
 
-func (c *crate) add(blob string) {
+func (c *batch) add(blob string) {
 	c.blobs = append(c.blobs, blob)
 	c.bytes += len(blob)
 }
@@ -87,17 +87,17 @@ func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, e
 
 // unload writes the items that wait. Each load has a tide of its own, so that a search reads them in pages.
 func (f *filling) unload() error {
-	c := f.crate
+	c := f.batch
 	if len(c.plan.Items) == 0 {
 		return nil
 	}
-	f.crate = crate{agent: c.agent}
+	f.batch = batch{agent: c.agent}
 	if f.life.Agent == c.agent {
 		c.plan.Own = f.life.Space
 	}
-	f.tide++
-	c.plan.Tide = f.tide
-	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.tide); err != nil { // goes with the next step
+	f.vectorRevision++
+	c.plan.VectorRevision = f.vectorRevision
+	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.vectorRevision); err != nil { // goes with the next step
 		return err
 	}
 	return f.advance(func(before, after string) (any, error) {

@@ -28,11 +28,11 @@ type filling struct {
 	now   string // the mark that stands, as far as is known
 	next  string // the mark of a step whose end is unknown
 
-	words []any // of commands that wait
-	bytes int
-	life  memory.KeptCounters
-	crate crate
-	tide  int64
+	words          []any // of commands that wait
+	bytes          int
+	life           memory.KeptCounters
+	batch          batch
+	vectorRevision int64
 
 	attempted int64
 }
@@ -105,7 +105,7 @@ func (f *filling) moved(reply any, err error) error {
 
 // settle finds out which mark stands after a step whose end is unknown, and forgets what waits.
 func (f *filling) settle() error {
-	f.words, f.bytes, f.crate = nil, 0, crate{}
+	f.words, f.bytes, f.batch = nil, 0, batch{}
 	if f.next == "" {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	if err := f.unload(); err != nil { // what waits is of the life before
 		return err
 	}
-	f.life, f.tide = k, 0
+	f.life, f.vectorRevision = k, 0
 	words := []any{"HSET", f.key(k.Agent, countersPart), "pulse", 1, "fed", 1, "tallied", 1}
 	set := func(name string, value any) { words = append(words, name, value) }
 	for _, n := range []struct {

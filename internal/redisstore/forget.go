@@ -79,16 +79,16 @@ type notePut struct {
 }
 
 type erasePlan struct {
-	Token  string    `json:"token"`
-	Agent  string    `json:"agent"`
-	Pulse  int64     `json:"pulse"`
-	Gone   []string  `json:"gone,omitempty"`
-	Dreams []string  `json:"dreams,omitempty"` // whose answers go too
-	Shown  []string  `json:"shown,omitempty"`  // dreams whose prompts showed them: their late notes go too
-	Late   string    `json:"late"`             // what the keys of these begin with
-	Awake  bool      `json:"awake,omitempty"`  // what was bought for the agent awake goes too
-	Put    []put     `json:"put,omitempty"`
-	Notes  []notePut `json:"notes,omitempty"`
+	Token   string    `json:"token"`
+	Agent   string    `json:"agent"`
+	Version int64     `json:"pulse"`
+	Gone    []string  `json:"gone,omitempty"`
+	Dreams  []string  `json:"dreams,omitempty"` // whose answers go too
+	Shown   []string  `json:"shown,omitempty"`  // dreams whose prompts showed them: their late notes go too
+	Late    string    `json:"late"`             // what the keys of these begin with
+	Awake   bool      `json:"awake,omitempty"`  // what was bought for the agent awake goes too
+	Put     []put     `json:"put,omitempty"`
+	Notes   []notePut `json:"notes,omitempty"`
 
 	gone      map[string]bool
 	words     memory.Words
@@ -101,7 +101,7 @@ func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done
 		return done, false, nil
 	}
 	p := erasePlan{Token: rand.Text(), Agent: agent, Late: memory.LateNote, gone: map[string]bool{}, words: e.Words}
-	if p.Pulse, err = s.counter(ctx, agent, "pulse"); err != nil {
+	if p.Version, err = s.counter(ctx, agent, "pulse"); err != nil {
 		return done, false, err
 	}
 	scrub := distinct(slices.Clone(e.Scrub))

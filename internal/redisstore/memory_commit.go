@@ -105,7 +105,7 @@ type writePlan struct {
 	Digest  []string `json:"digest,omitempty"`
 	Keep    int      `json:"keep"`
 	// Undo writes only if nobody has since it read: the agent's pulse, and how many affects there are.
-	Pulse   *int64 `json:"pulse,omitempty"`
+	Version *int64 `json:"pulse,omitempty"`
 	Affects int64  `json:"affects"`
 }
 

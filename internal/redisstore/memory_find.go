@@ -158,7 +158,7 @@ func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any,
 		if try >= pagedTries {
 			p.Scan = lookAtAll
 		}
-		after, tie, pulse := "", "", int64(-1)
+		after, tie, version := "", "", int64(-1)
 		for {
 			said, err := s.of(ctx, findScript, agent, p, p.from, p.to, after, tie)
 			if err != nil {
@@ -167,9 +167,9 @@ func (s *Store) walk(ctx context.Context, agent string, p readPlan) (rows []any,
 			if len(said) != 8 {
 				return false, fmt.Errorf("the server answered %d parts of a page; it has 8", len(said))
 			}
-			if now := whole(said, 0); pulse < 0 {
-				pulse = now
-			} else if now != pulse {
+			if now := whole(said, 0); version < 0 {
+				version = now
+			} else if now != version {
 				return true, nil
 			}
 			page, _ := said[7].([]any)

@@ -198,7 +198,7 @@ func (s *Store) entries(ctx context.Context, agent string, of index.Version, sin
 		return entryPage{}, fmt.Errorf("the counters of the memory of %s: %w", agent, err)
 	}
 	return entryPage{
-		Version: index.Version{Space: text(said, 0), Numbers: int(n[0]), Tide: n[1], Erasures: n[2]},
+		Version: index.Version{Space: text(said, 0), Numbers: int(n[0]), VectorRevision: n[1], Erasures: n[2]},
 		reached: n[3],
 		more:    whole(said, 5) == 1,
 		fed:     whole(said, 6) == 1,

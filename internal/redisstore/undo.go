@@ -39,7 +39,7 @@ func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone,
 type undoing struct {
 	*Store
 	agent, dream string
-	pulse        int64
+	version      int64
 	affects      []string
 	write        memory.Write
 	done         memory.Undone
@@ -70,7 +70,7 @@ func (u *undoing) all(ctx context.Context) (torn bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.plan.Pulse, p.plan.Affects = &u.pulse, int64(len(u.affects))
+	p.plan.Version, p.plan.Affects = &u.version, int64(len(u.affects))
 	for i := range p.plan.Change { // that something was undone is written, although the item stays as it is
 		p.plan.Change[i].Same = true
 	}
@@ -86,10 +86,10 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 	var made, changed []string
 	var beat string
 	err := u.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var pulse *redis.StringCmd
+		var version *redis.StringCmd
 		var affects, byDream, byCause *redis.StringSliceCmd
 		_, err := u.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
-			pulse = tx.HGet(ctx, u.key(u.agent, countersPart), "pulse")
+			version = tx.HGet(ctx, u.key(u.agent, countersPart), "pulse")
 			affects = tx.LRange(ctx, u.key(u.agent, affectsPart), 0, -1)
 			byDream = tx.SMembers(ctx, u.key(u.agent, "dream:"+u.dream))
 			byCause = tx.SMembers(ctx, u.key(u.agent, "cause:"+u.dream))
@@ -98,11 +98,11 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 		if absent(err) != nil {
 			return err
 		}
-		beat, u.affects, made, changed = pulse.Val(), affects.Val(), byDream.Val(), byCause.Val()
+		beat, u.affects, made, changed = version.Val(), affects.Val(), byDream.Val(), byCause.Val()
 		return nil
 	})
 	if err == nil && beat != "" {
-		u.pulse, err = strconv.ParseInt(beat, 10, 64)
+		u.version, err = strconv.ParseInt(beat, 10, 64)
 	}
 	ids := append(made, changed...)
 	slices.Sort(ids)

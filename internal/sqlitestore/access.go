@@ -22,7 +22,7 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 		body, err = json.Marshal(k.UTC())
 	}
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.write(ctx, func(d tx) error {
 			var taken bool
 			_, err := d.one("SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", []any{k.Hash, k.ID}, &taken)
 			if err == nil && taken {
@@ -45,7 +45,7 @@ func (s *Store) PutKey(ctx context.Context, k access.Key) error {
 // Keys lists all by creation, then id.
 func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	var keys []access.Key
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		var err error
 		keys, err = d.keys()
 		return err
@@ -57,7 +57,7 @@ func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
 	return keys, nil
 }
 
-func (d deal) keys() (keys []access.Key, err error) {
+func (d tx) keys() (keys []access.Key, err error) {
 	err = d.each("SELECT body FROM keys", nil, func(scan func(...any) error) error {
 		var body []byte
 		var k access.Key
@@ -76,7 +76,7 @@ func (d deal) keys() (keys []access.Key, err error) {
 // KeysRequired says whether every request needs a key.
 func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
 	var required bool
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		var err error
 		required, err = d.keysRequired()
 		return err
@@ -84,12 +84,12 @@ func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
 	return required, wrap(err, "whether keys are required")
 }
 
-func (d deal) keysRequired() (required bool, err error) {
+func (d tx) keysRequired() (required bool, err error) {
 	_, err = d.one("SELECT EXISTS (SELECT 1 FROM access_settings WHERE keys_required)", nil, &required)
 	return required, err
 }
 
-func (d deal) requireKeys(required bool) error {
+func (d tx) requireKeys(required bool) error {
 	_, err := d.exec(`INSERT INTO access_settings (one, keys_required) VALUES (1, ?)
 		ON CONFLICT (one) DO UPDATE SET keys_required = excluded.keys_required WHERE keys_required <> excluded.keys_required`, required)
 	return err
@@ -97,7 +97,7 @@ func (d deal) requireKeys(required bool) error {
 
 // AllowKeyless lets requests without a key in again.
 func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		keys, err := d.keys()
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, er
 	var said *access.Answered
 	err := c.Validate()
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.write(ctx, func(d tx) error {
 			var err error
 			said, err = d.claim(c)
 			return err
@@ -128,7 +128,7 @@ func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, er
 	return said, nil
 }
 
-func (d deal) claim(c access.Claim) (*access.Answered, error) {
+func (d tx) claim(c access.Claim) (*access.Answered, error) {
 	if _, err := d.exec("DELETE FROM claims WHERE ends <= ? AND (status IS NOT NULL OR at <= ?)", nanos(c.Now), nanos(c.Now.Add(-c.Keep))); err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (d deal) claim(c access.Claim) (*access.Answered, error) {
 func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
 	err := c.Validate()
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.write(ctx, func(d tx) error {
 			_, err := d.exec("UPDATE claims SET ends = ? WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND at > ? AND status IS NULL",
 				nanos(now.Add(c.Hold)), c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(now.Add(-c.Keep)))
 			return err
@@ -177,7 +177,7 @@ func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error 
 func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
 	err := c.Validate()
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.write(ctx, func(d tx) error {
 			if a == nil {
 				_, err := d.exec("DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL", c.Scope, c.Name, c.Digest, nanos(c.Now))
 				return err
@@ -200,7 +200,7 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 }
 
 // boundAnswers empties the oldest answers of a scope that keeps too many.
-func (d deal) boundAnswers(c access.Claim) error {
+func (d tx) boundAnswers(c access.Claim) error {
 	none := access.Dropped()
 	_, err := d.exec(`UPDATE claims SET status = ?, type = ?, body = ?, header = '', dropped = 1 WHERE key IN (
 		SELECT key FROM claims WHERE scope = ? AND status IS NOT NULL AND dropped = 0 ORDER BY ends DESC, key DESC LIMIT -1 OFFSET ?)`,
@@ -218,7 +218,7 @@ func headerText(h map[string][]string) (string, error) {
 }
 
 // eraseSaid takes what was said to requests away: it may quote what is about to be erased.
-func (d deal) eraseSaid() error {
+func (d tx) eraseSaid() error {
 	gone := access.Erased()
 	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL", gone.Status, gone.Type, gone.Body)
 	return err

@@ -20,7 +20,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 	if err != nil {
 		return fmt.Errorf("put agent %s: %w", a.Handle, err)
 	}
-	err = s.write(ctx, func(d deal) error {
+	err = s.write(ctx, func(d tx) error {
 		var holder string
 		taken, err := d.one("SELECT id FROM agents WHERE handle = ?", []any{a.Handle}, &holder)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
 }
 
 // keepsHandle refuses a new name for an agent that has dreamt or was woken under its old one.
-func (d deal) keepsHandle(a dream.Agent) error {
+func (d tx) keepsHandle(a dream.Agent) error {
 	var old string
 	if known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !known || old == a.Handle {
 		return err
@@ -55,7 +55,7 @@ func (d deal) keepsHandle(a dream.Agent) error {
 	if err != nil {
 		return err
 	}
-	v, err := d.vigil(a.ID)
+	v, err := d.presenceRow(a.ID)
 	if err != nil || l.dreams == 0 && v.epoch == 0 {
 		return err
 	}
@@ -65,7 +65,7 @@ func (d deal) keepsHandle(a dream.Agent) error {
 // Agent finds by id, then by handle.
 func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
 	var a dream.Agent
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		for _, query := range []string{"SELECT body FROM agents WHERE id = ?", "SELECT body FROM agents WHERE handle = ?"} {
 			var body []byte
 			found, err := d.one(query, []any{idOrHandle}, &body)
@@ -91,7 +91,7 @@ func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 // Agents lists all, by handle.
 func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 	var agents []dream.Agent
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT body FROM agents ORDER BY handle", nil, func(scan func(...any) error) error {
 			var body []byte
 			var a dream.Agent
@@ -113,20 +113,20 @@ func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
 
 // agentCounters is what the store counts for an agent.
 type agentCounters struct {
-	seq, dreams, dim, tide, scrubs int64
-	space                          string
-	removed                        bool
+	seq, dreams, dim, vectorRevision, scrubs int64
+	space                                    string
+	removed                                  bool
 }
 
-func (d deal) counters(agent string) (agentCounters, error) {
+func (d tx) counters(agent string) (agentCounters, error) {
 	var l agentCounters
 	_, err := d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed FROM lives WHERE agent = ?", []any{agent},
-		&l.seq, &l.dreams, &l.dim, &l.tide, &l.scrubs, &l.space, &l.removed)
+		&l.seq, &l.dreams, &l.dim, &l.vectorRevision, &l.scrubs, &l.space, &l.removed)
 	return l, err
 }
 
 // writable is the life of an agent that may be written for: memory.ErrRemoved when it was removed.
-func (d deal) writable(agent string) (agentCounters, error) {
+func (d tx) writable(agent string) (agentCounters, error) {
 	l, err := d.counters(agent)
 	if err == nil && l.removed {
 		err = fmt.Errorf("agent %s was %w", agent, memory.ErrRemoved)
@@ -134,13 +134,13 @@ func (d deal) writable(agent string) (agentCounters, error) {
 	return l, err
 }
 
-func (d deal) setCounters(agent string, l agentCounters) error {
+func (d tx) setCounters(agent string, l agentCounters) error {
 	if agent == "" {
 		return errors.New("the agent's id is empty")
 	}
 	_, err := d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET seq = excluded.seq, dreams = excluded.dreams, dim = excluded.dim, tide = excluded.tide,
 		scrubs = excluded.scrubs, space = excluded.space, removed = excluded.removed`,
-		agent, l.seq, l.dreams, l.dim, l.tide, l.scrubs, l.space, l.removed)
+		agent, l.seq, l.dreams, l.dim, l.vectorRevision, l.scrubs, l.space, l.removed)
 	return err
 }

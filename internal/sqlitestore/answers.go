@@ -11,7 +11,7 @@ import (
 // Answer returns the finished answer of a step. On the Store, Answer keeps what was said to a request of the server.
 func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	answer, found := []byte{}, false
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		var err error
 		found, err = d.one("SELECT answer FROM answers WHERE step = ?", []any{step}, &answer)
 		return err
@@ -22,7 +22,7 @@ func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
 	return answer, true, nil
 }
 
-func (d deal) keepAnswer(step string, answer []byte) error {
+func (d tx) keepAnswer(step string, answer []byte) error {
 	_, err := d.exec("INSERT INTO answers (step, answer) VALUES (?, ?) ON CONFLICT DO NOTHING", step, append([]byte{}, answer...))
 	return err
 }
@@ -30,7 +30,7 @@ func (d deal) keepAnswer(step string, answer []byte) error {
 // Forget drops a dream's kept answers and empties the write-ahead log, so that they are nowhere in the file. On the Store,
 // Forget erases memories.
 func (s Ledger) Forget(ctx context.Context, dream string) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if dream == "" {
 			return errors.New("the dream's id is empty")
 		}
@@ -43,7 +43,7 @@ func (s Ledger) Forget(ctx context.Context, dream string) error {
 }
 
 // dropAnswers removes the answers of the steps whose attempts fit, and marks those of these attempts that may still bring one.
-func (d deal) dropAnswers(fit string, args ...any) error {
+func (d tx) dropAnswers(fit string, args ...any) error {
 	if _, err := d.exec("DELETE FROM answers WHERE step IN (SELECT step FROM attempts WHERE "+fit+")", args...); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (d deal) dropAnswers(fit string, args ...any) error {
 // forgetAnswers drops what the ledger keeps of an item about to be erased: the answers of every dream that made or changed
 // it or showed it in its prompts, what calls of these had said when they were cut, and whatever was bought for the agent
 // awake, such as its vector.
-func (d deal) forgetAnswers(agent, id string) error {
+func (d tx) forgetAnswers(agent, id string) error {
 	var dreams []string
 	name, err := json.Marshal(id)
 	if err != nil {
@@ -91,6 +91,6 @@ func (d deal) forgetAnswers(agent, id string) error {
 
 // dropPlacing drops what embedders answered for an agent awake: once their vectors are kept as vectors nobody asks again,
 // and they are large.
-func (d deal) dropPlacing(agent string) error {
+func (d tx) dropPlacing(agent string) error {
 	return d.dropAnswers("agent = ? AND dream = ''", agent)
 }

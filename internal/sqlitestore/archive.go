@@ -24,7 +24,7 @@ var errEnough = errors.New("enough")
 // Export tells everything of one snapshot of the file.
 func (s *Store) Export(ctx context.Context) memory.Records {
 	return func(yield func(memory.Record, error) bool) {
-		err := s.read(ctx, func(d deal) error {
+		err := s.read(ctx, func(d tx) error {
 			return d.export(func(r memory.Record) error {
 				if !yield(r, nil) {
 					return errEnough
@@ -51,7 +51,7 @@ const roomToFill = 256 << 10
 // of the file wait meanwhile, as long as they do.
 func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	var given memory.Tally
-	err := s.writing(ctx, false, func(l *line) error {
+	err := s.writing(ctx, false, func(l *dbConn) error {
 		set := func(kib int) error {
 			_, err := l.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA cache_size = -"+strconv.Itoa(kib))
 			return err
@@ -61,7 +61,7 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 		}
 		err := l.within(ctx, "BEGIN IMMEDIATE", func() error {
 			var err error
-			given, err = deal{l, context.WithoutCancel(ctx)}.fill(ctx, records)
+			given, err = tx{l, context.WithoutCancel(ctx)}.fill(ctx, records)
 			return err
 		})
 		return errors.Join(err, set(usualRoom))
@@ -79,11 +79,11 @@ func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tall
 // usualRoom is the cache of the writing connection in KiB, as addresses sets it.
 const usualRoom = 16384
 
-func (d deal) fill(ctx context.Context, records memory.Records) (given memory.Tally, err error) {
+func (d tx) fill(ctx context.Context, records memory.Records) (given memory.Tally, err error) {
 	if err := d.vacant(); err != nil {
 		return given, err
 	}
-	f := filling{deal: d}
+	f := filling{tx: d}
 	for r, err := range archive.Through(records, &given) {
 		if err == nil {
 			err = ctx.Err()
@@ -113,7 +113,7 @@ func (d deal) fill(ctx context.Context, records memory.Records) (given memory.Ta
 }
 
 // vacant refuses a file that keeps anything.
-func (d deal) vacant() error {
+func (d tx) vacant() error {
 	for _, table := range tables {
 		var some bool
 		if _, err := d.one("SELECT EXISTS (SELECT 1 FROM "+table+")", nil, &some); err != nil {

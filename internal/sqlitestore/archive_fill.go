@@ -14,7 +14,7 @@ import (
 
 // filling puts records into empty tables.
 type filling struct {
-	deal
+	tx
 	life memory.KeptCounters // of the agent whose records come
 }
 
@@ -79,7 +79,7 @@ func (f *filling) agent(k memory.KeptAgent) error {
 
 func (f *filling) lives(k memory.KeptCounters) error {
 	f.life = k
-	l := agentCounters{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, tide: filledTide, removed: k.Removed}
+	l := agentCounters{seq: k.Seq, dreams: k.Dreams, dim: int64(k.Dim), scrubs: k.Scrubs, space: k.Space, vectorRevision: filledVectorRevision, removed: k.Removed}
 	if err := f.setCounters(k.Agent, l); err != nil {
 		return err
 	}
@@ -94,18 +94,18 @@ func (f *filling) lives(k memory.KeptCounters) error {
 	if err := f.sortable(k.Lock, k.Seen); err != nil {
 		return err
 	}
-	v := vigil{epoch: k.Epoch, told: k.Told, lock: k.Lock, seen: k.Seen, digest: k.Digest}
+	v := presenceRow{epoch: k.Epoch, told: k.Told, lock: k.Lock, seen: k.Seen, digest: k.Digest}
 	if w := k.Wake; w != nil {
 		v.last = &presence.Wake{
 			Agent: k.Agent, Epoch: w.Epoch, Cause: presence.Cause(w.Cause), Client: w.Client, At: w.At, Dream: w.Dream,
 			Affect: w.Affect, Delta: w.Delta, Digest: append([]string{}, w.Digest...),
 		}
 	}
-	return f.setVigil(k.Agent, v)
+	return f.setPresenceRow(k.Agent, v)
 }
 
-// filledTide is the tide of every item that came with an archive.
-const filledTide = 1
+// filledVectorRevision is the tide of every item that came with an archive.
+const filledVectorRevision = 1
 
 // sortable refuses times that the file could keep only as the earliest or the latest that it knows.
 func (f *filling) sortable(times ...time.Time) error {
@@ -202,7 +202,7 @@ func (f *filling) newest(k memory.KeptItem, r row, number int, kept memory.KeptR
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.Agent, k.ID, string(k.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(),
 		r.marks.Status, r.marks.Session, r.head.Dream, bare, number, kept.Cause, kept.At.UnixNano(), r.text, body.text,
-		r.marks.Owner, r.head.Dreamt(), filledTide, body.packed)
+		r.marks.Owner, r.head.Dreamt(), filledVectorRevision, body.packed)
 }
 
 func (f *filling) event(k memory.KeptEvent) error {

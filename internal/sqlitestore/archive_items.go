@@ -10,7 +10,7 @@ import (
 // page is how many items are read at once, with their revisions and vectors: a megabyte or two.
 const page = 500
 
-func (d deal) exportItems(agent string, put putting) error {
+func (d tx) exportItems(agent string, put putting) error {
 	for after := ""; ; {
 		items, numbers, err := d.itemsAfter(agent, after)
 		if err != nil || len(items) == 0 {
@@ -33,7 +33,7 @@ func (d deal) exportItems(agent string, put putting) error {
 }
 
 // itemsAfter reads a page with the newest revisions, and their numbers.
-func (d deal) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []int, err error) {
+func (d tx) itemsAfter(agent, after string) (items []memory.KeptItem, numbers []int, err error) {
 	err = d.each("SELECT id, kind, revision, cause, changed, body, packed, text FROM items WHERE agent = ? AND id > ? ORDER BY id LIMIT ?", []any{agent, after, page},
 		func(scan func(...any) error) error {
 			i := memory.KeptItem{Agent: agent}
@@ -56,7 +56,7 @@ func (d deal) itemsAfter(agent, after string) (items []memory.KeptItem, numbers 
 }
 
 // addPast puts the older revisions of a page before the newest, whose numbers are given, and numbers all of them.
-func (d deal) addPast(agent, after, last string, items []memory.KeptItem, newest []int) error {
+func (d tx) addPast(agent, after, last string, items []memory.KeptItem, newest []int) error {
 	place := 0
 	var older []memory.KeptRevision
 	numbers := make([][]int, len(items))
@@ -102,7 +102,7 @@ func (d deal) addPast(agent, after, last string, items []memory.KeptItem, newest
 }
 
 // addPlaces puts the vectors to the items of a page.
-func (d deal) addPlaces(agent, after, last string, items []memory.KeptItem) error {
+func (d tx) addPlaces(agent, after, last string, items []memory.KeptItem) error {
 	place := 0
 	return d.each("SELECT id, space, v, numbers FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space", []any{agent, after, last},
 		func(scan func(...any) error) error {

@@ -9,7 +9,7 @@ import (
 type putting = func(memory.Record) error
 
 // export tells every record in the order of an archive.
-func (d deal) export(put putting) error {
+func (d tx) export(put putting) error {
 	if err := d.exportNames(put); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (d deal) export(put putting) error {
 	return d.exportLedger(put)
 }
 
-func (d deal) exportNames(put putting) error {
+func (d tx) exportNames(put putting) error {
 	err := d.each("SELECT name, body FROM feeds ORDER BY name", nil, func(scan func(...any) error) error {
 		var f memory.KeptFeed
 		if err := scan(&f.Name, (*[]byte)(&f.Body)); err != nil {
@@ -77,12 +77,12 @@ func (d deal) exportNames(put putting) error {
 	return put(memory.Record{Access: &memory.KeptAccess{KeysRequired: required}})
 }
 
-func (d deal) exportCounters(agent string, put putting) error {
+func (d tx) exportCounters(agent string, put putting) error {
 	l, err := d.counters(agent)
 	if err != nil {
 		return err
 	}
-	v, err := d.vigil(agent)
+	v, err := d.presenceRow(agent)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (d deal) exportCounters(agent string, put putting) error {
 	return put(memory.Record{Counters: &k})
 }
 
-func (d deal) exportLeases(agent string, put putting) error {
+func (d tx) exportLeases(agent string, put putting) error {
 	return d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? ORDER BY client", []any{agent}, func(scan func(...any) error) error {
 		l := memory.KeptLease{Agent: agent}
 		var since, until int64
@@ -126,7 +126,7 @@ func (d deal) exportLeases(agent string, put putting) error {
 	})
 }
 
-func (d deal) exportSlot(agent string, put putting) error {
+func (d tx) exportSlot(agent string, put putting) error {
 	held, err := d.slot(agent)
 	if err != nil || held.Same(memory.Fence{}) {
 		return err
@@ -147,7 +147,7 @@ func (d deal) exportSlot(agent string, put putting) error {
 	return put(memory.Record{Slot: &k})
 }
 
-func (d deal) exportAffects(agent string, put putting) error {
+func (d tx) exportAffects(agent string, put putting) error {
 	return d.each("SELECT number, cause, body FROM affects WHERE agent = ? ORDER BY number", []any{agent}, func(scan func(...any) error) error {
 		a := memory.KeptAffect{Agent: agent}
 		var body []byte
@@ -161,7 +161,7 @@ func (d deal) exportAffects(agent string, put putting) error {
 	})
 }
 
-func (d deal) exportEvents(agent string, put putting) error {
+func (d tx) exportEvents(agent string, put putting) error {
 	return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? ORDER BY seq", []any{agent}, func(scan func(...any) error) error {
 		e, err := readEvent(agent, scan)
 		if err != nil {
@@ -181,7 +181,7 @@ func (d deal) exportEvents(agent string, put putting) error {
 	})
 }
 
-func (d deal) exportNotes(agent string, put putting) error {
+func (d tx) exportNotes(agent string, put putting) error {
 	return d.each("SELECT dream, name, value FROM notes WHERE agent = ? ORDER BY dream, name", []any{agent}, func(scan func(...any) error) error {
 		n := memory.KeptNote{Agent: agent}
 		if err := scan(&n.Dream, &n.Key, &n.Value); err != nil {
@@ -192,7 +192,7 @@ func (d deal) exportNotes(agent string, put putting) error {
 	})
 }
 
-func (d deal) exportLedger(put putting) error {
+func (d tx) exportLedger(put putting) error {
 	err := d.each(`SELECT forgotten, step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 		FROM attempts ORDER BY key`, nil, func(scan func(...any) error) error {
 		var forgotten bool

@@ -15,7 +15,7 @@ func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	err := v.Validate()
 	if err == nil {
 		v.Now = plain(v.Now)
-		err = s.hurry(ctx, func(d deal) error {
+		err = s.urgently(ctx, func(d tx) error {
 			var err error
 			a, err = d.arrive(v)
 			return err
@@ -27,12 +27,12 @@ func (s *Store) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	return a, nil
 }
 
-func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
+func (d tx) arrive(visit presence.Visit) (presence.Arrival, error) {
 	var a presence.Arrival
 	if err := d.called(visit); err != nil {
 		return a, err
 	}
-	v, err := d.vigil(visit.Agent)
+	v, err := d.presenceRow(visit.Agent)
 	if err != nil {
 		return a, err
 	}
@@ -58,11 +58,11 @@ func (d deal) arrive(visit presence.Visit) (presence.Arrival, error) {
 		v.visited = true
 	}
 	a.Wake = *v.last
-	return a, d.setVigil(visit.Agent, v)
+	return a, d.setPresenceRow(visit.Agent, v)
 }
 
 // called refuses a visit to an agent that does not go by that handle.
-func (d deal) called(v presence.Visit) error {
+func (d tx) called(v presence.Visit) error {
 	if v.Handle == "" {
 		_, err := d.writable(v.Agent)
 		return err
@@ -76,7 +76,7 @@ func (d deal) called(v presence.Visit) error {
 }
 
 // lease grants or renews, and drops what has ended.
-func (d deal) lease(v presence.Visit) error {
+func (d tx) lease(v presence.Visit) error {
 	if _, err := d.exec("DELETE FROM leases WHERE agent = ? AND until <= ?", v.Agent, nanos(v.Now)); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (d deal) lease(v presence.Visit) error {
 }
 
 // raise makes a wake of what the knock finds, which is then used up.
-func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
+func (d tx) raise(v *presenceRow, visit presence.Visit, dreamID string) error {
 	now, err := d.affect(visit.Agent)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (d deal) raise(v *vigil, visit presence.Visit, dreamID string) error {
 }
 
 // moodLeft takes the affect that the dream would leave out of its slot; nil for none.
-func (d deal) moodLeft(agent string) (*memory.Foreseen, error) {
+func (d tx) moodLeft(agent string) (*memory.Foreseen, error) {
 	var body []byte
 	if _, err := d.one("SELECT mood FROM slots WHERE agent = ?", []any{agent}, &body); err != nil || body == nil {
 		return nil, err

@@ -21,7 +21,7 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 		limit = -1
 	}
 	var events []event.Event
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		return d.each("SELECT "+eventColumns+" FROM events WHERE agent = ? AND seq > ? ORDER BY seq LIMIT ?", []any{agent, after, limit},
 			func(scan func(...any) error) error {
 				e, err := readEvent(agent, scan)
@@ -47,7 +47,7 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 			return err
 		}
 		var l agentCounters
-		err = s.glance(ctx, func(d deal) error {
+		err = s.glance(ctx, func(d tx) error {
 			l, err = d.counters(agent)
 			return err
 		})
@@ -85,7 +85,7 @@ type feedBus struct {
 	waiting map[string]chan struct{}
 
 	looking sync.Mutex
-	watch   *line // nil for a private store
+	watch   *dbConn // nil for a private store
 	seen    int64
 	looked  time.Time
 }
@@ -120,7 +120,7 @@ func (b *feedBus) version(ctx context.Context) (int64, error) {
 	if b.watch == nil || time.Since(b.looked) < versionGood {
 		return b.seen, nil
 	}
-	if _, err := (deal{b.watch, ctx}).one("PRAGMA data_version", nil, &b.seen); err != nil {
+	if _, err := (tx{b.watch, ctx}).one("PRAGMA data_version", nil, &b.seen); err != nil {
 		return 0, err
 	}
 	b.looked = time.Now()
@@ -141,7 +141,7 @@ func (b *feedBus) close() error {
 // Heads returns the number of the newest event of every agent on record.
 func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
 	heads := map[string]int64{}
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT agent, seq FROM lives JOIN agents ON agents.id = lives.agent WHERE seq > 0", nil, func(scan func(...any) error) error {
 			var agent string
 			var seq int64

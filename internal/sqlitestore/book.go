@@ -14,7 +14,7 @@ import (
 // OpenDreams lists the dreams that have open attempts, by id.
 func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 	var dreams []string
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT DISTINCT dream FROM attempts WHERE state = 'open' ORDER BY dream", nil, func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
@@ -28,7 +28,7 @@ func (s *Store) OpenDreams(ctx context.Context) ([]string, error) {
 // Balance is the running sum of an account.
 func (s *Store) Balance(ctx context.Context, scope string) (purse.Balance, error) {
 	var b purse.Balance
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		var err error
 		b, err = d.balance(scope)
 		return err
@@ -54,7 +54,7 @@ func (s *Store) Rows(ctx context.Context, q purse.Query) ([]purse.Row, error) {
 		limit = q.Limit
 	}
 	var out []purse.Row
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		return d.each(`SELECT step, attempt, agent, dream, phase, model, day, accounts, reserved, counted, state, tokens, finish, at, ended, latest, packed
 			FROM attempts`+w.String()+" ORDER BY key LIMIT ?", append(w.args, limit), func(scan func(...any) error) error {
 			r, err := scanRow(scan)
@@ -89,7 +89,7 @@ func scanRow(scan func(...any) error) (purse.Row, error) {
 
 // Allow takes a dream's allowance from the agent's day. An allowance that was given back may be taken again.
 func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if dream == "" || amount < 0 {
 			return fmt.Errorf("dream %q, amount %d micro-dollars: a dream has an id and an amount is not negative", dream, amount)
 		}
@@ -112,7 +112,7 @@ func (s *Store) Allow(ctx context.Context, agent, day, dream string, amount, lim
 
 // GiveBack returns a dream's allowance.
 func (s *Store) GiveBack(ctx context.Context, dream string) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		_, err := d.exec("DELETE FROM allowances WHERE dream = ?", dream)
 		return err
 	})
@@ -122,7 +122,7 @@ func (s *Store) GiveBack(ctx context.Context, dream string) error {
 // Allowance is what is taken of the agent's day.
 func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros, error) {
 	var taken budget.Micros
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		var err error
 		taken, err = d.allowance(agent, day)
 		return err
@@ -130,7 +130,7 @@ func (s *Store) Allowance(ctx context.Context, agent, day string) (budget.Micros
 	return taken, wrap(err, strings.Join([]string{"allowance of", agent, "on", day}, " "))
 }
 
-func (d deal) allowance(agent, day string) (budget.Micros, error) {
+func (d tx) allowance(agent, day string) (budget.Micros, error) {
 	var sum budget.Micros
 	err := d.each("SELECT amount FROM allowances WHERE agent = ? AND day = ?", []any{agent, day}, func(scan func(...any) error) error {
 		var amount budget.Micros

@@ -20,9 +20,9 @@ func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, err
 	if err == nil {
 		write := s.write
 		if w.Late {
-			write = s.hurry
+			write = s.urgently
 		}
-		err = write(ctx, func(d deal) error {
+		err = write(ctx, func(d tx) error {
 			var err error
 			receipt, err = s.commit(d, p)
 			return err
@@ -85,7 +85,7 @@ func prepareWrite(w memory.Write) (prepared, error) {
 	return p, nil
 }
 
-func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
+func (s *Store) commit(d tx, p prepared) (memory.Receipt, error) {
 	var r memory.Receipt
 	l, err := d.writable(p.Agent)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 	}
 	now := s.stamp()
 	before := l
-	next := l.tide + 1
+	next := l.vectorRevision + 1
 	for _, row := range p.add {
 		added, err := d.insert(row, p.Cause, now, next)
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 		}
 	}
 	if r.Added > 0 || r.Changed > 0 || len(p.Vectors) > 0 {
-		l.tide = next
+		l.vectorRevision = next
 	}
 	if len(p.Vectors) > 0 && p.Fence.Awake() {
 		if err := d.dropPlacing(p.Agent); err != nil {
@@ -161,7 +161,7 @@ func (s *Store) commit(d deal, p prepared) (memory.Receipt, error) {
 }
 
 // appendEvent gives the next sequence number, unless the agent's log has an event of this id.
-func (d deal) appendEvent(e event.Event, short []byte, seq *int64) error {
+func (d tx) appendEvent(e event.Event, short []byte, seq *int64) error {
 	e.Seq = *seq + 1
 	n, err := d.putEvent(e, short)
 	*seq += n
@@ -169,7 +169,7 @@ func (d deal) appendEvent(e event.Event, short []byte, seq *int64) error {
 }
 
 // putEvent writes an event that the agent's log does not have yet, packed where it was packed.
-func (d deal) putEvent(e event.Event, short []byte) (int64, error) {
+func (d tx) putEvent(e event.Event, short []byte) (int64, error) {
 	const insert = "INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
 		"ON CONFLICT (agent, id) DO NOTHING"
 	if short != nil {

@@ -13,7 +13,7 @@ import (
 // PutEmbedJob keeps a job in place of the agent's.
 func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Time) (memory.EmbedJob, error) {
 	var kept memory.EmbedJob
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if j.Agent == "" {
 			return errors.New("the agent's id is empty")
 		}
@@ -37,7 +37,7 @@ func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Tim
 // EmbedJob is the agent's.
 func (s *Store) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, error) {
 	var j memory.EmbedJob
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		var err error
 		j, err = d.embedJob(agent)
 		return err
@@ -45,7 +45,7 @@ func (s *Store) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, er
 	return j, wrap(err, "the embedding of "+agent)
 }
 
-func (d deal) embedJob(agent string) (memory.EmbedJob, error) {
+func (d tx) embedJob(agent string) (memory.EmbedJob, error) {
 	var j memory.EmbedJob
 	var body []byte
 	found, err := d.one("SELECT body FROM embed_jobs WHERE agent = ?", []any{agent}, &body)
@@ -65,7 +65,7 @@ func missing(found bool) error {
 // EmbedJobs lists all, by agent.
 func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
 	var all []memory.EmbedJob
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		all = nil
 		return d.each("SELECT body FROM embed_jobs ORDER BY agent", nil, func(scan func(...any) error) error {
 			var body []byte
@@ -89,7 +89,7 @@ func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
 // EndEmbedJob removes the agent's job.
 func (s *Store) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error) {
 	ended := false
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		ended = false
 		kept, err := d.embedJob(j.Agent)
 		if errors.Is(err, memory.ErrNotFound) {

@@ -13,10 +13,10 @@ import (
 // enough that the first of them are not kept waiting by the last.
 const together = 128
 
-// errand is a step that shares a transaction with others: an urgent one, such as a visit, a departure or the last words of a
+// queuedWrite is a step that shares a transaction with others: an urgent one, such as a visit, a departure or the last words of a
 // sitting that was woken; or a reservation or settlement, many of which come at once.
-type errand struct {
-	do    func(deal) error
+type queuedWrite struct {
+	do    func(tx) error
 	state atomic.Int32 // waiting, begun or withdrawn
 	err   error
 	done  chan struct{}
@@ -28,32 +28,32 @@ const (
 	withdrawn
 )
 
-// errands are the steps that wait for the writing connection, the urgent ones and those of the ledger apart. One goroutine runs while there are any, and takes
+// writeQueue are the steps that wait for the writing connection, the urgent ones and those of the ledger apart. One goroutine runs while there are any, and takes
 // all that have come, in order, into one durable transaction.
-type errands struct {
+type writeQueue struct {
 	mu      sync.Mutex
-	queue   []*errand
+	queue   []*queuedWrite
 	running bool
 	served  sync.WaitGroup
 }
 
-// hurry is write for a step that must not queue behind ordinary ones. Simultaneous steps share a transaction; one that
+// urgently is write for a step that must not queue behind ordinary ones. Simultaneous steps share a transaction; one that
 // fails undoes nothing of the others. The wait ends with ctx; a step that has begun runs to its end.
-func (s *Store) hurry(ctx context.Context, do func(deal) error) error {
-	return s.join(ctx, &s.errands, true, do)
+func (s *Store) urgently(ctx context.Context, do func(tx) error) error {
+	return s.join(ctx, &s.writes, true, do)
 }
 
 // bookkeep is write for a step of the ledger: simultaneous ones share a transaction, and so one wait for the disk. Each is durable
 // when it returns, and one that is refused undoes nothing of the others.
-func (s *Store) bookkeep(ctx context.Context, do func(deal) error) error {
-	return s.join(ctx, &s.tills, false, do)
+func (s *Store) bookkeep(ctx context.Context, do func(tx) error) error {
+	return s.join(ctx, &s.ledgerWrites, false, do)
 }
 
-func (s *Store) join(ctx context.Context, q *errands, urgent bool, do func(deal) error) error {
+func (s *Store) join(ctx context.Context, q *writeQueue, urgent bool, do func(tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e := &errand{do: do, done: make(chan struct{})}
+	e := &queuedWrite{do: do, done: make(chan struct{})}
 	if !q.add(e, s.closed, func() { s.serve(q, urgent) }) {
 		return ErrClosed
 	}
@@ -70,7 +70,7 @@ func (s *Store) join(ctx context.Context, q *errands, urgent bool, do func(deal)
 }
 
 // add queues an errand and starts the goroutine that serves it; false when the store is closed.
-func (q *errands) add(e *errand, closed <-chan struct{}, serve func()) bool {
+func (q *writeQueue) add(e *queuedWrite, closed <-chan struct{}, serve func()) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	select {
@@ -87,10 +87,10 @@ func (q *errands) add(e *errand, closed <-chan struct{}, serve func()) bool {
 }
 
 // begin takes up to n errands from the queue that nobody has withdrawn.
-func (q *errands) begin(n int) []*errand {
+func (q *writeQueue) begin(n int) []*queuedWrite {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var batch []*errand
+	var batch []*queuedWrite
 	for len(q.queue) > 0 && len(batch) < n {
 		e := q.queue[0]
 		q.queue[0] = nil
@@ -103,7 +103,7 @@ func (q *errands) begin(n int) []*errand {
 }
 
 // rest says whether the queue is empty, and that nobody serves it any more when it is.
-func (q *errands) rest() bool {
+func (q *writeQueue) rest() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.queue) > 0 {
@@ -114,13 +114,13 @@ func (q *errands) rest() bool {
 }
 
 // serve runs until no errand waits.
-func (s *Store) serve(q *errands, urgent bool) {
+func (s *Store) serve(q *writeQueue, urgent bool) {
 	for !q.rest() {
-		var batch []*errand
-		err := s.writing(context.Background(), urgent, func(l *line) error {
+		var batch []*queuedWrite
+		err := s.writing(context.Background(), urgent, func(l *dbConn) error {
 			return l.within(context.Background(), "BEGIN IMMEDIATE", func() error {
 				batch = q.begin(together)
-				return deal{l, context.Background()}.all(batch)
+				return tx{l, context.Background()}.all(batch)
 			})
 		})
 		if batch == nil && err != nil { // no transaction began
@@ -136,7 +136,7 @@ func (s *Store) serve(q *errands, urgent bool) {
 }
 
 // shut closes the store to errands and waits until those that came before are done or refused.
-func shut(closed chan struct{}, queues ...*errands) {
+func shut(closed chan struct{}, queues ...*writeQueue) {
 	for _, q := range queues {
 		q.mu.Lock()
 	}
@@ -151,7 +151,7 @@ func shut(closed chan struct{}, queues ...*errands) {
 
 // all does every errand of a batch, each behind a savepoint of its own when there are several. The error ends the whole
 // transaction.
-func (d deal) all(batch []*errand) error {
+func (d tx) all(batch []*queuedWrite) error {
 	if len(batch) == 1 {
 		return batch[0].attempt(d)
 	}
@@ -172,7 +172,7 @@ func (d deal) all(batch []*errand) error {
 }
 
 // attempt does one errand. A panic in it must not take the others with it.
-func (e *errand) attempt(d deal) (err error) {
+func (e *queuedWrite) attempt(d tx) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("a defect: %v", fault)

@@ -22,17 +22,17 @@ func TestTheUrgentGoFirstButNotForEver(t *testing.T) {
 	t.Parallel()
 	var w lane
 	var order []string
-	queue := func(n int) (turns []chan *line) {
+	queue := func(n int) (turns []chan *dbConn) {
 		for range n {
-			turns = append(turns, make(chan *line, 1))
+			turns = append(turns, make(chan *dbConn, 1))
 		}
 		return turns
 	}
 	w.urgent, w.plain = queue(2*patience+1), queue(3)
-	urgent, plain := append([]chan *line{}, w.urgent...), append([]chan *line{}, w.plain...)
-	for l := (&line{}); w.free == nil; {
+	urgent, plain := append([]chan *dbConn{}, w.urgent...), append([]chan *dbConn{}, w.plain...)
+	for l := (&dbConn{}); w.free == nil; {
 		w.give(l)
-		for name, turns := range map[string][]chan *line{"u": urgent, "p": plain} {
+		for name, turns := range map[string][]chan *dbConn{"u": urgent, "p": plain} {
 			for _, turn := range turns {
 				select {
 				case <-turn:
@@ -60,7 +60,7 @@ func TestWhoGivesUpHisTurnTakesNobodyElses(t *testing.T) {
 	_, err := w.take(ended, nil, true)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, w.urgent)
-	turn, l := make(chan *line, 1), &line{}
+	turn, l := make(chan *dbConn, 1), &dbConn{}
 	turn <- l // came in the moment it was given up
 	w.leave(&w.plain, turn)
 	got, err := w.take(t.Context(), nil, false)
@@ -68,8 +68,8 @@ func TestWhoGivesUpHisTurnTakesNobodyElses(t *testing.T) {
 	require.Same(t, l, got)
 }
 
-// errandOn opens a store whose writing connection is held, so that errands gather.
-func errandOn(t *testing.T) (s *Store, letGo func()) {
+// queuedWriteOn opens a store whose writing connection is held, so that errands gather.
+func queuedWriteOn(t *testing.T) (s *Store, letGo func()) {
 	t.Helper()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
 	require.NoError(t, err)
@@ -79,19 +79,19 @@ func errandOn(t *testing.T) (s *Store, letGo func()) {
 	return s, func() { s.writer.give(l) }
 }
 
-func (s *Store) send(t *testing.T, do func(deal) error) *errand {
+func (s *Store) send(t *testing.T, do func(tx) error) *queuedWrite {
 	t.Helper()
-	e := &errand{do: do, done: make(chan struct{})}
-	require.True(t, s.errands.add(e, s.closed, func() { s.serve(&s.errands, true) }))
+	e := &queuedWrite{do: do, done: make(chan struct{})}
+	require.True(t, s.writes.add(e, s.closed, func() { s.serve(&s.writes, true) }))
 	return e
 }
 
-func TestAnErrandThatFailsUndoesNothingOfTheOthers(t *testing.T) {
+func TestAnWriteThatFailsUndoesNothingOfTheOthers(t *testing.T) {
 	t.Parallel()
-	s, letGo := errandOn(t)
+	s, letGo := queuedWriteOn(t)
 	fault := errors.New("refused")
-	number := func(fail func()) func(deal) error {
-		return func(d deal) error {
+	number := func(fail func()) func(tx) error {
+		return func(d tx) error {
 			l, err := d.counters("a")
 			if err != nil {
 				return err
@@ -104,7 +104,7 @@ func TestAnErrandThatFailsUndoesNothingOfTheOthers(t *testing.T) {
 			return fault
 		}
 	}
-	var good, bad, wild []*errand
+	var good, bad, wild []*queuedWrite
 	for range together { // more than one transaction takes
 		good = append(good, s.send(t, number(nil)))
 		bad = append(bad, s.send(t, number(func() {})))
@@ -130,9 +130,9 @@ func TestAnErrandThatFailsUndoesNothingOfTheOthers(t *testing.T) {
 	require.EqualValues(t, together+2, n)
 }
 
-func TestAnErrandGivenUpIsNotDone(t *testing.T) {
+func TestAnWriteGivenUpIsNotDone(t *testing.T) {
 	t.Parallel()
-	s, letGo := errandOn(t)
+	s, letGo := queuedWriteOn(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() {
@@ -149,17 +149,17 @@ func TestAnErrandGivenUpIsNotDone(t *testing.T) {
 	require.Zero(t, epoch)
 }
 
-func TestErrandsOfAStoreThatClosesAreRefused(t *testing.T) {
+func TestWritesOfAStoreThatClosesAreRefused(t *testing.T) {
 	t.Parallel()
-	s, letGo := errandOn(t)
-	e := s.send(t, func(deal) error { return nil })
+	s, letGo := queuedWriteOn(t)
+	e := s.send(t, func(tx) error { return nil })
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
 	<-e.done
 	require.ErrorIs(t, e.err, ErrClosed)
 	letGo()
 	require.NoError(t, <-closed)
-	require.ErrorIs(t, s.hurry(t.Context(), func(deal) error { return nil }), ErrClosed)
+	require.ErrorIs(t, s.urgently(t.Context(), func(tx) error { return nil }), ErrClosed)
 }
 
 func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
@@ -172,14 +172,14 @@ func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	visit := presence.Visit{Agent: "a", Client: "web", Cause: presence.Connect, Now: time.Unix(1, 0), For: time.Minute}
-	require.NoError(t, other.write(t.Context(), func(deal) error {
+	require.NoError(t, other.write(t.Context(), func(tx) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := s.Arrive(ctx, visit)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		return nil
 	}))
-	require.NoError(t, s.write(t.Context(), func(deal) error {
+	require.NoError(t, s.write(t.Context(), func(tx) error {
 		_, err := other.Arrive(t.Context(), visit)
 		require.ErrorContains(t, err, "another writer")
 		return nil
@@ -194,7 +194,7 @@ func TestAConnectWaitsForAnotherProcessNoLongerThanItsCaller(t *testing.T) {
 
 func TestReservationsThatShareATransactionHoldEveryCap(t *testing.T) {
 	t.Parallel()
-	s, letGo := errandOn(t)
+	s, letGo := queuedWriteOn(t)
 	var all sync.WaitGroup
 	var held, refused atomic.Int64
 	for i := range 2 * together {

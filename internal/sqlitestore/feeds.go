@@ -17,7 +17,7 @@ func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 		err = errors.New("its name is empty")
 	}
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.write(ctx, func(d tx) error {
 			_, err := d.exec("INSERT INTO feeds (name, body) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET body = excluded.body", f.Name, string(body))
 			return err
 		})
@@ -28,7 +28,7 @@ func (s *Store) PutFeed(ctx context.Context, f dream.Feed) error {
 // Feed finds one by name.
 func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 	var f dream.Feed
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		var body []byte
 		found, err := d.one("SELECT body FROM feeds WHERE name = ?", []any{name}, &body)
 		if err == nil && !found {
@@ -48,7 +48,7 @@ func (s *Store) Feed(ctx context.Context, name string) (dream.Feed, error) {
 // Feeds lists all, by name.
 func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
 	var feeds []dream.Feed
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT body FROM feeds ORDER BY name", nil, func(scan func(...any) error) error {
 			var body []byte
 			var f dream.Feed
@@ -70,7 +70,7 @@ func (s *Store) Feeds(ctx context.Context) ([]dream.Feed, error) {
 
 // DropFeed removes one; agents that follow it follow nothing.
 func (s *Store) DropFeed(ctx context.Context, name string) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		n, err := d.exec("DELETE FROM feeds WHERE name = ?", name)
 		if err == nil && n == 0 {
 			err = memory.ErrNotFound
@@ -84,7 +84,7 @@ func (s *Store) DropFeed(ctx context.Context, name string) error {
 }
 
 // unfollow takes a feed's name out of the agents that follow it.
-func (d deal) unfollow(name string) error {
+func (d tx) unfollow(name string) error {
 	var followers []dream.Agent
 	err := d.each("SELECT body FROM agents", nil, func(scan func(...any) error) error {
 		var body []byte

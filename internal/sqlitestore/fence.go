@@ -11,7 +11,7 @@ import (
 )
 
 // fenced refuses a write of a sitting that does not hold the slot, or that was woken. Last words may come after the wake.
-func (d deal) fenced(agent string, f memory.Fence, late bool) error {
+func (d tx) fenced(agent string, f memory.Fence, late bool) error {
 	if f.Awake() {
 		return nil
 	}
@@ -55,7 +55,7 @@ func checkWaking(w memory.Write) error {
 }
 
 // foresee keeps what a knock would find.
-func (d deal) foresee(agent string, f memory.Fence, w memory.Waking) error {
+func (d tx) foresee(agent string, f memory.Fence, w memory.Waking) error {
 	if !f.Awake() {
 		var affect any
 		if mood := w.Foreseen(); mood != nil {
@@ -72,12 +72,12 @@ func (d deal) foresee(agent string, f memory.Fence, w memory.Waking) error {
 	if len(w.Digest) == 0 {
 		return nil
 	}
-	v, err := d.vigil(agent)
+	v, err := d.presenceRow(agent)
 	if err != nil {
 		return err
 	}
 	v.digest = newest(v.digest, w.Digest)
-	return d.setVigil(agent, v)
+	return d.setPresenceRow(agent, v)
 }
 
 // newest adds entries to a digest, each once and where it was named last, and keeps the newest.

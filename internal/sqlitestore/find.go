@@ -18,7 +18,7 @@ func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.I
 	items := make([]dream.Item, 0, len(ids))
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
-		err = s.glance(ctx, func(d deal) error {
+		err = s.glance(ctx, func(d tx) error {
 			return d.items(`SELECT kind, body, revision, text, items.id, packed FROM json_each(?) AS asked CROSS JOIN items ON agent = ? AND items.id = asked.value
 				ORDER BY asked.key`, []any{string(list), agent}, &items)
 		})
@@ -37,7 +37,7 @@ func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) 
 	}
 	query, args := findSQL(q, sort)
 	var items []dream.Item
-	err := s.glance(ctx, func(d deal) error { return d.items(query, args, &items) })
+	err := s.glance(ctx, func(d tx) error { return d.items(query, args, &items) })
 	if err != nil {
 		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
 	}
@@ -52,7 +52,7 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 	w := where{}
 	w.filter(q)
 	n := 0
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		_, err := d.one("SELECT count(*) FROM items"+w.index(q, "")+w.String(), w.args, &n)
 		return err
 	})
@@ -66,7 +66,7 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 const itemColumns = "kind, body, revision, text, id, packed"
 
 // items scans rows of itemColumns.
-func (d deal) items(query string, args []any, out *[]dream.Item) error {
+func (d tx) items(query string, args []any, out *[]dream.Item) error {
 	return d.each(query, args, func(scan func(...any) error) error {
 		var kind, text, id string
 		var whole, short sql.RawBytes // until the next row

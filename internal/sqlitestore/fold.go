@@ -21,16 +21,16 @@ type folding struct {
 	end     chan struct{}
 	gone    sync.WaitGroup
 	busy    sync.Mutex // held by whoever folds or empties the log: SQLite lets only one do so, and lets the other not wait
-	line    *line
+	dbConn  *dbConn
 }
 
 // begin makes the connection that folds, and the goroutine that does.
 func (f *folding) begin(ctx context.Context, s *Store) error {
-	l, err := newLine(ctx, s.writeDB)
+	l, err := newConn(ctx, s.writeDB)
 	if err != nil {
 		return err
 	}
-	f.line, f.due, f.end = l, make(chan struct{}, 1), make(chan struct{})
+	f.dbConn, f.due, f.end = l, make(chan struct{}, 1), make(chan struct{})
 	f.gone.Go(func() {
 		for {
 			select {
@@ -60,14 +60,14 @@ func (f *folding) fold() {
 	f.busy.Lock()
 	defer f.busy.Unlock()
 	var held, pages, moved int64
-	_, _ = deal{f.line, context.Background()}.one("PRAGMA wal_checkpoint(PASSIVE)", nil, &held, &pages, &moved)
+	_, _ = tx{f.dbConn, context.Background()}.one("PRAGMA wal_checkpoint(PASSIVE)", nil, &held, &pages, &moved)
 }
 
 func (f *folding) close() error {
-	if f.line == nil {
+	if f.dbConn == nil {
 		return nil
 	}
 	close(f.end)
 	f.gone.Wait()
-	return f.line.close()
+	return f.dbConn.close()
 }

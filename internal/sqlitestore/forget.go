@@ -28,7 +28,7 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // is nowhere in the file: SQLite overwrites what is deleted, but not the places that a row had before its page was split.
 func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		var err error
 		done, err = d.erase(agent, e)
 		return err
@@ -42,7 +42,7 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 	return done, nil
 }
 
-func (d deal) erase(agent string, e memory.Erasure) (memory.Erased, error) {
+func (d tx) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 	var done memory.Erased
 	if err := d.eraseSaid(); err != nil {
 		return done, err
@@ -100,14 +100,14 @@ func (d deal) erase(agent string, e memory.Erasure) (memory.Erased, error) {
 }
 
 // changes counts the rows that this connection has changed so far.
-func (d deal) changes() (int64, error) {
+func (d tx) changes() (int64, error) {
 	var n int64
 	_, err := d.one("SELECT total_changes()", nil, &n)
 	return n, err
 }
 
 // eraseItem erases an item and whatever is left of one that is gone.
-func (d deal) eraseItem(agent, id string) (bool, error) {
+func (d tx) eraseItem(agent, id string) (bool, error) {
 	if err := d.forgetAnswers(agent, id); err != nil {
 		return false, err
 	}
@@ -124,7 +124,7 @@ func (d deal) eraseItem(agent, id string) (bool, error) {
 }
 
 // afterErasure tells caches that they start again, and lets an agent without vectors choose a space anew.
-func (d deal) afterErasure(agent string) error {
+func (d tx) afterErasure(agent string) error {
 	l, err := d.counters(agent)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (d deal) afterErasure(agent string) error {
 }
 
 // scrubWords takes what is forgotten out of items that stay and out of the notes of dreams. It answers how many items changed.
-func (d deal) scrubWords(agent string, e memory.Erasure) (int, error) {
+func (d tx) scrubWords(agent string, e memory.Erasure) (int, error) {
 	scrubbed := 0
 	for _, id := range e.Scrub {
 		changed, err := d.scrubItem(agent, id, e.Words)
@@ -158,7 +158,7 @@ func (d deal) scrubWords(agent string, e memory.Erasure) (int, error) {
 	return scrubbed, d.scrubNotes(agent, e.Words)
 }
 
-func (d deal) scrubItem(agent, id string, words memory.Words) (bool, error) {
+func (d tx) scrubItem(agent, id string, words memory.Words) (bool, error) {
 	if err := d.forgetAnswers(agent, id); err != nil {
 		return false, err
 	}
@@ -204,7 +204,7 @@ func (d deal) scrubItem(agent, id string, words memory.Words) (bool, error) {
 }
 
 // reword gives an item another body in the same revision. When its text is another one, its vectors go.
-func (d deal) reword(agent, id string, key int64, kind dream.Kind, body []byte) error {
+func (d tx) reword(agent, id string, key int64, kind dream.Kind, body []byte) error {
 	item, err := dream.Decode(kind, body)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (d deal) reword(agent, id string, key int64, kind dream.Kind, body []byte) 
 }
 
 // putBack writes the body of a row in the form that it had.
-func (d deal) putBack(table string, key int64, body []byte, short bool, near ...string) error {
+func (d tx) putBack(table string, key int64, body []byte, short bool, near ...string) error {
 	kept := stored{text: string(body)}
 	if short {
 		kept = stored{packed: packed.Pack(body, near...)}
@@ -232,7 +232,7 @@ func (d deal) putBack(table string, key int64, body []byte, short bool, near ...
 	return err
 }
 
-func (d deal) scrubNotes(agent string, words memory.Words) error {
+func (d tx) scrubNotes(agent string, words memory.Words) error {
 	type note struct {
 		key   int64
 		name  string
@@ -262,7 +262,7 @@ func (d deal) scrubNotes(agent string, words memory.Words) error {
 }
 
 // scrub takes the ids of what is gone out of the bodies of a table, items or revisions.
-func (d deal) scrub(table, agent string, gone map[string]bool) error {
+func (d tx) scrub(table, agent string, gone map[string]bool) error {
 	type change struct {
 		key   int64
 		body  []byte
@@ -318,7 +318,7 @@ func (s *Store) emptyLog(ctx context.Context, anew bool) error {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += 2 * emptyTurn {
-		err := s.peek(ctx, func(d deal) error {
+		err := s.peek(ctx, func(d tx) error {
 			s.fold.busy.Lock()
 			defer s.fold.busy.Unlock()
 			turn := min(emptyTurn, s.set.busy)
@@ -344,13 +344,13 @@ func (s *Store) emptyLog(ctx context.Context, anew bool) error {
 }
 
 // patient has the line wait so long for others.
-func (d deal) patient(wait time.Duration) error {
+func (d tx) patient(wait time.Duration) error {
 	_, err := d.conn.ExecContext(d.ctx, fmt.Sprint("PRAGMA busy_timeout = ", wait.Milliseconds()))
 	return err
 }
 
 // rewriteFile writes the file anew, which leaves nothing in it but what is kept.
-func (d deal) rewriteFile(turn, after time.Duration) error {
+func (d tx) rewriteFile(turn, after time.Duration) error {
 	if err := d.patient(turn); err != nil {
 		return err
 	}
@@ -362,7 +362,7 @@ func (d deal) rewriteFile(turn, after time.Duration) error {
 }
 
 // emptyLog waits as long as turn says for readers, and leaves the line as patient as it was.
-func (d deal) emptyLog(turn, after time.Duration) error {
+func (d tx) emptyLog(turn, after time.Duration) error {
 	if err := d.patient(turn); err != nil {
 		return err
 	}
@@ -377,7 +377,7 @@ func (d deal) emptyLog(turn, after time.Duration) error {
 // Forgettings counts how often something of the agent was forgotten.
 func (s *Store) Forgettings(ctx context.Context, agent string) (int64, error) {
 	var times int64
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		l, err := d.counters(agent)
 		times = l.scrubs
 		return err

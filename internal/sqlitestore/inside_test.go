@@ -37,7 +37,7 @@ func TestEveryOrderIsReadFromItsIndex(t *testing.T) {
 func planOf(t *testing.T, s *Store, query string, args []any) string {
 	t.Helper()
 	var plan strings.Builder
-	require.NoError(t, s.read(t.Context(), func(d deal) error {
+	require.NoError(t, s.read(t.Context(), func(d tx) error {
 		return d.each("EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
 			var id, parent, unused int
 			var detail string
@@ -77,8 +77,8 @@ func TestAPanicLeavesNoTransaction(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	for _, transact := range []func(context.Context, func(deal) error) error{s.write, s.read} {
-		require.Panics(t, func() { _ = transact(t.Context(), func(deal) error { panic("a defect") }) })
+	for _, transact := range []func(context.Context, func(tx) error) error{s.write, s.read} {
+		require.Panics(t, func() { _ = transact(t.Context(), func(tx) error { panic("a defect") }) })
 	}
 	for want := range s.set.readers {
 		n, err := s.NextDream(t.Context(), "a")
@@ -121,7 +121,7 @@ func TestARemovalKnowsEveryTableOfAnAgent(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	var tables []string
-	require.NoError(t, s.read(t.Context(), func(d deal) error {
+	require.NoError(t, s.read(t.Context(), func(d tx) error {
 		return d.each(`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`,
 			nil, func(scan func(...any) error) error {
 				var name string

@@ -12,21 +12,21 @@ const patience = 8
 // lane lends the one connection that writes: to those in a hurry first, otherwise in the order they came.
 type lane struct {
 	mu     sync.Mutex
-	free   *line
-	urgent []chan *line
-	plain  []chan *line
+	free   *dbConn
+	urgent []chan *dbConn
+	plain  []chan *dbConn
 	passed int // urgent turns since the last ordinary one, while somebody waited for it
 }
 
 // take waits for the connection until it comes, ctx ends or the store is closed.
-func (w *lane) take(ctx context.Context, closed <-chan struct{}, urgent bool) (*line, error) {
+func (w *lane) take(ctx context.Context, closed <-chan struct{}, urgent bool) (*dbConn, error) {
 	w.mu.Lock()
 	if l := w.free; l != nil {
 		w.free = nil
 		w.mu.Unlock()
 		return l, nil
 	}
-	turn := make(chan *line, 1)
+	turn := make(chan *dbConn, 1)
 	queue := &w.plain
 	if urgent {
 		queue = &w.urgent
@@ -46,7 +46,7 @@ func (w *lane) take(ctx context.Context, closed <-chan struct{}, urgent bool) (*
 }
 
 // leave gives up a turn, or gives the connection back when the turn has just come.
-func (w *lane) leave(queue *[]chan *line, turn chan *line) {
+func (w *lane) leave(queue *[]chan *dbConn, turn chan *dbConn) {
 	w.mu.Lock()
 	i := slices.Index(*queue, turn)
 	if i >= 0 {
@@ -59,7 +59,7 @@ func (w *lane) leave(queue *[]chan *line, turn chan *line) {
 }
 
 // give hands the connection to the next in turn.
-func (w *lane) give(l *line) {
+func (w *lane) give(l *dbConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	queue := &w.plain

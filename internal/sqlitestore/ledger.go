@@ -25,7 +25,7 @@ func (s *Store) Reserve(ctx context.Context, a purse.Ask) (purse.Hold, error) {
 	accounts, err := checkAsk(a)
 	if err == nil {
 		kept := store(string(accounts), a.Dream, a.Step)
-		err = s.bookkeep(ctx, func(d deal) error {
+		err = s.bookkeep(ctx, func(d tx) error {
 			var err error
 			hold.Attempt, err = d.reserve(a, kept)
 			return err
@@ -52,7 +52,7 @@ func checkAsk(a purse.Ask) ([]byte, error) {
 	return json.Marshal(a.Accounts)
 }
 
-func (d deal) reserve(a purse.Ask, accounts stored) (int, error) {
+func (d tx) reserve(a purse.Ask, accounts stored) (int, error) {
 	var attempt int
 	var answered bool
 	if _, err := d.one("SELECT coalesce(max(attempt), 0) + 1, EXISTS (SELECT 1 FROM answers WHERE step = ?) FROM attempts WHERE step = ?",
@@ -92,9 +92,9 @@ func (s *Store) Settle(ctx context.Context, h purse.Hold, b purse.Bill) error {
 	if err == nil {
 		write := s.bookkeep
 		if b.State == purse.Partial { // of a call that was cut: somebody waits for the sitting to be booked
-			write = s.hurry
+			write = s.urgently
 		}
-		err = write(ctx, func(d deal) error { return d.settle(h, b, string(tokens)) })
+		err = write(ctx, func(d tx) error { return d.settle(h, b, string(tokens)) })
 	}
 	if err != nil {
 		return fmt.Errorf("settle %s: %w", h.Key(), err)
@@ -116,7 +116,7 @@ func checkBill(b purse.Bill) ([]byte, error) {
 	return json.Marshal(b.Tokens)
 }
 
-func (d deal) settle(h purse.Hold, b purse.Bill, tokens string) error {
+func (d tx) settle(h purse.Hold, b purse.Bill, tokens string) error {
 	t, found, err := d.attempt(h)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func counts(reserved budget.Micros, b purse.Bill) budget.Micros {
 // Close turns a dream's open attempts into lost ones. It does not close the store.
 func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error) {
 	n, sum := 0, budget.Micros(0)
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		n, sum = 0, 0
 		open, err := d.attempts(" WHERE dream = ? AND state = 'open'", dream)
 		if err != nil {
@@ -193,7 +193,7 @@ type attempt struct {
 	accounts  []budget.Account
 }
 
-func (d deal) attempt(h purse.Hold) (attempt, bool, error) {
+func (d tx) attempt(h purse.Hold) (attempt, bool, error) {
 	found, err := d.attempts(" WHERE step = ? AND attempt = ?", h.Step, h.Attempt)
 	if err != nil || len(found) == 0 {
 		return attempt{}, false, err
@@ -201,7 +201,7 @@ func (d deal) attempt(h purse.Hold) (attempt, bool, error) {
 	return found[0], true, nil
 }
 
-func (d deal) attempts(where string, args ...any) ([]attempt, error) {
+func (d tx) attempts(where string, args ...any) ([]attempt, error) {
 	var out []attempt
 	err := d.each("SELECT key, state, reserved, counted, forgotten, step, accounts, packed FROM attempts"+where, args, func(scan func(...any) error) error {
 		var t attempt
@@ -222,7 +222,7 @@ func (d deal) attempts(where string, args ...any) ([]attempt, error) {
 
 // rebook takes what an attempt counted out of every account, and puts in what it counts from now on. The accounts exist since
 // it was reserved.
-func (d deal) rebook(t attempt, counted budget.Micros) error {
+func (d tx) rebook(t attempt, counted budget.Micros) error {
 	sums, err := d.balances(scopes(t.accounts))
 	if err != nil {
 		return err
@@ -239,7 +239,7 @@ func (d deal) rebook(t attempt, counted budget.Micros) error {
 }
 
 // balances are the sums of accounts, by scope; of one that nothing was booked under, zero.
-func (d deal) balances(scopes []string) (map[string]purse.Balance, error) {
+func (d tx) balances(scopes []string) (map[string]purse.Balance, error) {
 	sums := make(map[string]purse.Balance, len(scopes))
 	for _, scope := range scopes {
 		sums[scope] = purse.Balance{}
@@ -260,7 +260,7 @@ func (d deal) balances(scopes []string) (map[string]purse.Balance, error) {
 }
 
 // setBalances writes the sums of accounts in one statement.
-func (d deal) setBalances(sums map[string]purse.Balance) error {
+func (d tx) setBalances(sums map[string]purse.Balance) error {
 	rows := make([][3]any, 0, len(sums))
 	for scope, b := range sums {
 		rows = append(rows, [3]any{scope, int64(b.Reserved), int64(b.Spent)})
@@ -274,7 +274,7 @@ func (d deal) setBalances(sums map[string]purse.Balance) error {
 	return err
 }
 
-func (d deal) balance(scope string) (purse.Balance, error) {
+func (d tx) balance(scope string) (purse.Balance, error) {
 	var b purse.Balance
 	_, err := d.one("SELECT reserved, spent FROM accounts WHERE scope = ?", []any{scope}, &b.Reserved, &b.Spent)
 	return b, err

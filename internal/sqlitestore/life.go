@@ -14,7 +14,7 @@ import (
 // Affect is the agent's newest.
 func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) {
 	var a dream.Affect
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		var err error
 		a, err = d.affect(agent)
 		return err
@@ -25,7 +25,7 @@ func (s *Store) Affect(ctx context.Context, agent string) (dream.Affect, error) 
 	return a, nil
 }
 
-func (d deal) affect(agent string) (dream.Affect, error) {
+func (d tx) affect(agent string) (dream.Affect, error) {
 	a := dream.Affect{Cause: "new"}
 	var body []byte
 	found, err := d.one("SELECT body FROM affects WHERE agent = ? ORDER BY number DESC LIMIT 1", []any{agent}, &body)
@@ -36,7 +36,7 @@ func (d deal) affect(agent string) (dream.Affect, error) {
 }
 
 // putAffect adds to the history of affect, so that a dream's part in it can be undone.
-func (d deal) putAffect(agent, cause string, a dream.Affect) error {
+func (d tx) putAffect(agent, cause string, a dream.Affect) error {
 	if err := a.PAD.Validate(); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (d deal) putAffect(agent, cause string, a dream.Affect) error {
 // NextDream counts an agent's dreams.
 func (s *Store) NextDream(ctx context.Context, agent string) (int64, error) {
 	var n int64
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		l, err := d.writable(agent)
 		if err != nil {
 			return err
@@ -73,9 +73,9 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 	late := strings.HasPrefix(key, memory.LateNote)
 	write := s.write
 	if late {
-		write = s.hurry
+		write = s.urgently
 	}
-	err := write(ctx, func(d deal) error {
+	err := write(ctx, func(d tx) error {
 		if agent == "" || key == "" {
 			return errors.New("agent and key must not be empty")
 		}
@@ -105,7 +105,7 @@ func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 // Note reads a note back.
 func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
 	value := []byte{}
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		found, err := d.one("SELECT value FROM notes WHERE agent = ? AND dream = ? AND name = ?", []any{agent, dreamID, key}, &value)
 		if err == nil && !found {
 			err = memory.ErrNotFound
@@ -121,7 +121,7 @@ func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, e
 // Notes reads back the notes under a prefix.
 func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
 	notes := map[string][]byte{}
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		return d.each("SELECT name, value FROM notes WHERE agent = ? AND dream = ? AND substr(name, 1, length(?)) = ?",
 			[]any{agent, dreamID, prefix, prefix}, func(scan func(...any) error) error {
 				var name string
@@ -139,11 +139,11 @@ func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[s
 
 // DropNotes removes a dream's working data.
 func (s *Store) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
-	write := s.hurry // named keys are the last words of a sitting that was woken
+	write := s.urgently // named keys are the last words of a sitting that was woken
 	if len(keys) == 0 {
 		write = s.write
 	}
-	err := write(ctx, func(d deal) error {
+	err := write(ctx, func(d tx) error {
 		if len(keys) == 0 {
 			_, err := d.exec("DELETE FROM notes WHERE agent = ? AND dream = ?", agent, dreamID)
 			return err

@@ -12,22 +12,22 @@ import (
 // statementsKept bounds the prepared statements of one connection. Queries have a few dozen shapes.
 const statementsKept = 200
 
-// line is one connection with its prepared statements, used by one goroutine at a time.
-type line struct {
+// dbConn is one connection with its prepared statements, used by one goroutine at a time.
+type dbConn struct {
 	conn  *sql.Conn
 	kept  map[string]*sql.Stmt
 	order []string
 }
 
-func newLine(ctx context.Context, db *sql.DB) (*line, error) {
+func newConn(ctx context.Context, db *sql.DB) (*dbConn, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &line{conn: conn, kept: map[string]*sql.Stmt{}}, nil
+	return &dbConn{conn: conn, kept: map[string]*sql.Stmt{}}, nil
 }
 
-func (l *line) close() error {
+func (l *dbConn) close() error {
 	var faults []error
 	for _, stmt := range l.kept {
 		faults = append(faults, stmt.Close())
@@ -35,7 +35,7 @@ func (l *line) close() error {
 	return errors.Join(append(faults, l.conn.Close())...)
 }
 
-func (l *line) prepare(query string) (*sql.Stmt, error) {
+func (l *dbConn) prepare(query string) (*sql.Stmt, error) {
 	if stmt, ok := l.kept[query]; ok {
 		return stmt, nil
 	}
@@ -56,13 +56,13 @@ func (l *line) prepare(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// deal is one transaction on a line.
-type deal struct {
-	*line
+// tx is one transaction on a line.
+type tx struct {
+	*dbConn
 	ctx context.Context
 }
 
-func (d deal) exec(query string, args ...any) (int64, error) {
+func (d tx) exec(query string, args ...any) (int64, error) {
 	if err := d.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func (d deal) exec(query string, args ...any) (int64, error) {
 }
 
 // one scans the first row of a query into dest; false when there is none.
-func (d deal) one(query string, args []any, dest ...any) (bool, error) {
+func (d tx) one(query string, args []any, dest ...any) (bool, error) {
 	if err := d.ctx.Err(); err != nil {
 		return false, err
 	}
@@ -94,7 +94,7 @@ func (d deal) one(query string, args []any, dest ...any) (bool, error) {
 }
 
 // each calls row for every row of a query. row must scan what it keeps.
-func (d deal) each(query string, args []any, row func(scan func(...any) error) error) error {
+func (d tx) each(query string, args []any, row func(scan func(...any) error) error) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (d deal) each(query string, args []any, row func(scan func(...any) error) e
 }
 
 // writing lends the one connection that writes, to the urgent first.
-func (s *Store) writing(ctx context.Context, urgent bool, do func(*line) error) error {
+func (s *Store) writing(ctx context.Context, urgent bool, do func(*dbConn) error) error {
 	if err := s.opened(ctx); err != nil {
 		return err
 	}
@@ -139,9 +139,9 @@ func (s *Store) writing(ctx context.Context, urgent bool, do func(*line) error) 
 // write runs do as one durable transaction that holds the file's write lock from its first statement. The wait for the lock
 // ends with ctx. Once the lock is held the transaction runs to its end: it is short, and half of it must never be a
 // question of timing.
-func (s *Store) write(ctx context.Context, do func(deal) error) error {
-	err := s.writing(ctx, false, func(l *line) error {
-		return l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(deal{l, context.WithoutCancel(ctx)}) })
+func (s *Store) write(ctx context.Context, do func(tx) error) error {
+	err := s.writing(ctx, false, func(l *dbConn) error {
+		return l.within(ctx, "BEGIN IMMEDIATE", func() error { return do(tx{l, context.WithoutCancel(ctx)}) })
 	})
 	return s.explain(err)
 }
@@ -168,19 +168,19 @@ type steady struct{ context.Context }
 func (steady) Done() <-chan struct{} { return nil }
 
 // read runs do over one snapshot of the file.
-func (s *Store) read(ctx context.Context, do func(deal) error) error {
-	return s.reading(ctx, func(l *line) error {
-		return l.within(steady{ctx}, "BEGIN", func() error { return do(deal{l, steady{ctx}}) })
+func (s *Store) read(ctx context.Context, do func(tx) error) error {
+	return s.reading(ctx, func(l *dbConn) error {
+		return l.within(steady{ctx}, "BEGIN", func() error { return do(tx{l, steady{ctx}}) })
 	})
 }
 
 // glance runs do, which makes a single statement: that is one snapshot by itself.
-func (s *Store) glance(ctx context.Context, do func(deal) error) error {
-	return s.reading(ctx, func(l *line) error { return do(deal{l, steady{ctx}}) })
+func (s *Store) glance(ctx context.Context, do func(tx) error) error {
+	return s.reading(ctx, func(l *dbConn) error { return do(tx{l, steady{ctx}}) })
 }
 
 // reading lends a connection that reads.
-func (s *Store) reading(ctx context.Context, do func(*line) error) error {
+func (s *Store) reading(ctx context.Context, do func(*dbConn) error) error {
 	l, err := s.reader(ctx)
 	if err != nil {
 		return err
@@ -196,15 +196,15 @@ func (s *Store) reading(ctx context.Context, do func(*line) error) error {
 // within runs do between the statement begin and COMMIT, and leaves no transaction on the line, whatever happened. The
 // driver may answer that ctx has ended after it has carried the statement out, so every failure is rolled back, that of
 // begin too, and so is a panic.
-func (l *line) within(ctx context.Context, begin string, do func() error) (err error) {
-	end := deal{l, context.WithoutCancel(ctx)}
+func (l *dbConn) within(ctx context.Context, begin string, do func() error) (err error) {
+	end := tx{l, context.WithoutCancel(ctx)}
 	committed := false
 	defer func() {
 		if !committed {
 			err = errors.Join(err, end.rollback())
 		}
 	}()
-	if _, err := (deal{l, ctx}).exec(begin); err != nil {
+	if _, err := (tx{l, ctx}).exec(begin); err != nil {
 		return err
 	}
 	if err := do(); err != nil {
@@ -218,7 +218,7 @@ func (l *line) within(ctx context.Context, begin string, do func() error) (err e
 }
 
 // rollback ends a transaction that SQLite may have ended by itself, as it does on a full disk.
-func (d deal) rollback() error {
+func (d tx) rollback() error {
 	if _, err := d.exec("ROLLBACK"); err != nil && !noTransaction(err) {
 		return fmt.Errorf("roll back: %w", err)
 	}
@@ -235,7 +235,7 @@ func (s *Store) opened(ctx context.Context) error {
 	}
 }
 
-func (s *Store) reader(ctx context.Context) (*line, error) {
+func (s *Store) reader(ctx context.Context) (*dbConn, error) {
 	if err := s.opened(ctx); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // refuse looks at the file before anything in it is changed, in one transaction: another process may be making its tables.
 func (s *Store) refuse(ctx context.Context, newest int) error {
-	look := func(d deal) error {
+	look := func(d tx) error {
 		var id, tables, version int64
 		if _, err := d.one("PRAGMA application_id", nil, &id); err != nil {
 			return err
@@ -71,12 +71,12 @@ func (s *Store) refuse(ctx context.Context, newest int) error {
 		}
 		return nil
 	}
-	return s.peek(ctx, func(d deal) error { return d.within(ctx, "BEGIN", func() error { return look(d) }) })
+	return s.peek(ctx, func(d tx) error { return d.within(ctx, "BEGIN", func() error { return look(d) }) })
 }
 
 // startLog turns the write-ahead log on. SQLite does not wait for other processes here, so this does.
 func (s *Store) startLog(ctx context.Context) error {
-	return s.peek(ctx, func(d deal) error {
+	return s.peek(ctx, func(d tx) error {
 		deadline := time.NewTimer(s.set.busy)
 		defer deadline.Stop()
 		for {
@@ -103,12 +103,12 @@ func (s *Store) startLog(ctx context.Context) error {
 }
 
 // peek uses the writing connection outside any transaction.
-func (s *Store) peek(ctx context.Context, do func(deal) error) error {
-	return s.writing(ctx, false, func(l *line) error { return do(deal{l, ctx}) })
+func (s *Store) peek(ctx context.Context, do func(tx) error) error {
+	return s.writing(ctx, false, func(l *dbConn) error { return do(tx{l, ctx}) })
 }
 
 func (s *Store) step(ctx context.Context, version int, script string) error {
-	return s.write(ctx, func(d deal) error {
+	return s.write(ctx, func(d tx) error {
 		var have int
 		if _, err := d.one("PRAGMA user_version", nil, &have); err != nil {
 			return err

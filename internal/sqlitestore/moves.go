@@ -12,7 +12,7 @@ import (
 // Spaces counts the agent's vectors by space.
 func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
 	spaces := map[string]int{}
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT space, count(*) FROM vectors WHERE agent = ? GROUP BY space", []any{agent}, func(scan func(...any) error) error {
 			var space string
 			var n int
@@ -29,7 +29,7 @@ func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error
 
 // Collect keeps vectors of another space beside the agent's own.
 func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if agent == "" {
 			return errors.New("the agent's id is empty")
 		}
@@ -57,7 +57,7 @@ func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vect
 }
 
 // collect keeps one vector. No search reads it until the agent moves, when every search starts again.
-func (d deal) collect(agent string, v memory.Vector) error {
+func (d tx) collect(agent string, v memory.Vector) error {
 	var kind, state string
 	found, err := d.one("SELECT kind, state FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item}, &kind, &state)
 	if err != nil || !found {
@@ -82,14 +82,14 @@ func (d deal) collect(agent string, v memory.Vector) error {
 }
 
 // dimension of a space that is being collected; 0 when none is.
-func (d deal) dimension(agent, space string) (int64, error) {
+func (d tx) dimension(agent, space string) (int64, error) {
 	var dim int64
 	_, err := d.one("SELECT dim FROM moves WHERE agent = ? AND space = ?", []any{agent, space}, &dim)
 	return dim, err
 }
 
 // dropCollected removes an item's vectors in spaces that are being collected: they place a text that it no longer has.
-func (d deal) dropCollected(agent, id string) error {
+func (d tx) dropCollected(agent, id string) error {
 	_, err := d.exec("DELETE FROM vectors WHERE agent = ? AND id = ? AND space IN (SELECT space FROM moves WHERE agent = ?)", agent, id, agent)
 	return err
 }
@@ -97,7 +97,7 @@ func (d deal) dropCollected(agent, id string) error {
 // Move makes a space the agent's own.
 func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 	missing := 0
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if agent == "" || space == "" {
 			return errors.New("agent and space must not be empty")
 		}
@@ -124,7 +124,7 @@ func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
 }
 
 // missing counts the live items that would lose their place.
-func (d deal) missing(agent, from, to string) (int, error) {
+func (d tx) missing(agent, from, to string) (int, error) {
 	n := 0
 	_, err := d.one(`SELECT count(*) FROM vectors AS old WHERE agent = ? AND space = ? AND live = 1 AND NOT EXISTS
 		(SELECT 1 FROM vectors AS new WHERE new.agent = old.agent AND new.id = old.id AND new.space = ?)`, []any{agent, from, to}, &n)
@@ -132,7 +132,7 @@ func (d deal) missing(agent, from, to string) (int, error) {
 }
 
 // move drops the vectors of all other spaces. Searches start again, as after an erasure.
-func (d deal) move(agent string, l agentCounters, space string) error {
+func (d tx) move(agent string, l agentCounters, space string) error {
 	if space != l.space {
 		dim, err := d.dimension(agent, space)
 		if err != nil {

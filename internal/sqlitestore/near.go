@@ -51,24 +51,24 @@ func (s *Store) search(ctx context.Context, q memory.Search) (memory.Found, erro
 // catchUp reads what an agent's index lacks, and answers as of when.
 func (s *Store) catchUp(ctx context.Context, x *index.Index, agent string) (index.Version, error) {
 	var v index.Version
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		l, err := d.counters(agent)
 		if err != nil {
 			return err
 		}
-		v = index.Version{Erasures: l.scrubs, Space: l.space, Numbers: int(l.dim), Tide: l.tide}
+		v = index.Version{Erasures: l.scrubs, Space: l.space, Numbers: int(l.dim), VectorRevision: l.vectorRevision}
 		if x.Current(v) {
 			return nil
 		}
 		return x.CatchUp(v, func(since int64, put func(index.Entry)) (int64, error) {
-			return v.Tide, d.entries(agent, v, since, put)
+			return v.VectorRevision, d.entries(agent, v, since, put)
 		})
 	})
 	return v, err
 }
 
 // entries reads the items that changed after a tide, those that are live alone when it is all of them.
-func (d deal) entries(agent string, of index.Version, since int64, put func(index.Entry)) error {
+func (d tx) entries(agent string, of index.Version, since int64, put func(index.Entry)) error {
 	query := `SELECT i.id, i.kind, i.state, i.owner, i.dreamt, i.at, i.text, v.v, v.numbers FROM items AS i INDEXED BY items_tide
 		LEFT JOIN vectors AS v ON v.agent = i.agent AND v.id = i.id AND v.space = ? WHERE i.agent = ? AND i.tide > ?`
 	if since < 0 {

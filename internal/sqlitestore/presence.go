@@ -12,14 +12,14 @@ import (
 // Depart ends a client's lease.
 func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time, lock time.Duration) (presence.Status, error) {
 	var st presence.Status
-	err := s.hurry(ctx, func(d deal) error {
+	err := s.urgently(ctx, func(d tx) error {
 		if agent == "" || client == "" {
 			return errors.New("agent and client must not be empty")
 		}
 		if lock < 0 {
 			return fmt.Errorf("lock is %v; it must not be negative", lock)
 		}
-		v, err := d.vigil(agent)
+		v, err := d.presenceRow(agent)
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 		}
 		if gone > 0 {
 			v.lock, v.seen = later(v.lock, plain(now).Add(lock)), later(v.seen, plain(now))
-			if err := d.setVigil(agent, v); err != nil {
+			if err := d.setPresenceRow(agent, v); err != nil {
 				return err
 			}
 		}
@@ -45,11 +45,11 @@ func (s *Store) Depart(ctx context.Context, agent, client string, now time.Time,
 // Dismiss ends every lease and the lock.
 func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
 	var st presence.Status
-	err := s.hurry(ctx, func(d deal) error {
+	err := s.urgently(ctx, func(d tx) error {
 		if agent == "" {
 			return errors.New("agent must not be empty")
 		}
-		v, err := d.vigil(agent)
+		v, err := d.presenceRow(agent)
 		if err != nil || !v.known {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (prese
 			return err
 		}
 		v.lock = time.Time{}
-		if err := d.setVigil(agent, v); err != nil {
+		if err := d.setPresenceRow(agent, v); err != nil {
 			return err
 		}
 		st, err = d.status(agent, v, now)
@@ -72,8 +72,8 @@ func (s *Store) Dismiss(ctx context.Context, agent string, now time.Time) (prese
 // Status tells who holds the agent awake.
 func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
 	var st presence.Status
-	err := s.read(ctx, func(d deal) error {
-		v, err := d.vigil(agent)
+	err := s.read(ctx, func(d tx) error {
+		v, err := d.presenceRow(agent)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (s *Store) Status(ctx context.Context, agent string, now time.Time) (presen
 // Epoch is the agent's newest.
 func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 	var epoch int64
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		_, err := d.one("SELECT epoch FROM presences WHERE agent = ?", []any{agent}, &epoch)
 		return err
 	})
@@ -98,11 +98,11 @@ func (s *Store) Epoch(ctx context.Context, agent string) (int64, error) {
 
 // Told notes what the agent's workflow has recorded.
 func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
-	err := s.hurry(ctx, func(d deal) error {
+	err := s.urgently(ctx, func(d tx) error {
 		if agent == "" {
 			return errors.New("agent must not be empty")
 		}
-		v, err := d.vigil(agent)
+		v, err := d.presenceRow(agent)
 		if err != nil || epoch <= v.told {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *Store) Told(ctx context.Context, agent string, epoch int64) error {
 // Untold lists the wakes that no workflow has recorded yet.
 func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
 	untold := map[string]presence.Wake{}
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		var agents []string
 		err := d.each("SELECT agent FROM presences INDEXED BY presences_untold WHERE told < epoch", nil, func(scan func(...any) error) error {
 			var agent string
@@ -130,7 +130,7 @@ func (s *Store) Untold(ctx context.Context) (map[string]presence.Wake, error) {
 			return err
 		}
 		for _, agent := range agents {
-			v, err := d.vigil(agent)
+			v, err := d.presenceRow(agent)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ var agentTables = []string{
 // DropAgent removes an agent in one transaction. Then it writes the file anew and empties the log, as an erasure does.
 func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.Dropped, error) {
 	var dropped memory.Dropped
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		var err error
 		dropped, err = d.dropAgent(agent, now)
 		return err
@@ -35,7 +35,7 @@ func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (mem
 	return dropped, nil
 }
 
-func (d deal) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
+func (d tx) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
 	var dropped memory.Dropped
 	var handle string
 	known, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{agent}, &handle)
@@ -69,7 +69,7 @@ func (d deal) dropAgent(agent string, now time.Time) (memory.Dropped, error) {
 }
 
 // idle refuses an agent that dreams, or that somebody holds awake.
-func (d deal) idle(agent string, now time.Time) error {
+func (d tx) idle(agent string, now time.Time) error {
 	held, err := d.slot(agent)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func (d deal) idle(agent string, now time.Time) error {
 	return fmt.Errorf("it is held by %s: %w", strings.Join(clients, ", "), memory.ErrAwake)
 }
 
-func (d deal) countAgent(agent string) (memory.Dropped, error) {
+func (d tx) countAgent(agent string) (memory.Dropped, error) {
 	dropped := memory.Dropped{Items: map[dream.Kind]int{}}
 	err := d.each("SELECT kind, count(*) FROM items WHERE agent = ? GROUP BY kind", []any{agent}, func(scan func(...any) error) error {
 		var kind string
@@ -105,13 +105,13 @@ func (d deal) countAgent(agent string) (memory.Dropped, error) {
 
 // keepCounters leaves the counters of a removed agent and nothing else. Dreams are known by handle: a later agent whose
 // id is this handle goes on with their numbers.
-func (d deal) keepCounters(agent, handle string) error {
+func (d tx) keepCounters(agent, handle string) error {
 	l, err := d.counters(agent)
 	if err != nil {
 		return err
 	}
 	l.space, l.dim, l.removed = "", 0, true
-	l.tide++
+	l.vectorRevision++
 	l.scrubs++
 	if err := d.setCounters(agent, l); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (d deal) keepCounters(agent, handle string) error {
 			return err
 		}
 	}
-	v, err := d.vigil(agent)
+	v, err := d.presenceRow(agent)
 	if err != nil || !v.known {
 		return err
 	}
@@ -134,5 +134,5 @@ func (d deal) keepCounters(agent, handle string) error {
 		_, err = d.exec("DELETE FROM presences WHERE agent = ?", agent)
 		return err
 	}
-	return d.setVigil(agent, vigil{epoch: v.epoch, told: v.epoch})
+	return d.setPresenceRow(agent, presenceRow{epoch: v.epoch, told: v.epoch})
 }

@@ -11,7 +11,7 @@ import (
 // Revisions returns every revision of an item, oldest first.
 func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revision, error) {
 	var out []memory.Revision
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		var err error
 		out, err = d.revisions(agent, id)
 		return err
@@ -25,7 +25,7 @@ func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revis
 	return out, nil
 }
 
-func (d deal) revisions(agent, id string) ([]memory.Revision, error) {
+func (d tx) revisions(agent, id string) ([]memory.Revision, error) {
 	var out []memory.Revision
 	err := d.each(`SELECT number, kind, cause, at, body, packed, '' FROM revisions WHERE agent = ? AND id = ?
 		UNION ALL SELECT revision, kind, cause, changed, body, packed, text FROM items WHERE agent = ? AND id = ? ORDER BY 1`,

@@ -101,19 +101,19 @@ func (r row) due() any {
 }
 
 // insert adds a new item; false when the id exists.
-func (d deal) insert(r row, cause string, now, tide int64) (bool, error) {
+func (d tx) insert(r row, cause string, now, vectorRevision int64) (bool, error) {
 	n, err := d.exec(`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
 		revision, cause, changed, text, body, owner, dreamt, tide, packed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent, id) DO NOTHING`,
 		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score,
-		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.kept.text, r.marks.Owner, r.head.Dreamt(), tide,
+		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.kept.text, r.marks.Owner, r.head.Dreamt(), vectorRevision,
 		r.kept.packed)
 	return n == 1, err
 }
 
 // revise makes r the newest revision. changed is false when the newest says the same already.
-func (d deal) revise(r row, w memory.Write, now, tide int64) (changed bool, err error) {
+func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bool, err error) {
 	var key int64
 	var kind, state, cause, text, dreamID string
 	var body stored
@@ -148,7 +148,7 @@ func (d deal) revise(r row, w memory.Write, now, tide int64) (changed bool, err 
 		WHERE key = ?`,
 		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(), r.marks.Status,
 		r.marks.Session, r.head.Dream, w.CauseOf(), now, r.text, r.kept.text,
-		r.marks.Owner, r.head.Dreamt(), tide, r.kept.packed, key); err != nil {
+		r.marks.Owner, r.head.Dreamt(), vectorRevision, r.kept.packed, key); err != nil {
 		return false, err
 	}
 	if text != r.text {

@@ -12,7 +12,7 @@ import (
 func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
 	got := want
 	got.Since = plain(want.Since)
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if agent == "" || want.Same(memory.Fence{}) {
 			return errors.New("agent and fence must not be empty")
 		}
@@ -45,8 +45,8 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 }
 
 // lieDown gives the slot to a sitting, unless somebody holds the agent awake, and tells the agent's epoch.
-func (d deal) lieDown(agent string, want memory.Slot) (int64, error) {
-	v, err := d.vigil(agent)
+func (d tx) lieDown(agent string, want memory.Slot) (int64, error) {
+	v, err := d.presenceRow(agent)
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (d deal) lieDown(agent string, want memory.Slot) (int64, error) {
 
 // FreeSlot frees the slot if the fence holds it.
 func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		_, err := d.exec("DELETE FROM slots WHERE agent = ? AND dream = ? AND run = ? AND (? = 0 OR epoch <= ?)", agent, f.Dream, f.Run, f.Epoch, f.Epoch)
 		return err
 	})
@@ -79,7 +79,7 @@ func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 // Slots lists every taken slot.
 func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 	slots := map[string]memory.Slot{}
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT agent, dream, run, workflow, cluster, since, epoch FROM slots", nil, func(scan func(...any) error) error {
 			var agent, since string
 			var slot memory.Slot
@@ -99,7 +99,7 @@ func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 }
 
 // slot reads the agent's slot; zero when it is free.
-func (d deal) slot(agent string) (memory.Slot, error) {
+func (d tx) slot(agent string) (memory.Slot, error) {
 	var slot memory.Slot
 	var since string
 	found, err := d.one("SELECT dream, run, workflow, cluster, since, epoch FROM slots WHERE agent = ?", []any{agent},

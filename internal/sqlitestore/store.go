@@ -39,24 +39,24 @@ var ErrClosed = errors.New("the store is closed")
 // Store is one process's hold on the file: one connection that writes, several that read. It is safe for concurrent
 // use; other processes of the same host may hold the same file.
 type Store struct {
-	name       string
-	set        settings
-	writeDB    *sql.DB
-	readDB     *sql.DB
-	writer     lane
-	errands    errands // urgent
-	tills      errands // of the ledger
-	readers    chan *line
-	lines      int          // reading connections
-	written    bool         // the writing connection was made
-	private    bool         // in memory: nobody else can hold it
-	gate       sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
-	indexes    index.Cache
-	feeds      feedBus
-	dispatcher dispatcher
-	fold       folding
-	closing    sync.Once
-	closed     chan struct{}
+	name         string
+	set          settings
+	writeDB      *sql.DB
+	readDB       *sql.DB
+	writer       lane
+	writes       writeQueue // urgent
+	ledgerWrites writeQueue // of the ledger
+	readers      chan *dbConn
+	lines        int          // reading connections
+	written      bool         // the writing connection was made
+	private      bool         // in memory: nobody else can hold it
+	gate         sync.RWMutex // in memory only: the memory file system of SQLite lets no reader in beside a writer
+	indexes      index.Cache
+	feeds        feedBus
+	dispatcher   dispatcher
+	fold         folding
+	closing      sync.Once
+	closed       chan struct{}
 }
 
 // Option adjusts Open.
@@ -122,7 +122,7 @@ func (s *Store) open(ctx context.Context) error {
 	if s.readDB, err = sql.Open("sqlite", read); err != nil {
 		return err
 	}
-	l, err := newLine(ctx, s.writeDB)
+	l, err := newConn(ctx, s.writeDB)
 	if err != nil {
 		return err
 	}
@@ -131,9 +131,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	s.readers = make(chan *line, s.set.readers)
+	s.readers = make(chan *dbConn, s.set.readers)
 	for range s.set.readers {
-		l, err := newLine(ctx, s.readDB)
+		l, err := newConn(ctx, s.readDB)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (s *Store) open(ctx context.Context) error {
 	}
 	if !s.private {
 		s.dispatcher.path = s.name
-		s.feeds.watch, err = newLine(ctx, s.readDB)
+		s.feeds.watch, err = newConn(ctx, s.readDB)
 		err = errors.Join(err, s.fold.begin(ctx, s))
 	}
 	return err
@@ -152,7 +152,7 @@ func (s *Store) open(ctx context.Context) error {
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
-		shut(s.closed, &s.errands, &s.tills)
+		shut(s.closed, &s.writes, &s.ledgerWrites)
 		err = errors.Join(s.dispatcher.close(), s.fold.close())
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)

@@ -16,7 +16,7 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 		err = errors.New("the agent and the talk must be named")
 	}
 	if err == nil {
-		err = s.write(ctx, func(d deal) error {
+		err = s.write(ctx, func(d tx) error {
 			if _, err := d.writable(agent); err != nil {
 				return err
 			}
@@ -33,7 +33,7 @@ func (s *Store) PutBackground(ctx context.Context, agent, talk string, b memory.
 // Backgrounds lists the backgrounds of a talk.
 func (s *Store) Backgrounds(ctx context.Context, agent, talk string) ([]memory.Background, error) {
 	var all []memory.Background
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		return d.each("SELECT body FROM backgrounds WHERE agent = ? AND talk = ? ORDER BY key", []any{agent, talk},
 			func(scan func(...any) error) error {
 				var body []byte

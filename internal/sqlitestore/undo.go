@@ -17,11 +17,11 @@ import (
 // What another cause changed after the dream stays, and is named.
 func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone, error) {
 	var undone memory.Undone
-	err := s.write(ctx, func(d deal) error {
+	err := s.write(ctx, func(d tx) error {
 		if dreamID == "" {
 			return errors.New("the dream's id is empty")
 		}
-		u := undoing{deal: d, agent: agent, dream: dreamID, now: s.stamp()}
+		u := undoing{tx: d, agent: agent, dream: dreamID, now: s.stamp()}
 		err := u.all()
 		undone = u.done
 		return err
@@ -33,7 +33,7 @@ func (s *Store) Undo(ctx context.Context, agent, dreamID string) (memory.Undone,
 }
 
 type undoing struct {
-	deal
+	tx
 	agent, dream string
 	now          int64
 	done         memory.Undone
@@ -50,12 +50,12 @@ func (u *undoing) all() error {
 		return err
 	}
 	for _, id := range ids {
-		if err := u.item(id, l.tide+1); err != nil {
+		if err := u.item(id, l.vectorRevision+1); err != nil {
 			return fmt.Errorf("%s: %w", id, err)
 		}
 	}
 	if u.wrote {
-		l.tide++
+		l.vectorRevision++
 		if err := u.setCounters(u.agent, l); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (u *undoing) touched() ([]string, error) {
 	return ids, err
 }
 
-func (u *undoing) item(id string, tide int64) error {
+func (u *undoing) item(id string, vectorRevision int64) error {
 	revisions, err := u.revisions(u.agent, id)
 	if err != nil {
 		return err
@@ -97,28 +97,28 @@ func (u *undoing) item(id string, tide int64) error {
 		return nil
 	case past.Archives:
 		newest.Header().State = dream.Archived
-		return u.put(newest, tide, &u.done.Archived)
+		return u.put(newest, vectorRevision, &u.done.Archived)
 	case past.Keeps:
 		u.done.Kept = append(u.done.Kept, id)
-		return u.put(revisions[at].Item, tide, new(int))
+		return u.put(revisions[at].Item, vectorRevision, new(int))
 	case past.Restores:
 	}
-	return u.put(revisions[at].Item, tide, &u.done.Restored)
+	return u.put(revisions[at].Item, vectorRevision, &u.done.Restored)
 }
 
 // put makes item the newest revision, and counts it, unless the newest says the same. That something was undone is written
 // in any case.
-func (u *undoing) put(item dream.Item, tide int64, count *int) error {
+func (u *undoing) put(item dream.Item, vectorRevision int64, count *int) error {
 	r, err := encode(u.agent, item)
 	if err != nil {
 		return err
 	}
 	r.read = 0 // the newest was read in this transaction
 	w := memory.Write{Cause: undoCause + u.dream}
-	changed, err := u.revise(r, w, u.now, tide)
+	changed, err := u.revise(r, w, u.now, vectorRevision)
 	if err == nil && !changed {
 		r.same = true
-		_, err = u.revise(r, w, u.now, tide)
+		_, err = u.revise(r, w, u.now, vectorRevision)
 	} else if changed {
 		*count++
 	}

@@ -31,7 +31,7 @@ func checkVector(space string, v []float32) error {
 }
 
 // putVector places an item in the agent's space, which the first vector founds.
-func (d deal) putVector(agent string, l *agentCounters, v memory.Vector, kept storedVector, tide int64) error {
+func (d tx) putVector(agent string, l *agentCounters, v memory.Vector, kept storedVector, vectorRevision int64) error {
 	if l.space == "" {
 		if err := d.found(agent, l, v); err != nil {
 			return err
@@ -60,12 +60,12 @@ func (d deal) putVector(agent string, l *agentCounters, v memory.Vector, kept st
 		agent, v.Item, v.Space, kind, state == string(dream.Live), kept.v, kept.numbers); err != nil {
 		return err
 	}
-	_, err = d.exec("UPDATE items SET bare = 0, tide = ? WHERE key = ?", tide, key)
+	_, err = d.exec("UPDATE items SET bare = 0, tide = ? WHERE key = ?", vectorRevision, key)
 	return err
 }
 
 // found makes a vector's space the agent's own, with everything that has been collected in it.
-func (d deal) found(agent string, l *agentCounters, v memory.Vector) error {
+func (d tx) found(agent string, l *agentCounters, v memory.Vector) error {
 	dim, err := d.dimension(agent, v.Space)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (d deal) found(agent string, l *agentCounters, v memory.Vector) error {
 func (s *Store) Bare(ctx context.Context, agent, space string, kinds []dream.Kind, limit int) ([]dream.Item, error) {
 	q := memory.Query{Agent: agent, Kinds: kinds, Order: memory.Oldest, Limit: limit}
 	var items []dream.Item
-	err := s.read(ctx, func(d deal) error {
+	err := s.read(ctx, func(d tx) error {
 		l, err := d.counters(agent)
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 	var out []memory.Vector
 	list, err := json.Marshal(ids)
 	if err == nil && len(ids) > 0 {
-		err = s.glance(ctx, func(d deal) error {
+		err = s.glance(ctx, func(d tx) error {
 			return d.each(`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
 				ORDER BY asked.key`, []any{string(list), agent, space}, func(scan func(...any) error) error {
 				var id string
@@ -137,7 +137,7 @@ func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string)
 // Space names the space of the agent's vectors.
 func (s *Store) Space(ctx context.Context, agent string) (string, error) {
 	var l agentCounters
-	err := s.glance(ctx, func(d deal) error {
+	err := s.glance(ctx, func(d tx) error {
 		var err error
 		l, err = d.counters(agent)
 		return err

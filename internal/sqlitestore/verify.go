@@ -28,7 +28,7 @@ var references = []struct{ what, count string }{
 // Verify reads every page of the file as SQLite's quick_check does, and looks for rows that have lost what they belong to.
 func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
-	err := s.reading(ctx, func(l *line) error {
+	err := s.reading(ctx, func(l *dbConn) error {
 		var version int
 		if err := l.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	return found, wrap(err, "verify "+s.name)
 }
 
-func (l *line) verify(ctx context.Context, found *memory.Integrity) error {
+func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
 	const pages = "every page (quick_check)"
 	faults, err := l.pages(ctx)
 	found.Faults = append(found.Faults, faults...)
@@ -73,7 +73,7 @@ func (l *line) verify(ctx context.Context, found *memory.Integrity) error {
 }
 
 // pages are the faults that SQLite finds in the file. Its context interrupts it, as those of other reads do not.
-func (l *line) pages(ctx context.Context) (faults []string, err error) {
+func (l *dbConn) pages(ctx context.Context) (faults []string, err error) {
 	rows, err := l.conn.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", mostFaults))
 	if err != nil {
 		return nil, err

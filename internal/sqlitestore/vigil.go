@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// vigil is what the store keeps of an agent's being awake, without the leases.
-type vigil struct {
+// presenceRow is what the store keeps of an agent's being awake, without the leases.
+type presenceRow struct {
 	epoch, told int64
 	lock, seen  time.Time
 	last        *presence.Wake
@@ -25,8 +25,8 @@ type keptWake struct {
 	Visited bool `json:"visited,omitempty"`
 }
 
-func (d deal) vigil(agent string) (vigil, error) {
-	var v vigil
+func (d tx) presenceRow(agent string) (presenceRow, error) {
+	var v presenceRow
 	var lock, seen int64
 	var wake, digest []byte
 	var err error
@@ -49,7 +49,7 @@ func (d deal) vigil(agent string) (vigil, error) {
 	return v, json.Unmarshal(digest, &v.digest)
 }
 
-func (d deal) setVigil(agent string, v vigil) error {
+func (d tx) setPresenceRow(agent string, v presenceRow) error {
 	wake := ""
 	if v.last != nil {
 		body, err := json.Marshal(keptWake{*v.last, v.visited})
@@ -72,7 +72,7 @@ func (d deal) setVigil(agent string, v vigil) error {
 }
 
 // until is when the last lease and the lock end.
-func (d deal) until(agent string, v vigil) (time.Time, error) {
+func (d tx) until(agent string, v presenceRow) (time.Time, error) {
 	var latest sql.NullInt64
 	var n int // counted only because SQLite plans a lone max anew at every call
 	_, err := d.one("SELECT max(until), count(*) FROM leases WHERE agent = ?", []any{agent}, &latest, &n)
@@ -82,7 +82,7 @@ func (d deal) until(agent string, v vigil) (time.Time, error) {
 	return later(v.lock, moment(latest.Int64)), nil
 }
 
-func (d deal) leases(agent string, now time.Time) ([]presence.Lease, error) {
+func (d tx) leases(agent string, now time.Time) ([]presence.Lease, error) {
 	var out []presence.Lease
 	err := d.each("SELECT client, cause, since, until FROM leases WHERE agent = ? AND until > ? ORDER BY client", []any{agent, nanos(now)},
 		func(scan func(...any) error) error {
@@ -96,7 +96,7 @@ func (d deal) leases(agent string, now time.Time) ([]presence.Lease, error) {
 	return out, err
 }
 
-func (d deal) status(agent string, v vigil, now time.Time) (presence.Status, error) {
+func (d tx) status(agent string, v presenceRow, now time.Time) (presence.Status, error) {
 	leases, err := d.leases(agent, now)
 	st := presence.Status{Epoch: v.epoch, Leases: leases, Lock: v.lock, Last: v.last, Told: v.told, Seen: v.seen}
 	st.Visited = v.visited

@@ -71,7 +71,7 @@ func (x *exchange) WriteHeader(status int) {
 	if status >= 200 && x.status == 0 {
 		x.status, x.first = status, x.server.o.Now().Sub(x.began)
 	}
-	x.hurry()
+	x.hasten()
 	x.ResponseWriter.WriteHeader(status)
 }
 
@@ -79,7 +79,7 @@ func (x *exchange) Write(p []byte) (int, error) {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
-	x.hurry()
+	x.hasten()
 	n, err := x.ResponseWriter.Write(p)
 	x.rest()
 	x.bytes += int64(n)
@@ -94,15 +94,15 @@ func (x *exchange) FlushError() error {
 	if x.status == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
-	x.hurry()
+	x.hasten()
 	err := x.control.Flush()
 	x.rest()
 	return err
 }
 
-// hurry gives the client its time to take what is written now. The time is measured by the connection, not by the server's
+// hasten gives the client its time to take what is written now. The time is measured by the connection, not by the server's
 // clock; it is moved on once a second at most.
-func (x *exchange) hurry() {
+func (x *exchange) hasten() {
 	now := time.Now()
 	if limit := now.Add(x.server.o.Limits.WriteTime); limit.Sub(x.limit) > min(time.Second, x.server.o.Limits.WriteTime/4) {
 		x.limit = limit
@@ -120,7 +120,7 @@ func (x *exchange) rest() {
 
 // end tells the log and the metrics. What net/http still writes has a deadline, too.
 func (x *exchange) end(r *http.Request) {
-	x.hurry()
+	x.hasten()
 	o := &x.server.o
 	lasted := o.Now().Sub(x.began)
 	status := x.status

@@ -18,7 +18,7 @@ import (
 func offered(t testing.TB) map[string]*jsonschema.Schema {
 	t.Helper()
 	face := New(struct{ Being }{}, struct{ Dreams }{}, Options{})
-	takes := face.desk(mcp.NewServer(&mcp.Implementation{Name: "t", Version: "1"}, nil), access.Owner, &psyche.Caller{}).takes
+	takes := face.toolset(mcp.NewServer(&mcp.Implementation{Name: "t", Version: "1"}, nil), access.Owner, &psyche.Caller{}).takes
 	require.Len(t, takes, 13)
 	return takes
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// desk is where the requests of one server are answered.
-type desk struct {
+// toolset is where the requests of one server are answered.
+type toolset struct {
 	being  Being
 	dreams Dreams // nil: nobody carries any
 	look   time.Duration
@@ -35,7 +35,7 @@ type desk struct {
 }
 
 // fitting refuses arguments that a tool does not take, in words of this face.
-func (d *desk) fitting(next mcp.MethodHandler) mcp.MethodHandler {
+func (d *toolset) fitting(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		tool, ok := req.(*mcp.CallToolRequest)
 		if !ok || tool.Params == nil || d.takes[tool.Params.Name] == nil {
@@ -54,7 +54,7 @@ type callerKey struct{}
 
 // safe keeps a fault of one request from ending the process: requests run in goroutines of the library's. It gives tools called
 // with arguments of null the empty object, for which the library's defaults would find no place.
-func (d *desk) safe(next mcp.MethodHandler) mcp.MethodHandler {
+func (d *toolset) safe(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
 			if said := recover(); said != nil {
@@ -71,7 +71,7 @@ func (d *desk) safe(next mcp.MethodHandler) mcp.MethodHandler {
 
 // visit tells each request whose it is and when its client is gone, and refuses one that nobody sent or that speaks another version
 // than its session does.
-func (d *desk) visit(next mcp.MethodHandler) mcp.MethodHandler {
+func (d *toolset) visit(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if d.only != nil {
 			return next(context.WithValue(ctx, callerKey{}, *d.only), method, req)
@@ -117,9 +117,9 @@ func sameVersion(req mcp.Request) error {
 	}
 }
 
-// errand is one tool: how it is told, who may use it, and what it does. Its answer is given as data that fits its schema, and as
+// task is one tool: how it is told, who may use it, and what it does. Its answer is given as data that fits its schema, and as
 // text, which a nil text makes of the data's JSON.
-type errand[In, Out any] struct {
+type task[In, Out any] struct {
 	role  access.Role
 	tool  mcp.Tool
 	shape func(in *jsonschema.Schema)
@@ -128,7 +128,7 @@ type errand[In, Out any] struct {
 }
 
 // add offers an errand to a server whose role may use it.
-func add[In, Out any](d *desk, e errand[In, Out]) {
+func add[In, Out any](d *toolset, e task[In, Out]) {
 	if !d.role.Includes(e.role) {
 		return
 	}
@@ -221,7 +221,7 @@ func plain(err error) error {
 }
 
 // agent is the one that is meant: the one named, else the only one the caller reaches.
-func (d *desk) agent(ctx context.Context, c psyche.Caller, named string) (string, error) {
+func (d *toolset) agent(ctx context.Context, c psyche.Caller, named string) (string, error) {
 	if named != "" {
 		return named, nil
 	}

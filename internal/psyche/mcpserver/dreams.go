@@ -69,11 +69,11 @@ type night struct {
 	Phases   []string `json:"phases,omitempty" jsonschema:"those it has come to, in their order; to operators"`
 }
 
-func (d *desk) nights() {
+func (d *toolset) nights() {
 	if d.dreams == nil {
 		return
 	}
-	add(d, errand[wish, night]{
+	add(d, task[wish, night]{
 		role: access.Operator,
 		tool: mcp.Tool{
 			Name: "dreams_start", Title: "Let the agent dream",
@@ -98,7 +98,7 @@ func (d *desk) nights() {
 		},
 		text: night.sentence,
 	})
-	add(d, errand[listing, nights]{
+	add(d, task[listing, nights]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "dreams_list", Title: "List dreams", Description: "The dreams of the agents, newest first. It wakes nobody.",
@@ -132,7 +132,7 @@ func (d *desk) nights() {
 			return strings.Join(lines, "\n")
 		},
 	})
-	add(d, errand[which, night]{
+	add(d, task[which, night]{
 		role: access.Operator,
 		tool: mcp.Tool{
 			Name: "dreams_cancel", Title: "End a dream", Description: "Ask a dream to end with what it has. It ends soon after.",
@@ -151,7 +151,7 @@ func (d *desk) nights() {
 }
 
 // ownDream refuses a dream that is not of the agent which the caller named.
-func (d *desk) ownDream(ctx context.Context, c psyche.Caller, in which) error {
+func (d *toolset) ownDream(ctx context.Context, c psyche.Caller, in which) error {
 	if in.Agent == "" {
 		return nil
 	}
@@ -181,7 +181,7 @@ func missing(code, param, format string, args ...any) error {
 }
 
 // follow looks at a dream until it is over, and tells each phase that it comes to.
-func (d *desk) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, n psyche.Dream) (psyche.Dream, error) {
+func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, n psyche.Dream) (psyche.Dream, error) {
 	look := time.NewTicker(d.look)
 	defer look.Stop()
 	seen := 0

@@ -152,7 +152,7 @@ func (f *Face) build(role access.Role, only *psyche.Caller) *mcp.Server {
 		f.options.Adjust(options)
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "oneiros", Title: "Oneiros", Version: f.options.Version}, options)
-	d := f.desk(s, role, only)
+	d := f.toolset(s, role, only)
 	s.AddReceivingMiddleware(d.safe, f.noteUse, d.visit, d.listed, d.fitting)
 	if f.options.Extend != nil {
 		f.options.Extend(s)
@@ -160,9 +160,9 @@ func (f *Face) build(role access.Role, only *psyche.Caller) *mcp.Server {
 	return s
 }
 
-// desk offers what a role may use at a server.
-func (f *Face) desk(s *mcp.Server, role access.Role, only *psyche.Caller) *desk {
-	d := &desk{being: f.being, dreams: f.dreams, look: f.options.Look, server: s, role: role, only: only, report: f.options.Report, takes: map[string]*jsonschema.Schema{}}
+// toolset offers what a role may use at a server.
+func (f *Face) toolset(s *mcp.Server, role access.Role, only *psyche.Caller) *toolset {
+	d := &toolset{being: f.being, dreams: f.dreams, look: f.options.Look, server: s, role: role, only: only, report: f.options.Report, takes: map[string]*jsonschema.Schema{}}
 	d.talk()
 	d.memories()
 	d.feelings()

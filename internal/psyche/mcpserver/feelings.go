@@ -37,8 +37,8 @@ type happening struct {
 
 const plainIntensity = .5
 
-func (d *desk) feelings() {
-	add(d, errand[who, emotion]{
+func (d *toolset) feelings() {
+	add(d, task[who, emotion]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "get_emotion", Title: "How the agent feels",
@@ -55,7 +55,7 @@ func (d *desk) feelings() {
 		},
 		text: emotion.sentence,
 	})
-	add(d, errand[happening, emotion]{
+	add(d, task[happening, emotion]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "update_emotion", Title: "Tell the agent what happened to it",

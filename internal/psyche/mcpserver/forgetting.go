@@ -52,8 +52,8 @@ type cleaned struct {
 	Fields []string `json:"fields" jsonschema:"where it repeats what is forgotten"`
 }
 
-func (d *desk) forgetting() {
-	add(d, errand[selection, forgotten]{
+func (d *toolset) forgetting() {
+	add(d, task[selection, forgotten]{
 		role: access.Owner,
 		tool: mcp.Tool{
 			Name: "forget_memories", Title: "Forget memories for good",

@@ -56,9 +56,9 @@ const (
 	plainImportance = .5
 )
 
-func (d *desk) memories() {
+func (d *toolset) memories() {
 	d.forgetting()
-	add(d, errand[query, recalled]{
+	add(d, task[query, recalled]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "recall_memory", Title: "Recall memories",
@@ -81,7 +81,7 @@ func (d *desk) memories() {
 		},
 		text: func(r recalled) string { return quoted(r.Memories, "Nothing is remembered of that.") },
 	})
-	add(d, errand[kept, stored]{
+	add(d, task[kept, stored]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "store_memory", Title: "Store a memory",

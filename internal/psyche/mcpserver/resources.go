@@ -26,14 +26,14 @@ type page struct {
 	read               func(ctx context.Context, c psyche.Caller, agent string) (string, error)
 }
 
-func (d *desk) pages() []page {
+func (d *toolset) pages() []page {
 	return []page{
 		{"journal", "Dream journal", "What its dreams left in the agent's journal, newest first. Dreamt, unverified.", d.diary},
 		{"playbook", "Playbook", "What the agent learned to do, as its dreams rewrote it.", d.being.Playbook},
 	}
 }
 
-func (d *desk) diary(ctx context.Context, c psyche.Caller, agent string) (string, error) {
+func (d *toolset) diary(ctx context.Context, c psyche.Caller, agent string) (string, error) {
 	entries, err := d.being.Journal(ctx, c, agent, mostEntries)
 	if err != nil {
 		return "", err
@@ -41,7 +41,7 @@ func (d *desk) diary(ctx context.Context, c psyche.Caller, agent string) (string
 	return "# Dream journal of " + agent + "\n\n" + diary(written(entries)), nil
 }
 
-func (d *desk) resources() {
+func (d *toolset) resources() {
 	if !d.role.Includes(access.Operator) {
 		return
 	}
@@ -88,7 +88,7 @@ const agentsAPage = 250
 const afterAgent = "agents-after:" // begins our cursors; the rest is the handle of the last one listed
 
 // listed adds the documents of the agents to the list of resources. Which those are depends on who asks, and agents come and go.
-func (d *desk) listed(next mcp.MethodHandler) mcp.MethodHandler {
+func (d *toolset) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		asked, ok := req.(*mcp.ListResourcesRequest)
 		if !ok || method != "resources/list" || !d.role.Includes(access.Operator) {
@@ -112,7 +112,7 @@ func (d *desk) listed(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func (d *desk) fill(ctx context.Context, page *mcp.ListResourcesResult, after string) error {
+func (d *toolset) fill(ctx context.Context, page *mcp.ListResourcesResult, after string) error {
 	c := callerOf(ctx)
 	if !c.Key.Role.Includes(access.Operator) {
 		return nil

@@ -39,8 +39,8 @@ const longestHold = 3600 // seconds, as psyche.Mind says
 
 // sessions are the only way besides talk by which a client of the protocol holds an agent awake: to be connected is not to knock
 // (Z10).
-func (d *desk) sessions() {
-	add(d, errand[hold, held]{
+func (d *toolset) sessions() {
+	add(d, task[hold, held]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "connect", Title: "Hold the agent awake",
@@ -63,7 +63,7 @@ func (d *desk) sessions() {
 			return fmt.Sprintf("%s is held awake until %s by session %s.", h.Agent, h.Until, h.Session)
 		},
 	})
-	add(d, errand[farewell, parted]{
+	add(d, task[farewell, parted]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "leave", Title: "Let the agent rest",

@@ -60,8 +60,8 @@ const (
 	mostEntries = 100
 )
 
-func (d *desk) status() {
-	add(d, errand[who, status]{
+func (d *toolset) status() {
+	add(d, task[who, status]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "status", Title: "How the agent stands",
@@ -77,7 +77,7 @@ func (d *desk) status() {
 			return stood(s), err
 		},
 	})
-	add(d, errand[newest, journal]{
+	add(d, task[newest, journal]{
 		role: access.Operator,
 		tool: mcp.Tool{
 			Name: "journal", Title: "Read the dream journal",

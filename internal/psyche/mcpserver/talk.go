@@ -30,8 +30,8 @@ type reply struct {
 	Degraded     string `json:"degraded,omitempty" jsonschema:"what of waking could not be done yet"`
 }
 
-func (d *desk) talk() {
-	add(d, errand[said, reply]{
+func (d *toolset) talk() {
+	add(d, task[said, reply]{
 		role: access.Client,
 		tool: mcp.Tool{
 			Name: "chat", Title: "Talk to the agent",

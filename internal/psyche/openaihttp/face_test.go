@@ -473,29 +473,29 @@ func TestAStreamPassesUnalteredHoweverMuchOfItComesAtOnce(t *testing.T) {
 	}
 }
 
-// desk notes what is written before each flush.
-type desk struct {
+// fixture notes what is written before each flush.
+type fixture struct {
 	header http.Header
 	mu     sync.Mutex // the headers may be flushed by a timer
 	wrote  strings.Builder
 	all    []string
 }
 
-func (d *desk) sent() []string {
+func (d *fixture) sent() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.all)
 }
 
-func (d *desk) Header() http.Header { return d.header }
-func (d *desk) WriteHeader(int)     {}
-func (d *desk) Write(p []byte) (int, error) {
+func (d *fixture) Header() http.Header { return d.header }
+func (d *fixture) WriteHeader(int)     {}
+func (d *fixture) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.wrote.Write(p)
 }
 
-func (d *desk) Flush() {
+func (d *fixture) Flush() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, d.wrote.String())
@@ -504,7 +504,7 @@ func (d *desk) Flush() {
 
 func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *testing.T) {
 	t.Parallel()
-	serve := func(d *desk, body io.Reader) {
+	serve := func(d *fixture, body io.Reader) {
 		face := &openaihttp.Face{Now: time.Now, Talk: &being{turns: make(chan psyche.Turn, 1), answer: func(context.Context, psyche.Turn) (*psyche.Reply, error) {
 			return sse(io.NopCloser(body)), nil
 		}}}
@@ -516,12 +516,12 @@ func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *tes
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		together := &desk{header: http.Header{}}
+		together := &fixture{header: http.Header{}}
 		serve(together, strings.NewReader("data: 1\n\n"))
 		require.Equal(t, []string{"data: 1\n\n"}, together.sent())
 
 		out, in := io.Pipe()
-		silent, over := &desk{header: http.Header{}}, make(chan struct{})
+		silent, over := &fixture{header: http.Header{}}, make(chan struct{})
 		go func() {
 			serve(silent, out)
 			close(over)

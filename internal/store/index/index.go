@@ -15,10 +15,10 @@ import (
 // Version is a state of an agent's memory. Another space or another count of erasures makes an index start again; a
 // higher tide brings what has changed since.
 type Version struct {
-	Erasures int64
-	Space    string // of the vectors; empty when there are none
-	Numbers  int    // in each vector
-	Tide     int64  // rises with every change of an item
+	Erasures       int64
+	Space          string // of the vectors; empty when there are none
+	Numbers        int    // in each vector
+	VectorRevision int64  // rises with every change of an item
 }
 
 // same says whether an index of one version can be brought to the other.
@@ -66,7 +66,7 @@ func New() *Index {
 
 func (x *Index) clear(v Version) {
 	x.version = v
-	x.version.Tide = -1
+	x.version.VectorRevision = -1
 	x.groups, x.at = map[string]*group{}, map[string]address{}
 	x.terms, x.spoken = map[string]uint32{}, [words.Languages]int{}
 	x.bytes.Store(0)
@@ -80,7 +80,7 @@ func (x *Index) Current(v Version) bool {
 }
 
 func (x *Index) current(v Version) bool {
-	return x.version.Erasures > v.Erasures || x.version.same(v) && x.version.Tide >= v.Tide
+	return x.version.Erasures > v.Erasures || x.version.same(v) && x.version.VectorRevision >= v.VectorRevision
 }
 
 // CatchUp brings the index to a version. read puts every entry that changed after the tide since, -1 for all of them, and
@@ -95,13 +95,13 @@ func (x *Index) CatchUp(v Version, read func(since int64, put func(Entry)) (int6
 		x.clear(v)
 	}
 	b := newBuild(x)
-	tide, err := read(x.version.Tide, b.put)
+	vectorRevision, err := read(x.version.VectorRevision, b.put)
 	b.end()
 	if err != nil {
 		x.clear(Version{Erasures: -1})
 		return err
 	}
-	x.version.Tide = tide
+	x.version.VectorRevision = vectorRevision
 	total := int64(termBytes * len(x.terms))
 	for _, g := range x.groups {
 		total += g.bytes()

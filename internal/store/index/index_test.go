@@ -27,7 +27,7 @@ func fill(t *testing.T, x *index.Index, v index.Version, entries ...index.Entry)
 		for _, e := range entries {
 			put(e)
 		}
-		return v.Tide, nil
+		return v.VectorRevision, nil
 	}))
 }
 
@@ -52,7 +52,7 @@ func TestSearchAgreesWithAPlainScan(t *testing.T) {
 			all[e.ID] = e
 			entries = append(entries, e)
 		}
-		fill(t, x, index.Version{Space: space, Numbers: 5, Tide: 1}, entries...)
+		fill(t, x, index.Version{Space: space, Numbers: 5, VectorRevision: 1}, entries...)
 		sought := randomVector(r)
 		for _, f := range []memory.Filter{
 			{},
@@ -111,7 +111,7 @@ func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
 		return index.Entry{ID: id, Kind: dream.KindEpisode, Live: true, Vector: []float32{1, 0, 0, 0, 0}}
 	}
 	x := index.New()
-	first := index.Version{Space: space, Numbers: 5, Tide: 4}
+	first := index.Version{Space: space, Numbers: 5, VectorRevision: 4}
 	require.False(t, x.Current(first))
 	fill(t, x, first, entry("a"), entry("b"))
 	require.True(t, x.Current(first))
@@ -120,18 +120,18 @@ func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
 		at := int64(-2) // not asked
 		require.NoError(t, x.CatchUp(v, func(since int64, _ func(index.Entry)) (int64, error) {
 			at = since
-			return v.Tide, nil
+			return v.VectorRevision, nil
 		}))
 		return at
 	}
 	require.EqualValues(t, -2, since(first))
-	require.EqualValues(t, 4, since(index.Version{Space: space, Numbers: 5, Tide: 6}))
+	require.EqualValues(t, 4, since(index.Version{Space: space, Numbers: 5, VectorRevision: 6}))
 	require.Equal(t, 2, x.Len())
-	erased := index.Version{Space: space, Numbers: 5, Tide: 6, Erasures: 1}
+	erased := index.Version{Space: space, Numbers: 5, VectorRevision: 6, Erasures: 1}
 	require.EqualValues(t, -1, since(erased))
 	require.Zero(t, x.Len())
-	require.EqualValues(t, -2, since(index.Version{Space: space, Numbers: 5, Tide: 9}), "a reader of before the erasure")
-	fill(t, x, index.Version{Space: "other", Numbers: 5, Tide: 6, Erasures: 1}, entry("a"))
+	require.EqualValues(t, -2, since(index.Version{Space: space, Numbers: 5, VectorRevision: 9}), "a reader of before the erasure")
+	fill(t, x, index.Version{Space: "other", Numbers: 5, VectorRevision: 6, Erasures: 1}, entry("a"))
 	_, same := x.Near(memory.Near{Space: space, V: []float32{1, 0, 0, 0, 0}, Limit: 1})
 	require.False(t, same)
 }
@@ -161,7 +161,7 @@ func TestManyEntriesAtOnceMakeTheSameIndexAsOneByOne(t *testing.T) {
 	together, apart := index.New(), index.New()
 	v := index.Version{Space: space, Numbers: 5}
 	for i, e := range entries {
-		v.Tide = int64(i + 1)
+		v.VectorRevision = int64(i + 1)
 		fill(t, apart, v, e)
 	}
 	fill(t, together, v, entries...)
@@ -180,7 +180,7 @@ func TestAnIndexThatCouldNotBeReadIsEmpty(t *testing.T) {
 	t.Parallel()
 	x := index.New()
 	fault := errors.New("the disk is gone")
-	v := index.Version{Space: space, Numbers: 5, Tide: 1}
+	v := index.Version{Space: space, Numbers: 5, VectorRevision: 1}
 	require.ErrorIs(t, x.CatchUp(v, func(_ int64, put func(index.Entry)) (int64, error) {
 		put(index.Entry{ID: "a", Kind: dream.KindEpisode, Live: true})
 		return 0, fault
