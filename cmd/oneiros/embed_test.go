@@ -24,7 +24,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	_, beside, code = h.run("dream", "--watch", "--yes")
 	require.NotEqual(t, console.OK, code)
 	require.Contains(t, beside, "oneiros memory embed --agent echo")
-	spent := server.Till.Total()
+	spent := server.Billing.Total()
 
 	var told struct {
 		Memories int
@@ -36,7 +36,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	_, beside, code = h.run("memory", "embed")
 	require.Equal(t, console.Refused, code)
 	require.Contains(t, beside, "add --yes to agree")
-	require.Equal(t, spent, server.Till.Total(), "a search of the catalogue and the store costs nothing")
+	require.Equal(t, spent, server.Billing.Total(), "a search of the catalogue and the store costs nothing")
 
 	beside = ""
 	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ { // until a day can pay for some of it
@@ -58,7 +58,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Equal(t, rest.Memories, moved.Placed, "nothing is placed twice")
 	require.Equal(t, "builtin-static/1/256", moved.From)
 	require.Contains(t, moved.To, "scripted/vectors/")
-	require.LessOrEqual(t, server.Till.Total()-spent, told.Worst)
+	require.LessOrEqual(t, server.Billing.Total()-spent, told.Worst)
 	require.Contains(t, h.must("memory", "search", "the", "tide"), "SCORE")
 	out, beside, code := h.run("dream", "--watch", "--yes")
 	require.Equal(t, console.OK, code, "%s%s", out, beside)

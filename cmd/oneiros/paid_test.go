@@ -57,7 +57,7 @@ func TestAPaidDreamAsksFirstAndIsNeverDearerThanItsCap(t *testing.T) {
 	out, beside, code := h.run("dream", "--watch")
 	require.Equal(t, console.Refused, code, out)
 	require.Contains(t, beside, "add --yes to agree")
-	require.Empty(t, server.Till.Calls(), "nothing was bought without consent")
+	require.Empty(t, server.Billing.Calls(), "nothing was bought without consent")
 
 	out, beside, code = h.run("dream", "--watch", "--yes")
 	require.Equal(t, console.OK, code, "%s%s", out, beside)
@@ -68,7 +68,7 @@ func TestAPaidDreamAsksFirstAndIsNeverDearerThanItsCap(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(h.must("spend", "--json")), &spend))
 	require.Positive(t, spend.Total.Total)
-	require.GreaterOrEqual(t, spend.Total.Total, server.Till.Total(), "the ledger is never below the till")
+	require.GreaterOrEqual(t, spend.Total.Total, server.Billing.Total(), "the ledger is never below the till")
 
 	out, beside, code = h.run("dream", "--watch", "--yes", "--budget", "0.001")
 	require.Equal(t, console.Unfinished, code, "%s%s", out, beside)
@@ -93,7 +93,7 @@ func TestPlacingMemoriesInAPaidSpaceCountsAgainstTheDay(t *testing.T) {
 	h.must("memory", "import", sampleFile(t), "--agent", "other")
 	out := h.must("spend", "--agent", "other", "--by", "model")
 	require.Contains(t, out, "scripted/vectors")
-	require.Positive(t, server.Till.Total())
+	require.Positive(t, server.Billing.Total())
 
 	h.must("agents", "add", "poor", "--persona", "Poor.", "--model", "embedder=scripted/vectors", "--cap-dream", "0", "--cap-day", "0")
 	_, beside, code := h.run("memory", "import", sampleFile(t), "--agent", "poor")

@@ -69,7 +69,7 @@ func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 			said := &safe{}
 			watch.Stdout, watch.Stderr = said, said
 			require.NoError(t, watch.Start())
-			require.Eventually(t, func() bool { return server.Till.Streamed() > 50 }, time.Minute, time.Millisecond)
+			require.Eventually(t, func() bool { return server.Billing.Streamed() > 50 }, time.Minute, time.Millisecond)
 
 			w := h.wakes("--client", "mara", "--wait")
 			require.True(t, w.Raised)
@@ -155,7 +155,7 @@ func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 		return answer.StatusCode
 	}
 	h.must("dream", "--yes", "--seed", "7")
-	require.Eventually(t, func() bool { return server.Till.Streamed() > 50 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return server.Billing.Streamed() > 50 }, time.Minute, time.Millisecond)
 	require.Equal(t, http.StatusUnauthorized, push("guessed-at-random", `{"metric":"level","number":9}`))
 	h.must("feed", "push", "harbour", "level=3")
 	require.Equal(t, http.StatusAccepted, push(strings.TrimSpace(string(token)), `{"metric":"level","number":9}`))

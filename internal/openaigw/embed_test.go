@@ -76,7 +76,7 @@ func TestVectorsThatCannotBeTrustedAreMalformed(t *testing.T) {
 	}
 }
 
-func TestEmbeddingsAreCountedAsTheTillCountsThem(t *testing.T) {
+func TestEmbeddingsAreCountedAsTheUpstreamCountsThem(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{})
 	v, err := g.Embed(t.Context(), "p/vectors", []string{"the harbour", "in winter"}, "e#1")

@@ -183,7 +183,7 @@ func TestNothingIsEverTriedAgain(t *testing.T) {
 			_, _ = g.Generate(t.Context(), r, nil) // how it ends is told elsewhere
 			c := quiet(t, s)
 			require.Len(t, c, 1)
-			require.Empty(t, s.Till.Repeated())
+			require.Empty(t, s.Billing.Repeated())
 			s.Next(fault)
 			wait := patience
 			if fault == provider.HangFirst || fault == provider.HangMiddle {

@@ -49,11 +49,11 @@ func quiet(t testing.TB, s *provider.Server) []provider.Call {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 	defer stop()
-	require.NoError(t, s.Till.Quiet(ctx))
-	return s.Till.Calls()
+	require.NoError(t, s.Billing.Quiet(ctx))
+	return s.Billing.Calls()
 }
 
-func TestATruthfulAnswerIsCountedAsTheTillCountsIt(t *testing.T) {
+func TestATruthfulAnswerIsCountedAsTheUpstreamCountsIt(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{Key: secret})
 	var pieces []string

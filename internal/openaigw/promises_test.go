@@ -16,7 +16,7 @@ func TestTheGatewayKeepsThePromisesOfAModel(t *testing.T) {
 				s, g := stage(t, provider.Options{Key: secret})
 				return inferencetest.Stage{
 					Model: g, Spec: s.Catalog("p")["p/"+model], Embedder: "p/vectors", Unpriced: "p/unpriced",
-					Calls: func() int { return len(s.Till.Calls()) },
+					Calls: func() int { return len(s.Billing.Calls()) },
 					Break: func() { s.Next(provider.ServerError) },
 				}
 			})

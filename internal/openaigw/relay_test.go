@@ -160,7 +160,7 @@ func TestARelayRefusesWhatHasNoPriceOrNoPlace(t *testing.T) {
 		require.True(t, ok, name)
 		require.False(t, f.Billed)
 	}
-	require.Empty(t, s.Till.Calls())
+	require.Empty(t, s.Billing.Calls())
 	res, err := g.Relay(t.Context(), inference.RelayRequest{Method: http.MethodGet, Path: "/models"})
 	require.NoError(t, err)
 	defer res.Body.Close()

@@ -205,6 +205,6 @@ func TestWhatCannotBeAskedIsNotSent(t *testing.T) {
 	}
 	_, err := g.Embed(t.Context(), "p/script", []string{"a"}, "")
 	require.Error(t, err)
-	require.Empty(t, s.Till.Calls())
-	require.Empty(t, s.Till.Failed())
+	require.Empty(t, s.Billing.Calls())
+	require.Empty(t, s.Billing.Failed())
 }

@@ -71,21 +71,21 @@ var errDisk = errors.New("the disk is full")
 
 func (closedHand) Settle(context.Context, purse.Hold, purse.Bill) error { return errDisk }
 
-type till struct {
+type biller struct {
 	*purse.Purse
 	model  *scripted
 	ledger purse.Ledger
 	t      *testing.T
 }
 
-func open(t *testing.T, turns ...turn) till {
+func open(t *testing.T, turns ...turn) biller {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), ":memory:")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	model := &scripted{turns: turns}
 	now := func() time.Time { return time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC) }
-	return till{
+	return biller{
 		Purse: &purse.Purse{Ledger: store.Ledger(), Model: model, Catalog: catalog, Now: now}, model: model, ledger: store.Ledger(), t: t,
 	}
 }
@@ -121,14 +121,14 @@ func said(in, out int64, visible int, from inference.UsageFrom) inference.Answer
 	return inference.Answer{Text: "a harbour", Finish: inference.Stopped, Tokens: budget.Tokens{In: in, Out: out}, Visible: visible, UsageFrom: from}
 }
 
-func (b till) rows() []purse.Row {
+func (b biller) rows() []purse.Row {
 	b.t.Helper()
 	rows, err := b.ledger.Rows(context.Background(), purse.Query{})
 	require.NoError(b.t, err)
 	return rows
 }
 
-func (b till) balance(scope string) purse.Balance {
+func (b biller) balance(scope string) purse.Balance {
 	b.t.Helper()
 	balance, err := b.ledger.Balance(context.Background(), scope)
 	require.NoError(b.t, err)

@@ -60,7 +60,7 @@ func talking(step string) purse.Charge {
 	return c
 }
 
-func relayed(t *testing.T, r till, via inference.Relay, step string, w purse.Worst) error {
+func relayed(t *testing.T, r biller, via inference.Relay, step string, w purse.Worst) error {
 	t.Helper()
 	res, err := r.Relay(t.Context(), talking(step), via, passing, w)
 	if err != nil {

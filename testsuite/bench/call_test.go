@@ -32,11 +32,11 @@ type way struct {
 // understands none, over the gateway, and over gateway and purse with a ledger on a file: reserve under five caps and
 // settle, one durable transaction each. The provider serves without delay: what is left is what we add.
 func BenchmarkStreamedCall(b *testing.B) {
-	till, err := provider.Start(provider.Options{})
+	upstream, err := provider.Start(provider.Options{})
 	require.NoError(b, err)
-	b.Cleanup(till.Close)
+	b.Cleanup(upstream.Close)
 	table := provider.Catalog("p", provider.DefaultModels())
-	gateway, err := openaigw.New(openaigw.Options{Name: "p", BaseURL: till.URL, Catalog: table})
+	gateway, err := openaigw.New(openaigw.Options{Name: "p", BaseURL: upstream.URL, Catalog: table})
 	require.NoError(b, err)
 	b.Cleanup(gateway.Close)
 	store, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "ledger.db"))
@@ -48,7 +48,7 @@ func BenchmarkStreamedCall(b *testing.B) {
 
 	step := 0
 	ways := []way{
-		{"raw", func(ctx context.Context) error { return readRaw(ctx, raw, till.URL) }},
+		{"raw", func(ctx context.Context) error { return readRaw(ctx, raw, upstream.URL) }},
 		{"gateway", func(ctx context.Context) error {
 			_, err := gateway.Generate(ctx, asked(), func(string) bool { return true })
 			return err

@@ -93,7 +93,7 @@ func (th *theatre) dream(b *testing.B, ctx context.Context, seed uint64) int {
 
 func (th *theatre) generations() int {
 	n := 0
-	for _, c := range th.till.Till.Calls() {
+	for _, c := range th.upstream.Billing.Calls() {
 		if strings.HasSuffix(c.Path, "/chat/completions") {
 			n++
 		}

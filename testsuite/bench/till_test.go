@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// tillEnv makes this test program a scripted provider: it holds a tariff as JSON.
-const tillEnv = "ONEIROS_BENCH_TILL"
+// upstreamEnv makes this test program a scripted provider: it holds a tariff as JSON.
+const upstreamEnv = "ONEIROS_BENCH_TILL"
 
 // tariff is how fast a provider in a process of its own speaks.
 type tariff struct {
@@ -49,7 +49,7 @@ func sell(text string) error {
 			return err
 		}
 		open := 0
-		for _, c := range s.Till.Calls() {
+		for _, c := range s.Billing.Calls() {
 			if c.Open && c.Completion > 0 {
 				open++
 			}
@@ -58,8 +58,8 @@ func sell(text string) error {
 	}
 }
 
-// till is a scripted provider that runs as a child.
-type till struct {
+// billedServer is a scripted provider that runs as a child.
+type billedServer struct {
 	URL   string
 	child *exec.Cmd
 
@@ -68,12 +68,12 @@ type till struct {
 	said *bufio.Reader
 }
 
-func openTill(b *testing.B, each tariff) *till {
+func openBilledServer(b *testing.B, each tariff) *billedServer {
 	b.Helper()
 	body, err := json.Marshal(each)
 	require.NoError(b, err)
-	t := &till{child: exec.Command(os.Args[0])}
-	t.child.Env = append(os.Environ(), tillEnv+"="+string(body))
+	t := &billedServer{child: exec.Command(os.Args[0])}
+	t.child.Env = append(os.Environ(), upstreamEnv+"="+string(body))
 	t.child.Stderr = os.Stderr
 	t.ask, err = t.child.StdinPipe()
 	require.NoError(b, err)
@@ -89,7 +89,7 @@ func openTill(b *testing.B, each tariff) *till {
 }
 
 // served counts the calls that are under way.
-func (t *till) served(tb testing.TB) int {
+func (t *billedServer) served(tb testing.TB) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, err := fmt.Fprintln(t.ask)

@@ -31,11 +31,11 @@ import (
 // bedroom is a deployment in which many agents dream at a slow provider. The worker and whoever knocks share a process, as
 // in oneiros up; with Redis two worker processes stand beside it.
 type bedroom struct {
-	company *stage.Company
-	till    *till
-	server  *temporal.Server
-	agents  []dream.Agent
-	known   []int64 // events read so far, by agent
+	company  *stage.Company
+	upstream *billedServer
+	server   *temporal.Server
+	agents   []dream.Agent
+	known    []int64 // events read so far, by agent
 }
 
 // scenario is one row of the wake suite.
@@ -113,10 +113,10 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	if s.long > 0 {
 		k.AnswerTokens = s.long
 	}
-	till := openTill(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
+	upstream := openBilledServer(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
 	play := stage.Play{
 		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
-		Provider: till.URL, Model: "script", Knobs: k, Activities: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
+		Provider: upstream.URL, Model: "script", Knobs: k, Activities: 16 + 4*s.dreaming, Cache: 100 + 3*s.dreaming, Deaf: s.deaf,
 		Settings: workflows.Settings{WakeLock: time.Microsecond, ClientTimeout: time.Hour, ResumeAfter: time.Hour}, ResumeTTL: time.Hour,
 	}
 	if s.redis {
@@ -140,7 +140,7 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 		require.NoError(b, err)
 		b.Cleanup(w.Stop)
 	}
-	room := &bedroom{company: company, till: till, server: server, known: make([]int64, s.dreaming)}
+	room := &bedroom{company: company, upstream: upstream, server: server, known: make([]int64, s.dreaming)}
 	for i := range s.dreaming {
 		agent := sleeper(b, company, i)
 		agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 10_000 * agent.Caps.Day, Month: 10_000 * agent.Caps.Month}
@@ -255,7 +255,7 @@ func (r *bedroom) all(ctx context.Context, b *testing.B, s scenario) []int {
 			dreaming = append(dreaming, i)
 		}
 	}
-	for r.till.served(b) < len(dreaming) && pause(ctx, s.each) {
+	for r.upstream.served(b) < len(dreaming) && pause(ctx, s.each) {
 	}
 	return dreaming
 }
@@ -278,7 +278,7 @@ func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 	b.ReportMetric(float64(len(dreaming)), "dreaming")
 	before := loaded(b)
 	defer func() {
-		loaded(b).tell(b, before, map[string]int{"temporal": r.server.PID(), "provider": r.till.child.Process.Pid, "knocking": os.Getpid()})
+		loaded(b).tell(b, before, map[string]int{"temporal": r.server.PID(), "provider": r.upstream.child.Process.Pid, "knocking": os.Getpid()})
 		b.ReportMetric(time.Since(began).Seconds(), "row-s")
 	}()
 	if s.connecting > 0 {

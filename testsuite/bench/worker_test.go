@@ -34,7 +34,7 @@ const workerEnv = "ONEIROS_BENCH_WORKER"
 
 func TestMain(m *testing.M) {
 	stage.Perform()
-	if each := os.Getenv(tillEnv); each != "" {
+	if each := os.Getenv(upstreamEnv); each != "" {
 		if err := sell(each); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -129,23 +129,23 @@ func bare(ctx workflow.Context, activity string, times int, first int64) error {
 
 // theatre is a server, a provider and a worker, each in its own process but the provider.
 type theatre struct {
-	server  *temporal.Server
-	till    *provider.Server
-	company *stage.Company
-	worker  *exec.Cmd
-	agent   dream.Agent
+	server   *temporal.Server
+	upstream *provider.Server
+	company  *stage.Company
+	worker   *exec.Cmd
+	agent    dream.Agent
 }
 
 func open(b *testing.B, k dream.Knobs) *theatre {
 	b.Helper()
 	ctx := context.Background()
 	server := temporal.Start(b)
-	till, err := provider.Start(provider.Options{Seed: 1})
+	upstream, err := provider.Start(provider.Options{Seed: 1})
 	require.NoError(b, err)
-	b.Cleanup(till.Close)
+	b.Cleanup(upstream.Close)
 	play := stage.Play{
 		Store: filepath.Join(b.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: "bench",
-		Provider: till.URL, Model: "script", Knobs: k,
+		Provider: upstream.URL, Model: "script", Knobs: k,
 	}
 	company, err := stage.Open(ctx, play, server.Dial(b))
 	require.NoError(b, err)
@@ -168,7 +168,7 @@ func open(b *testing.B, k dream.Knobs) *theatre {
 	ready, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(b, err)
 	require.Equal(b, "ready\n", ready)
-	return &theatre{server: server, till: till, company: company, worker: worker, agent: agent}
+	return &theatre{server: server, upstream: upstream, company: company, worker: worker, agent: agent}
 }
 
 // cpu is what a process has used so far, user and system, in milliseconds (Linux: clock ticks of 10 ms).

@@ -12,32 +12,32 @@ import (
 
 // Exceeded says that more was taken at the till than an account's cap.
 type Exceeded struct {
-	Scope       string
-	Limit, Till budget.Micros
+	Scope         string
+	Limit, Billed budget.Micros
 }
 
 func (f *Exceeded) Error() string {
-	return fmt.Sprintf("cap %s is %s and the till took %s", f.Scope, f.Limit, f.Till)
+	return fmt.Sprintf("cap %s is %s and the till took %s", f.Scope, f.Limit, f.Billed)
 }
 
 // Short says that the ledger counts less for a call than the till took.
 type Short struct {
-	Key           string
-	Counted, Till budget.Micros
+	Key             string
+	Counted, Billed budget.Micros
 }
 
 func (f *Short) Error() string {
-	return fmt.Sprintf("the ledger counts %s for %s and the till took %s", f.Counted, f.Key, f.Till)
+	return fmt.Sprintf("the ledger counts %s for %s and the till took %s", f.Counted, f.Key, f.Billed)
 }
 
 // Unequal says that the ledger counts more than the till took for a call that was served whole and truthfully billed.
 type Unequal struct {
-	Key           string
-	Counted, Till budget.Micros
+	Key             string
+	Counted, Billed budget.Micros
 }
 
 func (f *Unequal) Error() string {
-	return fmt.Sprintf("%s was truthfully billed: the till took %s and the ledger counts %s", f.Key, f.Till, f.Counted)
+	return fmt.Sprintf("%s was truthfully billed: the till took %s and the ledger counts %s", f.Key, f.Billed, f.Counted)
 }
 
 // truthful are the ways of serving a call that bill it rightly when it was served to its end.
@@ -88,7 +88,7 @@ func Covered(book provider.Book, rows []purse.Row) []error {
 		case seen[call.Key]:
 			faults = append(faults, fmt.Errorf("the key %s was used for two calls", call.Key))
 		case row.Counted < call.Cost:
-			faults = append(faults, &Short{Key: call.Key, Counted: row.Counted, Till: call.Cost})
+			faults = append(faults, &Short{Key: call.Key, Counted: row.Counted, Billed: call.Cost})
 		}
 		seen[call.Key] = true
 	}
@@ -120,7 +120,7 @@ func (e *Evidence) caps() []error {
 	}
 	for scope, sum := range took {
 		if sum > limits[scope] {
-			faults = append(faults, &Exceeded{Scope: scope, Limit: limits[scope], Till: sum})
+			faults = append(faults, &Exceeded{Scope: scope, Limit: limits[scope], Billed: sum})
 		}
 	}
 	return faults
@@ -132,7 +132,7 @@ func (e *Evidence) equal() []error {
 	var faults []error
 	for _, pair := range e.Truthful() {
 		if pair.Row.Counted != pair.Call.Cost {
-			faults = append(faults, &Unequal{Key: pair.Call.Key, Counted: pair.Row.Counted, Till: pair.Call.Cost})
+			faults = append(faults, &Unequal{Key: pair.Call.Key, Counted: pair.Row.Counted, Billed: pair.Call.Cost})
 		}
 	}
 	return faults

@@ -112,7 +112,7 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	require.NoError(t, err)
 	s.come(called)
 	s.server.Kill()
-	require.NoError(t, s.till.Till.Quiet(s.ctx), "the call ends by itself while there is no server")
+	require.NoError(t, s.upstream.Billing.Quiet(s.ctx), "the call ends by itself while there is no server")
 	s.server.Restart()
 	require.Equal(t, dream.Completed, s.result(id).Outcome)
 	e := s.sound()

@@ -46,15 +46,15 @@ type Dream struct {
 }
 
 // Gather asks for all of it. It waits for the till to fall silent first.
-func Gather(ctx context.Context, c *stage.Company, till *provider.Till) (Evidence, error) {
+func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (Evidence, error) {
 	e := Evidence{
 		Events: map[string][]event.Event{}, Balances: map[string]purse.Balance{}, Allowances: map[string]budget.Micros{},
 		Fragments: map[string]*dream.Fragment{},
 	}
-	if err := till.Quiet(ctx); err != nil {
+	if err := upstream.Quiet(ctx); err != nil {
 		return e, err
 	}
-	e.Book = till.Book()
+	e.Book = upstream.Book()
 	agents, err := c.Store.Agents(ctx)
 	if err != nil {
 		return e, err

@@ -27,7 +27,7 @@ type Figures struct {
 	Calls    int
 	Faults   map[provider.Fault]int
 	States   map[purse.State]int
-	Till     budget.Micros
+	Billed   budget.Micros
 	Ledger   budget.Micros
 	Whole    int // calls served whole and billed truthfully
 	Equal    int // of those, settled ones that count for exactly what they cost
@@ -45,7 +45,7 @@ type Figures struct {
 func (p *performance) figures(e Evidence) Figures {
 	f := Figures{
 		Seed: p.run.Seed, Outcomes: map[dream.Outcome]int{}, Caps: map[string]int{}, Kills: p.crew.Killed(), Calls: len(e.Book.Calls),
-		Faults: map[provider.Fault]int{}, States: map[purse.State]int{}, Till: e.Book.Total, Samples: p.samples, Fair: p.fair,
+		Faults: map[provider.Fault]int{}, States: map[purse.State]int{}, Billed: e.Book.Total, Samples: p.samples, Fair: p.fair,
 		Ways: map[dream.Loosening]int{}, Judged: map[string]int{}, Asked: p.guard.Asked(), Barred: map[string]int{}, Imagined: map[dream.Operation]int{},
 	}
 	for _, fragment := range e.Fragments {
@@ -127,7 +127,7 @@ func (f Figures) String() string {
 		list(f.Ways), list(f.Judged), list(f.Asked), f.Vetoed, list(f.Barred), list(f.Imagined))
 	fmt.Fprintf(&b, "faults met: %s\n", list(f.Faults))
 	fmt.Fprintf(&b, "attempts: %s\n", list(f.States))
-	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Till, f.Ledger, f.Samples, f.Fair)
+	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Billed, f.Ledger, f.Samples, f.Fair)
 	fmt.Fprintf(&b, "of %d calls served whole and billed truthfully %d are settled at exactly what they cost; the others were halted or their bill never came", f.Whole, f.Equal)
 	return b.String()
 }

@@ -53,13 +53,13 @@ func faults() []provider.Fault {
 
 // performance is a run that is on.
 type performance struct {
-	run     Run
-	till    *provider.Server
-	company *stage.Company
-	crew    *Crew
-	guard   *Guard
-	moments Moments
-	fair    budget.Micros // what a whole night without faults and caps costs
+	run      Run
+	upstream *provider.Server
+	company  *stage.Company
+	crew     *Crew
+	guard    *Guard
+	moments  Moments
+	fair     budget.Micros // what a whole night without faults and caps costs
 
 	mu      sync.Mutex
 	faults  []error
@@ -73,19 +73,19 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	server := temporal.Start(t, temporal.InMemory())
 	p := &performance{run: r}
 	var err error
-	p.till, err = provider.Start(provider.Options{
+	p.upstream, err = provider.Start(provider.Options{
 		Seed: r.Seed, First: 5 * time.Millisecond, Each: time.Millisecond, RetryAfter: 200 * time.Millisecond,
 		Plan: p.moments.Plan(p.plan(provider.Seeded(r.Seed, r.Share, faults()...))),
 	})
 	if err != nil {
 		return Evidence{}, Figures{}, err
 	}
-	defer p.till.Close()
+	defer p.upstream.Close()
 	p.guard = Watch(r.Seed)
 	defer p.guard.Close()
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Provider: p.till.URL, Model: "script", Knobs: knobs(),
+		Provider: p.upstream.URL, Model: "script", Knobs: knobs(),
 	}
 	p.guard.Govern(&play)
 	if r.Edit != nil {
@@ -108,7 +108,7 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 		return Evidence{}, Figures{}, err
 	}
 	p.dream(ctx)
-	e, err := Gather(ctx, p.company, p.till.Till)
+	e, err := Gather(ctx, p.company, p.upstream.Billing)
 	f := p.figures(e)
 	f.Wall = time.Since(began)
 	p.crew.End()
@@ -161,7 +161,7 @@ func (p *performance) measure(ctx context.Context) error {
 	if result.Outcome != dream.Completed {
 		return fmt.Errorf("the undisturbed night ended as %s: %s", result.Outcome, result.Reason)
 	}
-	p.fair = p.till.Till.Total()
+	p.fair = p.upstream.Billing.Total()
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (p *performance) kill(ctx context.Context) {
 		return
 	}
 	dice := rand.New(rand.NewPCG(p.run.Seed, 1))
-	for at := len(p.till.Till.Calls()); ; {
+	for at := len(p.upstream.Billing.Calls()); ; {
 		at += p.run.Kill/2 + dice.IntN(p.run.Kill)
 		select {
 		case <-ctx.Done():
@@ -200,13 +200,13 @@ func (p *performance) kill(ctx context.Context) {
 		for _, i := range victims {
 			p.fault(p.crew.Replace(i))
 		}
-		at = max(at, len(p.till.Till.Calls()))
+		at = max(at, len(p.upstream.Billing.Calls()))
 	}
 }
 
 // sample compares till and ledger all along.
 func (p *performance) sample(ctx context.Context) {
-	for at := 0; ; at = max(at, len(p.till.Till.Calls())) {
+	for at := 0; ; at = max(at, len(p.upstream.Billing.Calls())) {
 		at += sampleEvery
 		select {
 		case <-ctx.Done():
@@ -219,7 +219,7 @@ func (p *performance) sample(ctx context.Context) {
 
 // compare asks the till first and the ledger after it.
 func (p *performance) compare(ctx context.Context) {
-	book := p.till.Till.Book()
+	book := p.upstream.Billing.Book()
 	rows, err := p.company.Store.Ledger().Rows(ctx, purse.Query{})
 	if err != nil {
 		if ctx.Err() == nil {

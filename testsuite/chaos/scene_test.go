@@ -20,13 +20,13 @@ import (
 
 // scene is a company whose worker and server a test may kill.
 type scene struct {
-	t       *testing.T
-	ctx     context.Context
-	server  *temporal.Server
-	till    *provider.Server
-	moments *chaos.Moments
-	company *stage.Company
-	crew    *chaos.Crew
+	t        *testing.T
+	ctx      context.Context
+	server   *temporal.Server
+	upstream *provider.Server
+	moments  *chaos.Moments
+	company  *stage.Company
+	crew     *chaos.Crew
 }
 
 // set opens a scene with one worker process. The server is the test's own when it may be killed.
@@ -48,14 +48,14 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*stage.Play),
 		s.server = temporal.Shared(t)
 	}
 	var err error
-	s.till, err = provider.Start(provider.Options{
+	s.upstream, err = provider.Start(provider.Options{
 		Seed: seed, First: 5 * time.Millisecond, Each: token, RetryAfter: 100 * time.Millisecond, Plan: s.moments.Plan(plan),
 	})
 	require.NoError(t, err)
-	t.Cleanup(s.till.Close)
+	t.Cleanup(s.upstream.Close)
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: s.server.Address, Namespace: s.server.Namespace, Queue: s.server.TaskQueue,
-		Provider: s.till.URL, Model: "script", Knobs: dream.DefaultKnobs(),
+		Provider: s.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(),
 	}
 	play.Knobs.Depth = dream.DepthFixed // the moments of every cycle come
 	if edit != nil {
@@ -111,7 +111,7 @@ func (s *scene) result(id string) workflows.Result {
 // sound gathers the evidence and checks what must hold after any story.
 func (s *scene) sound() chaos.Evidence {
 	s.t.Helper()
-	e, err := chaos.Gather(s.ctx, s.company, s.till.Till)
+	e, err := chaos.Gather(s.ctx, s.company, s.upstream.Billing)
 	require.NoError(s.t, err)
 	require.NoError(s.t, e.Audit())
 	require.NoError(s.t, e.Once())

@@ -99,10 +99,10 @@ func TestAnEndedOrRunningDreamIsNotDreamtAgainByHand(t *testing.T) {
 	var result workflows.Result
 	require.NoError(t, run.Get(s.ctx, &result))
 	require.Equal(t, dream.Completed, result.Outcome, "a twin that is refused leaves the record of the first alone")
-	spent := s.till.Till.Total()
+	spent := s.upstream.Billing.Total()
 	twin = s.byHand(first, "late-twin")
 	require.Equal(t, dream.Canceled, twin.Outcome)
-	require.Equal(t, spent, s.till.Till.Total())
+	require.Equal(t, spent, s.upstream.Billing.Total())
 	s.sound()
 }
 
@@ -179,7 +179,7 @@ func TestATerminatedDreamLetsGoOfTheCallItIsIn(t *testing.T) {
 	require.Equal(t, id, s.begin(agent).Dream)
 	s.come(hung)
 	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, id, "", "chaos"))
-	require.NoError(t, s.till.Till.Quiet(s.ctx), "its worker hangs up")
+	require.NoError(t, s.upstream.Billing.Quiet(s.ctx), "its worker hangs up")
 	require.NoError(t, s.crew.Dismiss(0))
 	rows, err := s.company.Store.Ledger().Rows(s.ctx, purse.Query{Dream: id})
 	require.NoError(t, err)

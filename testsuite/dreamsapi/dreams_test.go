@@ -52,7 +52,7 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+begun.ID, "")
 	require.Equal(t, dream.StatusCompleted, d.Status, d.Reason)
 	require.Equal(t, dream.Completed, d.Outcome)
-	require.Equal(t, h.till.Till.Book().Total, d.Record.Spent)
+	require.Equal(t, h.upstream.Billing.Book().Total, d.Record.Spent)
 	require.Len(t, d.Record.Phases, len(dream.Phases))
 	require.Positive(t, d.Record.Usage.Output)
 	night, err := memory.One[*dream.Night](h.ctx, h.Store, h.agent.ID, begun.Dream)

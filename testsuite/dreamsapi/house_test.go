@@ -37,12 +37,12 @@ const patience = 3 * time.Minute
 // house is a deployment with a slow provider, a worker, and the public wire before it.
 type house struct {
 	*stage.Company
-	t      *testing.T
-	ctx    context.Context
-	agent  dream.Agent
-	till   *provider.Server
-	server *httptest.Server
-	secret map[access.Role]string
+	t        *testing.T
+	ctx      context.Context
+	agent    dream.Agent
+	upstream *provider.Server
+	server   *httptest.Server
+	secret   map[access.Role]string
 }
 
 func open(t *testing.T, o provider.Options) *house {
@@ -53,12 +53,12 @@ func open(t *testing.T, o provider.Options) *house {
 	server := temporal.Shared(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	till, err := provider.Start(o)
+	upstream, err := provider.Start(o)
 	require.NoError(t, err)
-	t.Cleanup(till.Close)
+	t.Cleanup(upstream.Close)
 	company, err := stage.Open(ctx, stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Knobs: dream.DefaultKnobs(), Provider: till.URL, Model: "script", ResumeTTL: time.Hour,
+		Knobs: dream.DefaultKnobs(), Provider: upstream.URL, Model: "script", ResumeTTL: time.Hour,
 		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour},
 	}, server.Dial(t))
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func open(t *testing.T, o provider.Options) *house {
 	w, err := company.Work()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
-	h := &house{Company: company, t: t, ctx: ctx, till: till, secret: map[access.Role]string{}}
+	h := &house{Company: company, t: t, ctx: ctx, upstream: upstream, secret: map[access.Role]string{}}
 	h.agent, err = company.Hire(ctx, 1, "sleeper")
 	require.NoError(t, err)
 	h.listen()
@@ -146,7 +146,7 @@ func (h *house) refused(status int, code, method, path, body string) {
 // served waits for the provider to have served so many tokens.
 func (h *house) served(tokens int64) {
 	h.t.Helper()
-	require.Eventually(h.t, func() bool { return h.till.Till.Streamed() >= tokens }, patience, time.Millisecond)
+	require.Eventually(h.t, func() bool { return h.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)
 }
 
 // follow reads the events of a dream to their end.

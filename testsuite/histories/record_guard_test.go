@@ -44,7 +44,7 @@ func TestRecordLoosenedNights(t *testing.T) {
 		s := newScene(t, provider.Options{Seed: 51}, func(p *stage.Play) { p.Model = model }).work()
 		agent := s.hire("recorded-" + model)
 		s.night(name, s.wish(agent), dream.Completed)
-		require.NotEmpty(t, s.till.Till.Calls())
+		require.NotEmpty(t, s.upstream.Billing.Calls())
 	}
 }
 
@@ -196,7 +196,7 @@ func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	}
 	require.Equal(t, 1, told[event.AlarmAbort{}.EventType()])
 	asked := 0
-	for _, c := range s.till.Till.Calls() {
+	for _, c := range s.upstream.Billing.Calls() {
 		if strings.HasPrefix(c.Key, begun.Dream+"/onset/policy#") {
 			asked++
 		}

@@ -72,18 +72,18 @@ func newEarlyScene(t *testing.T, events int) *scene {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	server := temporal.Start(t, temporal.InMemory(), temporal.WithContinueAfter(events))
-	till, err := provider.Start(provider.Options{Seed: 40, Each: 10 * time.Millisecond})
+	upstream, err := provider.Start(provider.Options{Seed: 40, Each: 10 * time.Millisecond})
 	require.NoError(t, err)
-	t.Cleanup(till.Close)
+	t.Cleanup(upstream.Close)
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Knobs: dream.DefaultKnobs(), Model: "script", Provider: till.URL,
+		Knobs: dream.DefaultKnobs(), Model: "script", Provider: upstream.URL,
 	}
 	resting(&play)
 	company, err := stage.Open(ctx, play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	return &scene{t: t, ctx: ctx, folder: folder, company: company, till: till}
+	return &scene{t: t, ctx: ctx, folder: folder, company: company, upstream: upstream}
 }
 
 func (s *scene) saveRun(workflow, run, name string) {

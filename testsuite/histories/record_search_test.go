@@ -26,7 +26,7 @@ func TestRecordASearchThatIsWoken(t *testing.T) {
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		for _, call := range s.till.Till.Calls() {
+		for _, call := range s.upstream.Billing.Calls() {
 			if call.Open && call.Completion > 5 && strings.HasPrefix(call.Key, begun.Dream+"/rem/merge-4#") {
 				return true
 			}

@@ -34,11 +34,11 @@ func recording(t *testing.T) string {
 }
 
 type scene struct {
-	t       *testing.T
-	ctx     context.Context
-	folder  string
-	company *stage.Company
-	till    *provider.Server
+	t        *testing.T
+	ctx      context.Context
+	folder   string
+	company  *stage.Company
+	upstream *provider.Server
 }
 
 func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
@@ -47,12 +47,12 @@ func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	server := temporal.Shared(t)
-	till, err := provider.Start(o)
+	upstream, err := provider.Start(o)
 	require.NoError(t, err)
-	t.Cleanup(till.Close)
+	t.Cleanup(upstream.Close)
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Knobs: dream.DefaultKnobs(), Model: "script", Provider: till.URL,
+		Knobs: dream.DefaultKnobs(), Model: "script", Provider: upstream.URL,
 	}
 	if edit != nil {
 		edit(&play)
@@ -60,7 +60,7 @@ func newScene(t *testing.T, o provider.Options, edit func(*stage.Play)) *scene {
 	company, err := stage.Open(ctx, play, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, company.Close()) })
-	return &scene{t: t, ctx: ctx, folder: folder, company: company, till: till}
+	return &scene{t: t, ctx: ctx, folder: folder, company: company, upstream: upstream}
 }
 
 func (s *scene) work() *scene {
@@ -159,7 +159,7 @@ func TestRecordACanceledNight(t *testing.T) {
 	s := newScene(t, provider.Options{Seed: 6, Each: 20 * time.Millisecond}, nil).work()
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(s.hire("recorded-cancel")))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(s.till.Till.Calls()) > 4 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 4 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
 	result, err := s.company.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestRecordADreamWithoutASlot(t *testing.T) {
 	agent := s.hire("recorded-slot")
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(s.till.Till.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
 	order, err := s.company.Starter.Freeze(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	_, err = s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: order.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, order)
@@ -212,7 +212,7 @@ func TestRecordANightWhoseWorkerStopped(t *testing.T) {
 	require.NoError(t, err)
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(s.hire("recorded-stopped")))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(s.till.Till.Calls()) > 8 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 8 }, time.Minute, 5*time.Millisecond)
 	first.Stop()
 	s.work()
 	result, err := s.company.Result(s.ctx, begun.Dream)

@@ -33,7 +33,7 @@ func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 		for _, e := range events {
 			var started event.PhaseStarted
 			if e.Type == opens[phase] || e.Type == started.EventType() && json.Unmarshal(e.Data, &started) == nil && started.Phase == phase {
-				calls := s.till.Till.Calls()
+				calls := s.upstream.Billing.Calls()
 				return len(calls) > 0 && calls[len(calls)-1].Open && calls[len(calls)-1].Completion > 5
 			}
 		}

@@ -215,11 +215,11 @@ func honest(q provider.Asked) string {
 // trial is a deployment on which nights of one kind are dreamt.
 type trial struct {
 	*testing.T
-	ctx     context.Context
-	company *stage.Company
-	till    *provider.Till
-	world   *world // of the night that is being dreamt
-	spent   budget.Micros
+	ctx      context.Context
+	company  *stage.Company
+	upstream *provider.Billing
+	world    *world // of the night that is being dreamt
+	spent    budget.Micros
 }
 
 func newTrial(t *testing.T, store string, probe int, say func(*world) func(provider.Asked) string) *trial {
@@ -230,7 +230,7 @@ func newTrial(t *testing.T, store string, probe int, say func(*world) func(provi
 	p, err := provider.Start(provider.Options{Seed: 3, Say: say(tr.world)})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
-	tr.till = p.Till
+	tr.upstream = p.Billing
 	server := temporal.Shared(t)
 	knobs := dream.DefaultKnobs()
 	knobs.Probe = probe
@@ -277,7 +277,7 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	require.Equal(tr, result.Spent, m.night.Spent)
 	require.Positive(tr, result.Spent)
 	tr.spent += result.Spent
-	require.Equal(tr, tr.till.Total(), tr.spent, "what was spent stays counted, to the last micro-dollar")
+	require.Equal(tr, tr.upstream.Total(), tr.spent, "what was spent stays counted, to the last micro-dollar")
 	m.gists, err = tr.company.Store.Count(tr.ctx, memory.Query{Agent: m.agent.ID, Kinds: []dream.Kind{dream.KindGist}})
 	require.NoError(tr, err)
 	events, err := tr.company.Store.Events(tr.ctx, m.agent.ID, 0, 10_000)

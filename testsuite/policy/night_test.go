@@ -88,8 +88,8 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 
-	require.Empty(t, scripted.Till.Failed())
-	calls := scripted.Till.Calls()
+	require.Empty(t, scripted.Billing.Failed())
+	calls := scripted.Billing.Calls()
 	require.NotEmpty(t, calls)
 	for _, c := range calls {
 		require.False(t, c.Tools, "call %d of a dream carried tools", c.Number)

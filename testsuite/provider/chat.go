@@ -30,23 +30,23 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	model, served := s.models[q.Model]
 	arrival := Arrival{Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Model: q.Model, Prompt: q.prompt(), Schema: q.schema() != nil}
 	fault := s.choose(arrival)
-	number := s.Till.arrive(Call{
+	number := s.Billing.arrive(Call{
 		Path: r.URL.Path, Key: arrival.Key, Model: q.Model, Stream: q.Stream, Prompt: q.promptTokens(), Fault: fault,
 		Temperature: q.Temperature, Sampling: q.seen(), Format: q.Format.Type, Tools: q.tools(),
 	}, model.Price)
 	completed := false
-	defer func() { s.Till.end(number, completed) }()
+	defer func() { s.Billing.end(number, completed) }()
 	if status := s.refused(w, r, q, model, served, fault); status != 0 {
-		s.Till.status(number, status)
+		s.Billing.status(number, status)
 		return
 	}
-	s.Till.begin(number)
+	s.Billing.begin(number)
 	if fault == HangFirst {
 		s.hang(r.Context())
 		return
 	}
 	a := s.answer(q, model, fault, number)
-	s.Till.status(number, http.StatusOK)
+	s.Billing.status(number, http.StatusOK)
 	if q.Stream && fault != Plain {
 		completed = s.stream(w, r.Context(), a)
 	} else {
@@ -64,7 +64,7 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m M
 		return http.StatusUnauthorized
 	}
 	if q.tools() {
-		s.Till.fail("a request carried tools: dreams have no hands")
+		s.Billing.fail("a request carried tools: dreams have no hands")
 		refuse(w, http.StatusInternalServerError, "server_error", "This provider serves dreams; they carry no tools.")
 		return http.StatusInternalServerError
 	}
@@ -73,7 +73,7 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m M
 		return http.StatusNotFound
 	}
 	if m.Price == nil {
-		s.Till.fail("the unpriced model " + m.Name + " was called")
+		s.Billing.fail("the unpriced model " + m.Name + " was called")
 	}
 	if status := s.refusal(w, fault, q.sampled()); status != 0 {
 		return status
@@ -153,7 +153,7 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 // served counts tokens that were written, unless they were billed before.
 func (s *Server) served(a answer, tokens int64) {
 	if a.billed == 0 {
-		s.Till.serve(a.number, tokens)
+		s.Billing.serve(a.number, tokens)
 	}
 }
 

@@ -30,15 +30,15 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	key, text := r.Header.Get("Idempotency-Key"), strings.Join(q.Input, "\x00")
 	fault := s.choose(Arrival{Path: r.URL.Path, Key: key, Model: q.Model, Prompt: hash(text)})
 	size := int64(len(text) - len(q.Input) + 1)
-	number := s.Till.arrive(Call{Path: r.URL.Path, Key: key, Model: q.Model, Prompt: (size + 3) / 4, Fault: fault, Format: q.Format}, model.Price)
+	number := s.Billing.arrive(Call{Path: r.URL.Path, Key: key, Model: q.Model, Prompt: (size + 3) / 4, Fault: fault, Format: q.Format}, model.Price)
 	completed := false
-	defer func() { s.Till.end(number, completed) }()
+	defer func() { s.Billing.end(number, completed) }()
 	status := s.refused(w, r, question{Model: q.Model}, Model{Name: model.Name, Price: model.Price}, served && model.Dim > 0, fault)
 	if status != 0 {
-		s.Till.status(number, status)
+		s.Billing.status(number, status)
 		return
 	}
-	s.Till.begin(number)
+	s.Billing.begin(number)
 	if fault == HangFirst || fault == HangMiddle {
 		s.hang(r.Context())
 		return
@@ -46,7 +46,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	if !s.pause(r.Context(), s.options.First) {
 		return
 	}
-	s.Till.status(number, http.StatusOK)
+	s.Billing.status(number, http.StatusOK)
 	if fault == CutMiddle {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = w.Write([]byte(`{"object":"list","data":[`)) // it breaks off here in any case

@@ -21,11 +21,11 @@ func quiet(t *testing.T, s *provider.Server) []provider.Call {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 	defer stop()
-	require.NoError(t, s.Till.Quiet(ctx))
-	return s.Till.Calls()
+	require.NoError(t, s.Billing.Quiet(ctx))
+	return s.Billing.Calls()
 }
 
-func TestTheTillStopsWithACallerWhoHangsUp(t *testing.T) {
+func TestTheUpstreamStopsWithACallerWhoHangsUp(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	s.Next(provider.IgnoreMax)
@@ -60,12 +60,12 @@ func TestARefusedCallCostsNothing(t *testing.T) {
 	s.Next(provider.NoSampling, provider.NoSampling)
 	got, _ := post(t, s, "/chat/completions", ask)
 	require.Equal(t, 200, got)
-	paid := s.Till.Total()
+	paid := s.Billing.Total()
 	require.Positive(t, paid)
 	got, _ = post(t, s, "/chat/completions", strings.Replace(ask, "{", `{"min_p":0.1,`, 1))
 	require.Equal(t, 400, got)
-	require.Equal(t, paid, s.Till.Total())
-	require.Empty(t, s.Till.Failed())
+	require.Equal(t, paid, s.Billing.Total())
+	require.Empty(t, s.Billing.Failed())
 }
 
 func TestAPlanDoesNotDependOnTheOrderOfArrival(t *testing.T) {
@@ -114,6 +114,6 @@ func TestAnUnpricedModelThatIsCalledFailsTheRun(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	post(t, s, "/chat/completions", strings.Replace(ask, "script", "unpriced", 1))
-	require.NotEmpty(t, s.Till.Failed())
-	require.Zero(t, s.Till.Total())
+	require.NotEmpty(t, s.Billing.Failed())
+	require.Zero(t, s.Billing.Total())
 }

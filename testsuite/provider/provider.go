@@ -80,8 +80,8 @@ func DefaultModels() []Model {
 
 // Server is a running provider.
 type Server struct {
-	URL  string // the base address, with /v1
-	Till *Till
+	URL     string // the base address, with /v1
+	Billing *Billing
 
 	options Options
 	models  map[string]Model
@@ -107,7 +107,7 @@ func Start(o Options) (*Server, error) {
 		o.RetryAfter = time.Second
 	}
 	s := &Server{options: o, models: map[string]Model{}, closing: make(chan struct{}), arrived: map[string]int{}}
-	s.Till = newTill()
+	s.Billing = newBilling()
 	for _, m := range o.Models {
 		s.models[m.Name] = m
 	}
@@ -119,7 +119,7 @@ func Start(o Options) (*Server, error) {
 	s.http = &http.Server{Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute}
 	s.serving.Go(func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.Till.fail("the server stopped by itself: " + err.Error())
+			s.Billing.fail("the server stopped by itself: " + err.Error())
 		}
 	})
 	return s, nil
@@ -166,7 +166,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("POST /v1/embeddings", s.embed)
 	mux.HandleFunc("GET /v1/models", s.list)
-	mux.HandleFunc("GET /till", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.Till.Book()) })
+	mux.HandleFunc("GET /till", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.Billing.Book()) })
 	return mux
 }
 

@@ -119,11 +119,11 @@ func TestToolsFailTheRun(t *testing.T) {
 	s := start(t, provider.Options{})
 	status, _ := post(t, s, "/chat/completions", `{"model":"script","messages":[],"tools":[{"type":"function"}]}`)
 	require.Equal(t, 500, status)
-	require.NotEmpty(t, s.Till.Failed())
-	require.True(t, s.Till.Calls()[0].Tools)
+	require.NotEmpty(t, s.Billing.Failed())
+	require.True(t, s.Billing.Calls()[0].Tools)
 }
 
-func TestTheTillIsReadFromOutside(t *testing.T) {
+func TestTheUpstreamIsReadFromOutside(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	status, _ := post(t, s, "/chat/completions", `{"model":"script","max_tokens":10,"messages":[{"role":"user","content":"12345678"}]}`)
@@ -140,7 +140,7 @@ func TestTheTillIsReadFromOutside(t *testing.T) {
 	require.EqualValues(t, 10, c.Completion)
 	require.EqualValues(t, 7, c.Cost) // 2 × 0.15 + 10 × 0.60 micro-dollars, rounded up
 	require.EqualValues(t, book.Total, c.Cost)
-	require.Equal(t, s.Till.Total(), book.Total)
+	require.Equal(t, s.Billing.Total(), book.Total)
 }
 
 func TestVectorsOfSharedWordsLieNear(t *testing.T) {

@@ -245,15 +245,15 @@ func (r reader) prompt(window int64) int64 {
 // greedy answers with a few words, and bills the most that its reading allows before the first of them is read.
 func (s *Server) greedy(w http.ResponseWriter, r *http.Request, raw []byte) {
 	bill := s.options.Reading.Bill(raw, s.options.Models, s.options.window(), s.options.Thinking)
-	number := s.Till.arrive(Call{
+	number := s.Billing.arrive(Call{
 		Path: r.URL.Path, Key: r.Header.Get("Idempotency-Key"), Model: bill.Model, Stream: bill.Stream, Prompt: bill.In, Header: r.Header.Clone(),
 		extra: bill.Extra,
 	}, &bill.Price)
 	completed := false
-	defer func() { s.Till.end(number, completed) }()
-	s.Till.begin(number)
-	s.Till.serve(number, bill.Out)
-	s.Till.status(number, http.StatusOK)
+	defer func() { s.Billing.end(number, completed) }()
+	s.Billing.begin(number)
+	s.Billing.serve(number, bill.Out)
+	s.Billing.status(number, http.StatusOK)
 	pieces := Pieces("It is noted, and nothing more is said of it today.")
 	a := answer{number: number, id: "till-" + strconv.Itoa(number), model: bill.Model, pieces: pieces, prompt: bill.In, usage: bill.Usage, finish: "stop"}
 	a.billed = bill.Out

@@ -45,8 +45,8 @@ type Book struct {
 	Calls  []Call        `json:"calls"`
 }
 
-// Till counts what is served. It charges the prompt when it begins an answer and every token that it got rid of.
-type Till struct {
+// Billing counts what is served. It charges the prompt when it begins an answer and every token that it got rid of.
+type Billing struct {
 	mu      sync.Mutex
 	calls   []*Call
 	prices  map[int]*budget.Price
@@ -54,13 +54,15 @@ type Till struct {
 	changed chan struct{} // closed and replaced when a call ends
 }
 
-func newTill() *Till { return &Till{prices: map[int]*budget.Price{}, changed: make(chan struct{})} }
+func newBilling() *Billing {
+	return &Billing{prices: map[int]*budget.Price{}, changed: make(chan struct{})}
+}
 
 // Total is the sum of all costs.
-func (t *Till) Total() budget.Micros { return t.Book().Total }
+func (t *Billing) Total() budget.Micros { return t.Book().Total }
 
 // Streamed is how many tokens have been served, all calls together.
-func (t *Till) Streamed() int64 {
+func (t *Billing) Streamed() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var sum int64
@@ -71,13 +73,13 @@ func (t *Till) Streamed() int64 {
 }
 
 // Calls are all calls so far, in order of arrival.
-func (t *Till) Calls() []Call { return t.Book().Calls }
+func (t *Billing) Calls() []Call { return t.Book().Calls }
 
 // Failed says why the run has failed; empty when it has not.
-func (t *Till) Failed() []string { return t.Book().Failed }
+func (t *Billing) Failed() []string { return t.Book().Failed }
 
 // Book copies the books.
-func (t *Till) Book() Book {
+func (t *Billing) Book() Book {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := Book{Failed: slices.Clone(t.failed), Calls: make([]Call, 0, len(t.calls))}
@@ -89,7 +91,7 @@ func (t *Till) Book() Book {
 }
 
 // Repeated lists idempotency keys that came more than once.
-func (t *Till) Repeated() []string {
+func (t *Billing) Repeated() []string {
 	seen, out := map[string]int{}, []string(nil)
 	for _, c := range t.Calls() {
 		if seen[c.Key]++; c.Key != "" && seen[c.Key] == 2 {
@@ -100,7 +102,7 @@ func (t *Till) Repeated() []string {
 }
 
 // Quiet waits until no call is being served.
-func (t *Till) Quiet(ctx context.Context) error {
+func (t *Billing) Quiet(ctx context.Context) error {
 	for {
 		t.mu.Lock()
 		open, changed := 0, t.changed
@@ -121,14 +123,14 @@ func (t *Till) Quiet(ctx context.Context) error {
 	}
 }
 
-func (t *Till) fail(why string) {
+func (t *Billing) fail(why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.failed = append(t.failed, why)
 }
 
 // arrive numbers a call.
-func (t *Till) arrive(c Call, price *budget.Price) int {
+func (t *Billing) arrive(c Call, price *budget.Price) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.Number, c.Open, c.Arrived = len(t.calls)+1, true, time.Now()
@@ -138,21 +140,21 @@ func (t *Till) arrive(c Call, price *budget.Price) int {
 }
 
 // begin charges the prompt.
-func (t *Till) begin(number int) {
+func (t *Billing) begin(number int) {
 	t.change(number, func(c *Call) { c.Charged = true })
 }
 
 // serve charges tokens that are out of the house.
-func (t *Till) serve(number int, tokens int64) {
+func (t *Billing) serve(number int, tokens int64) {
 	t.change(number, func(c *Call) { c.Completion += tokens })
 }
 
-func (t *Till) status(number, status int) {
+func (t *Billing) status(number, status int) {
 	t.change(number, func(c *Call) { c.Status = status })
 }
 
 // end closes a call's line.
-func (t *Till) end(number int, completed bool) {
+func (t *Billing) end(number int, completed bool) {
 	t.change(number, func(c *Call) { c.Open, c.Completed, c.Ended = false, completed, time.Now() })
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +162,7 @@ func (t *Till) end(number int, completed bool) {
 	t.changed = make(chan struct{})
 }
 
-func (t *Till) change(number int, f func(*Call)) {
+func (t *Billing) change(number int, f func(*Call)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.calls[number-1]

@@ -369,7 +369,7 @@ func (h *house) connected(b *testing.B, client *http.Client) {
 		}
 		require.Eventually(h, func() bool {
 			under := map[string]bool{}
-			for _, call := range h.dreamer.Till.Calls() {
+			for _, call := range h.dreamer.Billing.Calls() {
 				if key, ok := chaos.ReadKey(call.Key); ok && call.Completion > 0 {
 					under[key.Dream] = true
 				}

@@ -24,12 +24,12 @@ var billedPrice = budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_00
 // billed is a deployment that talks by a paid provider of one reading, with room for so much a day.
 func billed(t *testing.T, how provider.Reading, day, more string, each time.Duration) (*house, *provider.Server) {
 	t.Helper()
-	till, err := provider.Start(provider.Options{
+	upstream, err := provider.Start(provider.Options{
 		Reading: how, Thinking: 24_576, Each: each,
 		Models: []provider.Model{{Name: "dear", Price: &billedPrice}, {Name: "thinker", Price: &billedPrice, Thinks: 1}},
 	})
 	require.NoError(t, err)
-	t.Cleanup(till.Close)
+	t.Cleanup(upstream.Close)
 	h := build(t, talker.Options{}, provider.Options{}, "")
 	h.settings = fmt.Sprintf(`serve: {listen: "127.0.0.1:0", model: paid/dear, rate: 0, recall: false%s}
 money: {dream: "0.10", day: "%s"}`, more, day)
@@ -40,11 +40,11 @@ money: {dream: "0.10", day: "%s"}`, more, day)
     models:
       - {name: dear, price: {in: "1", out: "2"}, context: 128000}
       - {name: thinker, price: {in: "1", out: "2"}, context: 128000, reasoning: true}
-`, till.URL)
+`, upstream.URL)
 	h.write()
 	h.must("agents", "add", "iris")
 	h.begin("up")
-	return h, till
+	return h, upstream
 }
 
 // counted is what the ledger counts for an agent.
@@ -72,7 +72,7 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 	for _, how := range provider.Readings() {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			h, till := billed(t, how, "0.20", "", 0)
+			h, upstream := billed(t, how, "0.20", "", 0)
 			for _, c := range []struct {
 				body, code, param string
 			}{
@@ -107,7 +107,7 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 				require.Equal(t, c.code, said.Error.Code, c.body)
 				require.Equal(t, c.param, said.Error.Param, c.body)
 			}
-			require.Empty(t, till.Till.Calls(), "nothing of it was sent")
+			require.Empty(t, upstream.Billing.Calls(), "nothing of it was sent")
 			passed := 0
 			for _, body := range []string{
 				asking(`"max_tokens":null`), asking(`"max_tokens":null,"n":null,"stream_options":null,"stream":true`), asking(`"max_tokens":500`),
@@ -120,12 +120,12 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 					if status == http.StatusOK {
 						passed++
 					}
-					require.LessOrEqual(t, till.Till.Total(), budget.Micros(day))
+					require.LessOrEqual(t, upstream.Billing.Total(), budget.Micros(day))
 				}
 			}
 			require.Greater(t, passed, 5)
-			require.NoError(t, till.Till.Quiet(t.Context()))
-			require.LessOrEqual(t, till.Till.Total(), h.counted(), "the ledger counts no less than the till")
+			require.NoError(t, upstream.Billing.Quiet(t.Context()))
+			require.LessOrEqual(t, upstream.Billing.Total(), h.counted(), "the ledger counts no less than the till")
 		})
 	}
 }
@@ -134,7 +134,7 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 // first: the provider bills what it was allowed to think and say.
 func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) {
 	t.Parallel()
-	h, till := billed(t, provider.ReadLast, "2.00", "", 50*time.Millisecond)
+	h, upstream := billed(t, provider.ReadLast, "2.00", "", 50*time.Millisecond)
 	h.end()
 	h.settings = strings.Replace(h.settings, "paid/dear", "paid/thinker", 1)
 	h.out, h.err = heard{}, heard{}
@@ -152,9 +152,9 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 		hangUp()
 		_ = res.Body.Close()
 	}
-	require.NoError(t, till.Till.Quiet(t.Context()))
-	require.Eventually(t, func() bool { return h.counted() >= till.Till.Total() }, 20*time.Second, 100*time.Millisecond)
-	calls := till.Till.Calls()
+	require.NoError(t, upstream.Billing.Quiet(t.Context()))
+	require.Eventually(t, func() bool { return h.counted() >= upstream.Billing.Total() }, 20*time.Second, 100*time.Millisecond)
+	calls := upstream.Billing.Calls()
 	require.Len(t, calls, 3)
 	require.GreaterOrEqual(t, calls[0].Completion, int64(50+24_576), "the till bills what was thought")
 	require.Eventually(t, func() bool {
@@ -166,7 +166,7 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 // TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot looks at what the provider is sent.
 func TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot(t *testing.T) {
 	t.Parallel()
-	h, till := billed(t, provider.ReadFirst, "2.00", `, allow_fields: "service_tier"`, 0)
+	h, upstream := billed(t, provider.ReadFirst, "2.00", `, allow_fields: "service_tier"`, 0)
 	kept := []string{
 		"X-Auth-Request-Email", "X-Auth-Request-Access-Token", "Cf-Access-Jwt-Assertion", "Tailscale-User-Login", "X-Amzn-Oidc-Data",
 		"X-Portkey-Config", "Helicone-Auth", "Cf-Aig-Authorization", "X-Litellm-Tags", "Cookie", "X-Custom", "Openai-Organization", "Baggage",
@@ -180,7 +180,7 @@ func TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot(t *testing.T) {
 	}
 	status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", asking(`"service_tier":"priority","max_tokens":9`), header...)
 	require.Equal(t, http.StatusOK, status, answer)
-	calls := till.Till.Calls()
+	calls := upstream.Billing.Calls()
 	require.Len(t, calls, 1)
 	sent := calls[0].Header
 	for _, name := range kept {

@@ -339,9 +339,9 @@ func (i *inspector) dreams() string {
 // woken knocks at a dream, lets it go on, and ends it.
 func (i *inspector) woken() {
 	i.Helper()
-	before := i.dreamer.Till.Streamed()
+	before := i.dreamer.Billing.Streamed()
 	at := "/v1/dreams/" + i.begins("/v1/dreams", `{"agent":"iris","tier":"hardened"}`)
-	require.Eventually(i, func() bool { return i.dreamer.Till.Streamed() > before+10 }, time.Minute, time.Millisecond)
+	require.Eventually(i, func() bool { return i.dreamer.Billing.Streamed() > before+10 }, time.Minute, time.Millisecond)
 	_, header := i.hears(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[{"role":"user","content":"wake up"}]}`, 200, nil)
 	require.Equal(i, "true", header.Get("X-Oneiros-Woke"))
 	i.becomes(at, `"outcome":"interrupted"`)

@@ -202,7 +202,7 @@ func within(digest []map[string]any, words string) bool {
 func (h *house) underWayOf(agent string) {
 	h.Helper()
 	require.Eventually(h, func() bool {
-		for _, call := range h.dreamer.Till.Calls() {
+		for _, call := range h.dreamer.Billing.Calls() {
 			if strings.Contains(call.Key, "dream/"+agent+"/") && call.Completion >= 5 {
 				return true
 			}

@@ -163,7 +163,7 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 func (h *house) underWay(phase dream.Phase) {
 	h.Helper()
 	require.Eventually(h, func() bool {
-		for _, call := range h.dreamer.Till.Calls() {
+		for _, call := range h.dreamer.Billing.Calls() {
 			key, ok := chaos.ReadKey(call.Key)
 			if ok && key.Phase == phase && strings.HasPrefix(key.Dream, "dream/"+string(phase)+"/") && call.Completion >= 5 {
 				return true

@@ -71,7 +71,7 @@ func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(
 	h.begin("up")
 	h.dreams("iris")
 	h.until("iris", "dreaming")
-	require.Eventually(t, func() bool { return h.dreamer.Till.Streamed() > 20 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return h.dreamer.Billing.Streamed() > 20 }, 20*time.Second, 5*time.Millisecond)
 	c := h.client()
 	answer, header := h.says(c, "iris", "My boat is called Zephyrine, she is blue.")
 	require.Equal(t, "I heard: My boat is called Zephyrine, she is blue.", answer)
@@ -111,6 +111,6 @@ func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(
 	before := h.status("iris").Dreams
 	h.until("iris", "dreaming")
 	require.GreaterOrEqual(t, h.status("iris").Dreams, before, "left alone, it dreams again")
-	require.Empty(t, h.dreamer.Till.Failed())
+	require.Empty(t, h.dreamer.Billing.Failed())
 	h.end()
 }

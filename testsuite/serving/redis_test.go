@@ -50,7 +50,7 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &begun))
 	up.until("iris", "dreaming")
 	serve.until("iris", "dreaming")
-	require.Eventually(t, func() bool { return up.dreamer.Till.Streamed() > 20 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return up.dreamer.Billing.Streamed() > 20 }, 20*time.Second, 5*time.Millisecond)
 
 	answer, header := serve.says(serve.client(), "iris", "My boat is called Zephyrine, she is blue.")
 	require.Equal(t, "I heard: My boat is called Zephyrine, she is blue.", answer)
@@ -84,7 +84,7 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(completed.String(), `"status":"completed"`) }, time.Minute, 50*time.Millisecond, "left alone, it dreams on to the end: %s\n%s", completed, &up.err)
 	_, _, body = serve.ask(http.MethodGet, "/v1/dreams/"+begun.ID+"/fragments", "")
 	require.Contains(t, body, `"kind":"fragment"`)
-	require.Empty(t, up.dreamer.Till.Failed())
+	require.Empty(t, up.dreamer.Billing.Failed())
 
 	keys, err := store.Dial(t).DBSize(t.Context()).Result()
 	require.NoError(t, err)

@@ -281,7 +281,7 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s}`)
 		status, _, _ := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"iris","tier":"hardened","instructions":"`+mark+`"}`)
 		return status == http.StatusCreated
 	}, 20*time.Second, 200*time.Millisecond)
-	require.Eventually(t, func() bool { return h.dreamer.Till.Streamed() > 200 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.dreamer.Billing.Streamed() > 200 }, 20*time.Second, time.Millisecond)
 	chat("Wake up, " + mark)
 	_, _, answer := h.ask(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"agent":"iris","message":"`+mark+`"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"ears","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"Content-Type", "application/json", "Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "chat")

@@ -152,7 +152,7 @@ func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence,
 	if e.Leases, err = w.Leases(); err != nil {
 		return e, chaos.Evidence{}, err
 	}
-	books, err := chaos.Gather(ctx, s.Company, s.Till.Till)
+	books, err := chaos.Gather(ctx, s.Company, s.Provider.Billing)
 	if err != nil {
 		return e, books, err
 	}

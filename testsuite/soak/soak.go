@@ -66,13 +66,13 @@ feed: {listen: ""}
 // Soak is a deployment under way: servers as processes, over one Redis and one Temporal, with a model that talks and one that dreams.
 type Soak struct {
 	Size
-	t       testing.TB
-	dir     string
-	Fleet   *Fleet
-	Talker  *talker.Talker
-	Till    *provider.Server
-	Company *stage.Company // reads the same store; works on nothing
-	Agents  []dream.Agent
+	t        testing.TB
+	dir      string
+	Fleet    *Fleet
+	Talker   *talker.Talker
+	Provider *provider.Server
+	Company  *stage.Company // reads the same store; works on nothing
+	Agents   []dream.Agent
 
 	mu    sync.Mutex
 	turns []Turn
@@ -88,16 +88,16 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	s.Talker, err = talker.Start(talker.Options{Each: 8 * time.Millisecond, Say: everything})
 	require.NoError(t, err)
 	t.Cleanup(s.Talker.Close)
-	s.Till, err = provider.Start(provider.Options{Seed: size.Seed, Each: 15 * time.Millisecond})
+	s.Provider, err = provider.Start(provider.Options{Seed: size.Seed, Each: 15 * time.Millisecond})
 	require.NoError(t, err)
-	t.Cleanup(s.Till.Close)
+	t.Cleanup(s.Provider.Close)
 	s.Company, err = stage.Open(ctx, stage.Play{
 		Redis: store.URL, Prefix: "oneiros:", Address: cluster.Address, Namespace: cluster.Namespace, Queue: cluster.TaskQueue, Knobs: dream.DefaultKnobs(), Forgets: true,
 		Settings: workflows.Settings{IdleTimeout: idleTimeout, MinGap: minGap, Jitter: jitter, ClientTimeout: clientTimeout, WakeLock: wakeLock, ResumeAfter: resumeAfter},
 	}, cluster.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Company.Close()) })
-	text := fmt.Sprintf(settings, s.Talker.URL, s.Till.URL, store.URL, cluster.Address, cluster.Namespace, cluster.TaskQueue)
+	text := fmt.Sprintf(settings, s.Talker.URL, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace, cluster.TaskQueue)
 	s.Fleet = &Fleet{program: program, dir: s.dir, settings: text, places: make([]*Replica, size.Replicas)}
 	t.Cleanup(s.Fleet.End)
 	for place := range size.Replicas {

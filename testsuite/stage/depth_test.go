@@ -76,7 +76,7 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			p := till(t, provider.Options{Seed: 1})
+			p := billedProvider(t, provider.Options{Seed: 1})
 			company := open(t, func(play *stage.Play) { play.Provider, play.Model = p.URL, c.model })
 			agent, err := company.Hire(ctx, 1, "deep-"+c.name)
 			require.NoError(t, err)

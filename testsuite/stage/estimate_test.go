@@ -16,7 +16,7 @@ import (
 func TestTheEstimateCountsEveryCallThatANightMakes(t *testing.T) {
 	t.Parallel()
 	paid := func(t *testing.T) func(*stage.Play) {
-		p := till(t, provider.Options{Seed: 1})
+		p := billedProvider(t, provider.Options{Seed: 1})
 		return func(play *stage.Play) { play.Provider, play.Forgets = p.URL, true }
 	}
 	for name, c := range map[string]struct {

@@ -127,24 +127,24 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 	}
 	little := budget.Micros(9_000)
 	for _, night := range []struct {
-		outcome dream.Outcome
-		till    provider.Options
-		edit    func(*stage.Play)
-		wish    func(*starter.Wish)
-		void    bool // an agent without memories
-		cancel  bool
+		outcome  dream.Outcome
+		upstream provider.Options
+		edit     func(*stage.Play)
+		wish     func(*starter.Wish)
+		void     bool // an agent without memories
+		cancel   bool
 	}{
-		{outcome: dream.Completed, till: provider.Options{Seed: 1}},
-		{outcome: dream.Empty, till: provider.Options{Seed: 3}, void: true},
-		{outcome: dream.Exhausted, till: provider.Options{Seed: 4}, wish: func(w *starter.Wish) { w.Budget = &little }},
-		{outcome: dream.Aborted, till: provider.Options{Seed: 5, Plan: broken}, edit: func(p *stage.Play) { p.Knobs.Attempts = 1 }},
-		{outcome: dream.Canceled, till: provider.Options{Seed: 6, Each: 20 * time.Millisecond}, cancel: true},
+		{outcome: dream.Completed, upstream: provider.Options{Seed: 1}},
+		{outcome: dream.Empty, upstream: provider.Options{Seed: 3}, void: true},
+		{outcome: dream.Exhausted, upstream: provider.Options{Seed: 4}, wish: func(w *starter.Wish) { w.Budget = &little }},
+		{outcome: dream.Aborted, upstream: provider.Options{Seed: 5, Plan: broken}, edit: func(p *stage.Play) { p.Knobs.Attempts = 1 }},
+		{outcome: dream.Canceled, upstream: provider.Options{Seed: 6, Each: 20 * time.Millisecond}, cancel: true},
 	} {
 		t.Run(string(night.outcome), func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			p := till(t, night.till)
+			p := billedProvider(t, night.upstream)
 			company := open(t, func(play *stage.Play) {
 				play.Provider = p.URL
 				if night.edit != nil {
@@ -167,7 +167,7 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 			begun, err := company.Starter.Begin(ctx, wish)
 			require.NoError(t, err)
 			if night.cancel {
-				require.Eventually(t, func() bool { return len(p.Till.Calls()) > 4 }, patience, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return len(p.Billing.Calls()) > 4 }, patience, 5*time.Millisecond)
 				require.NoError(t, company.Starter.Cancel(ctx, begun.Dream))
 			}
 			result, err := company.Result(ctx, begun.Dream)

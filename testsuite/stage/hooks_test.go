@@ -58,7 +58,7 @@ func guardedNight(t *testing.T, hook activities.Hook) (*stage.Company, dream.Age
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 3})
+	p := billedProvider(t, provider.Options{Seed: 3})
 	company := open(t, func(play *stage.Play) {
 		play.Provider = p.URL
 		play.Hooks = activities.Hooks{"guard": hook}

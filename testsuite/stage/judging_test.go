@@ -23,7 +23,7 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 3})
+	p := billedProvider(t, provider.Options{Seed: 3})
 	company := open(t, func(play *stage.Play) { play.Provider, play.Model, play.Knobs.Judging = p.URL, "script", judging })
 	agent, err := company.Hire(ctx, 0, "")
 	require.NoError(t, err)
@@ -33,12 +33,12 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	require.Equal(t, p.Till.Book().Total, result.Spent, "the ledger knows every call")
-	require.Empty(t, p.Till.Failed())
-	require.Empty(t, p.Till.Repeated())
+	require.Equal(t, p.Billing.Book().Total, result.Spent, "the ledger knows every call")
+	require.Empty(t, p.Billing.Failed())
+	require.Empty(t, p.Billing.Repeated())
 	var calls []provider.Call
 	var cost budget.Micros
-	for _, c := range p.Till.Calls() {
+	for _, c := range p.Billing.Calls() {
 		if strings.Contains(c.Key, "/judge-") && !strings.Contains(c.Path, "embed") {
 			calls, cost = append(calls, c), cost+c.Cost
 		}
@@ -95,7 +95,7 @@ func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond}, func(p *stage.Play) { p.Knobs.Judging = dream.ByTogether })
 	id := s.begin()
 	judging := func() (calls []provider.Call) {
-		for _, c := range s.till.Till.Calls() {
+		for _, c := range s.upstream.Billing.Calls() {
 			if strings.Contains(c.Key, "/1/judge-all") && !strings.Contains(c.Path, "embed") {
 				calls = append(calls, c)
 			}
@@ -126,5 +126,5 @@ func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 	require.GreaterOrEqual(t, len(calls), 2)
 	require.False(t, calls[0].Completed)
 	require.True(t, calls[1].Completed)
-	require.GreaterOrEqual(t, result.Spent, s.till.Till.Book().Total)
+	require.GreaterOrEqual(t, result.Spent, s.upstream.Billing.Book().Total)
 }

@@ -22,7 +22,7 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 3})
+	p := billedProvider(t, provider.Options{Seed: 3})
 	company := open(t, func(play *stage.Play) {
 		play.Provider, play.Model, play.Knobs.Loosening = p.URL, model, way
 		if edit != nil {
@@ -37,9 +37,9 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	require.Equal(t, p.Till.Book().Total, result.Spent)
-	require.Empty(t, p.Till.Failed())
-	require.Empty(t, p.Till.Repeated())
+	require.Equal(t, p.Billing.Book().Total, result.Spent)
+	require.Empty(t, p.Billing.Failed())
+	require.Empty(t, p.Billing.Repeated())
 	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}})
 	require.NoError(t, err)
 	var cycles []*dream.Fragment
@@ -51,7 +51,7 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 	night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
 	require.NoError(t, err)
 	var calls []provider.Call
-	for _, c := range p.Till.Calls() {
+	for _, c := range p.Billing.Calls() {
 		if strings.Contains(c.Key, "/onset/") && !strings.Contains(c.Path, "embed") {
 			calls = append(calls, c)
 		}
@@ -134,7 +134,7 @@ func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *te
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 3, Plan: func(provider.Arrival) provider.Fault { return provider.NoSampling }})
+	p := billedProvider(t, provider.Options{Seed: 3, Plan: func(provider.Arrival) provider.Fault { return provider.NoSampling }})
 	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
 	agent, err := company.Hire(ctx, 0, "")
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *te
 	require.Contains(t, result.Reason, `it refuses temperature; under providers.scripted.models say {name: "script", max_heat: 0}`)
 	require.Zero(t, result.Spent)
 	asked := 0
-	for _, c := range p.Till.Calls() {
+	for _, c := range p.Billing.Calls() {
 		if c.Status == 400 {
 			asked++
 		}

@@ -56,7 +56,7 @@ func rehearse(t *testing.T, edit func(*stage.Play)) (*stage.Company, worker.Work
 	return company, w
 }
 
-func till(t *testing.T, o provider.Options) *provider.Server {
+func billedProvider(t *testing.T, o provider.Options) *provider.Server {
 	t.Helper()
 	p, err := provider.Start(o)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 1})
+	p := billedProvider(t, provider.Options{Seed: 1})
 	company := open(t, func(play *stage.Play) { play.Provider, play.Forgets = p.URL, true })
 	agent, err := company.Hire(ctx, 1, "")
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	require.Equal(t, p.Till.Book().Total, result.Spent, "a night without faults costs what the till took")
+	require.Equal(t, p.Billing.Book().Total, result.Spent, "a night without faults costs what the till took")
 	for _, row := range rowsOf(t, ctx, company, begun.Dream) {
 		_, kept, err := company.Store.Ledger().Answer(ctx, row.Step)
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 // reviewed dreams one night of an agent that is reviewed in a way.
 func reviewed(t *testing.T, ctx context.Context, way dream.Review) (*stage.Company, dream.Agent, workflows.Result, *provider.Server) {
 	t.Helper()
-	p := till(t, provider.Options{Seed: 1})
+	p := billedProvider(t, provider.Options{Seed: 1})
 	company := open(t, func(play *stage.Play) { play.Provider = p.URL })
 	agent, err := company.Hire(ctx, 1, "")
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	company, agent, first, p := reviewed(t, ctx, dream.ReviewAuto)
 	before := everything(t, ctx, company, agent, first.Dream)
 	for _, from := range dream.Redreamt {
-		calls := len(p.Till.Calls())
+		calls := len(p.Billing.Calls())
 		seed := uint64(11)
 		begun, err := company.Starter.Redream(ctx, starter.Again{
 			Wish: starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}, Dream: first.Dream, From: from,
@@ -190,7 +190,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		result, err := company.Result(ctx, begun.Dream)
 		require.NoError(t, err)
 		require.Contains(t, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
-		require.Greater(t, len(p.Till.Calls()), calls, "it is paid anew")
+		require.Greater(t, len(p.Billing.Calls()), calls, "it is paid anew")
 		night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
 		require.NoError(t, err)
 		require.Equal(t, &dream.Redream{Dream: first.Dream, From: from}, night.Redreams)
@@ -223,19 +223,19 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 1})
+	p := billedProvider(t, provider.Options{Seed: 1})
 	company := open(t, func(play *stage.Play) {
 		play.Provider = p.URL
 		play.Rules = []activities.HookRule{{Name: "guard", At: activities.Borders, Timeout: time.Second, Silent: activities.SilentAllow}}
 	})
 	agent, err := company.Hire(ctx, 1, "")
 	require.NoError(t, err)
-	calls := len(p.Till.Calls())
+	calls := len(p.Billing.Calls())
 	before := keeps(t, ctx, company)
 	r, err := company.Starter.Rehearse(ctx, starter.Wish{Agent: agent.Handle, AsOf: stage.Night})
 	require.NoError(t, err)
 	require.Equal(t, before, keeps(t, ctx, company))
-	require.Len(t, p.Till.Calls(), calls)
+	require.Len(t, p.Billing.Calls(), calls)
 	require.Positive(t, r.Gather.Shown)
 	require.NotNil(t, r.Depth)
 	require.Positive(t, r.Estimate.Calls)

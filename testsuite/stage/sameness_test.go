@@ -55,14 +55,14 @@ func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 5, Jitter: 3 * time.Millisecond, JitterSeed: uint64(run)})
+	p := billedProvider(t, provider.Options{Seed: 5, Jitter: 3 * time.Millisecond, JitterSeed: uint64(run)})
 	company, w := rehearse(t, func(play *stage.Play) { play.Provider = p.URL })
 	agent, err := company.Hire(ctx, 0, fmt.Sprintf("same-%d-%d", seed, os.Getpid()))
 	require.NoError(t, err)
 	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	if interrupted {
-		settled := func() bool { return len(p.Till.Calls()) > 20 }
+		settled := func() bool { return len(p.Billing.Calls()) > 20 }
 		require.Eventually(t, settled, patience, time.Millisecond)
 		w.Stop()
 		again, err := company.Work()

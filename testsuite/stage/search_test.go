@@ -80,7 +80,7 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	p := till(t, provider.Options{Seed: 1})
+	p := billedProvider(t, provider.Options{Seed: 1})
 	judge := &judging{scores: scores}
 	company := open(t, func(play *stage.Play) {
 		play.Provider = judge.before(t, p.URL)

@@ -21,21 +21,21 @@ import (
 // sleeper is a company with one agent that dreams at a slow provider.
 type sleeper struct {
 	*stage.Company
-	t     *testing.T
-	ctx   context.Context
-	agent dream.Agent
-	till  *provider.Server
+	t        *testing.T
+	ctx      context.Context
+	agent    dream.Agent
+	upstream *provider.Server
 }
 
 func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleeper {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	till, err := provider.Start(o)
+	upstream, err := provider.Start(o)
 	require.NoError(t, err)
-	t.Cleanup(till.Close)
+	t.Cleanup(upstream.Close)
 	company := open(t, func(p *stage.Play) {
-		p.Provider, p.Model = till.URL, "script"
+		p.Provider, p.Model = upstream.URL, "script"
 		p.Settings = workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour}
 		p.ResumeTTL = time.Hour
 		if edit != nil {
@@ -44,7 +44,7 @@ func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleep
 	})
 	agent, err := company.Hire(ctx, 1, "sleeper")
 	require.NoError(t, err)
-	return &sleeper{Company: company, t: t, ctx: ctx, agent: agent, till: till}
+	return &sleeper{Company: company, t: t, ctx: ctx, agent: agent, upstream: upstream}
 }
 
 func (s *sleeper) begin() string {
@@ -57,7 +57,7 @@ func (s *sleeper) begin() string {
 // served waits for the till to have served so many tokens.
 func (s *sleeper) served(tokens int64) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.till.Till.Streamed() >= tokens }, patience, time.Millisecond)
+	require.Eventually(s.t, func() bool { return s.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)
 }
 
 func (s *sleeper) connect() starter.Woken {

@@ -48,12 +48,12 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	t.Cleanup(cancel)
 	s := &scene{T: t, ctx: ctx, server: server, shell: tools.Shell{Folder: folder, Home: t.TempDir(), Address: server.Address, Namespace: server.Namespace}}
 	moments := new(chaos.Moments)
-	till, err := provider.Start(provider.Options{Seed: 1, Plan: moments.Plan(nil)})
+	upstream, err := provider.Start(provider.Options{Seed: 1, Plan: moments.Plan(nil)})
 	require.NoError(t, err)
-	t.Cleanup(till.Close)
+	t.Cleanup(upstream.Close)
 	s.company, err = stage.Open(ctx, stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Provider: till.URL, Model: "script", Knobs: deep(), ResumeTTL: time.Hour,
+		Provider: upstream.URL, Model: "script", Knobs: deep(), ResumeTTL: time.Hour,
 	}, server.Dial(t, edits...))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.company.Close()) })

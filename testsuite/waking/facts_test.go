@@ -41,7 +41,7 @@ func (r *room) sound(woken int) (chaos.Evidence, chaos.Wakes) {
 
 func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
 	r.t.Helper()
-	e, err := chaos.Gather(r.ctx, r.company, r.till.Till)
+	e, err := chaos.Gather(r.ctx, r.company, r.upstream.Billing)
 	require.NoError(r.t, err)
 	require.NoError(r.t, e.Audit())
 	require.NoError(r.t, e.Once())

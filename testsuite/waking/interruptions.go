@@ -42,12 +42,12 @@ var faults = []provider.Fault{
 
 // disturbance is a run that is on.
 type disturbance struct {
-	run     Interruptions
-	till    *provider.Server
-	company *stage.Company
-	crew    *chaos.Crew
-	moments chaos.Moments
-	counted counter
+	run      Interruptions
+	upstream *provider.Server
+	company  *stage.Company
+	crew     *chaos.Crew
+	moments  chaos.Moments
+	counted  counter
 
 	mu     sync.Mutex
 	faults []error
@@ -81,17 +81,17 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	server := temporal.Start(t, temporal.InMemory())
 	d := &disturbance{run: r, tally: Tally{Ways: map[Way]int{}, After: map[After]int{}}}
 	var err error
-	d.till, err = provider.Start(provider.Options{
+	d.upstream, err = provider.Start(provider.Options{
 		Seed: r.Seed, First: 2 * time.Millisecond, Each: time.Millisecond, RetryAfter: 100 * time.Millisecond,
 		Plan: d.moments.Plan(d.counted.plan(provider.Seeded(r.Seed, r.Share, faults...))),
 	})
 	if err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
-	defer d.till.Close()
+	defer d.upstream.Close()
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue,
-		Provider: d.till.URL, Model: "script", Knobs: knobs(), ResumeTTL: time.Hour,
+		Provider: d.upstream.URL, Model: "script", Knobs: knobs(), ResumeTTL: time.Hour,
 		Settings: workflows.Settings{WakeLock: lock, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
 	}
 	play.Redis, play.Prefix = r.Redis, r.Prefix
@@ -111,7 +111,7 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	}()
 	d.disturb(ctx)
 	d.tally.Kills, d.tally.Wall = d.crew.Killed(), time.Since(began)
-	e, err := chaos.Gather(ctx, d.company, d.till.Till)
+	e, err := chaos.Gather(ctx, d.company, d.upstream.Billing)
 	if err != nil {
 		return e, chaos.Wakes{}, d.tally, errors.Join(append(d.faults, err)...)
 	}

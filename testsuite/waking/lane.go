@@ -136,10 +136,10 @@ func (l *lane) moment(ctx context.Context, id string) bool {
 	if !l.counted.reach(ctx, id, l.counted.of(id)+l.dice.IntN(7), l.over) {
 		return false
 	}
-	tokens, tick := l.till.Till.Streamed()+int64(l.dice.IntN(80)), time.NewTicker(2*time.Millisecond)
+	tokens, tick := l.upstream.Billing.Streamed()+int64(l.dice.IntN(80)), time.NewTicker(2*time.Millisecond)
 	defer tick.Stop()
 	for range 100 { // nothing may be streaming just now
-		if l.till.Till.Streamed() >= tokens {
+		if l.upstream.Billing.Streamed() >= tokens {
 			return true
 		}
 		select {

@@ -128,7 +128,7 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		}
 		return provider.None
 	}})
-	r.company.Play.Provider = quoting(t, r.till.URL, "onset/1/judge-all", "nrem/backward", "integration/consolidate")
+	r.company.Play.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward", "integration/consolidate")
 	var err error
 	r.crew, err = chaos.Muster(r.company.Play, 1)
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func (r *room) listen(h *heard, agent dream.Agent, id string) {
 func (r *room) spoken(activity string, tokens int64) {
 	r.t.Helper()
 	r.until(func() bool {
-		for _, call := range r.till.Till.Calls() {
+		for _, call := range r.upstream.Billing.Calls() {
 			if call.Completion >= tokens && strings.Contains(call.Key, "/"+activity+"#") {
 				return true
 			}

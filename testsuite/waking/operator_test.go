@@ -173,7 +173,7 @@ func TestATerminatedDreamHoldsNoConnectUp(t *testing.T) {
 	require.NoError(t, r.company.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
 	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
-	require.NoError(t, r.till.Till.Quiet(r.ctx), "its worker hangs up")
+	require.NoError(t, r.upstream.Billing.Quiet(r.ctx), "its worker hangs up")
 	_, err := workers.Reconcile(r.ctx, r.company.Ports, r.company.Starter.Executions())
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)

@@ -158,7 +158,7 @@ func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 // spendTheRest books what every cap above a dream still allows, as other dreams of the same day would.
 func (r *room) spendTheRest(agent dream.Agent, id string) {
 	r.t.Helper()
-	e, err := chaos.Gather(r.ctx, r.company, r.till.Till)
+	e, err := chaos.Gather(r.ctx, r.company, r.upstream.Billing)
 	require.NoError(r.t, err)
 	order, ledger, least := e.Dreams[0].Order, r.company.Store.Ledger(), budget.Micros(budget.Unlimited)
 	for _, account := range order.Accounts {

@@ -28,15 +28,15 @@ const answered = time.Second
 
 // room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test program.
 type room struct {
-	t       *testing.T
-	ctx     context.Context
-	server  *temporal.Server
-	till    *provider.Server
-	moments *chaos.Moments
-	company *stage.Company
-	crew    *chaos.Crew
-	named   *atomic.Int64
-	twins   int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
+	t        *testing.T
+	ctx      context.Context
+	server   *temporal.Server
+	upstream *provider.Server
+	moments  *chaos.Moments
+	company  *stage.Company
+	crew     *chaos.Crew
+	named    *atomic.Int64
+	twins    int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
 }
 
 // with is the same room for a test of its own, which has its own time.
@@ -84,12 +84,12 @@ func furnish(t *testing.T, f furniture) *room {
 		f.retry = 100 * time.Millisecond
 	}
 	var err error
-	r.till, err = provider.Start(provider.Options{Seed: seed, First: 5 * time.Millisecond, Each: f.token, RetryAfter: f.retry, Plan: r.moments.Plan(f.plan)})
+	r.upstream, err = provider.Start(provider.Options{Seed: seed, First: 5 * time.Millisecond, Each: f.token, RetryAfter: f.retry, Plan: r.moments.Plan(f.plan)})
 	require.NoError(t, err)
-	t.Cleanup(r.till.Close)
+	t.Cleanup(r.upstream.Close)
 	play := stage.Play{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: r.server.Address, Namespace: r.server.Namespace, Queue: r.server.TaskQueue,
-		Provider: r.till.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
+		Provider: r.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(), ResumeTTL: time.Hour,
 		Settings: workflows.Settings{WakeLock: time.Millisecond, ClientTimeout: time.Hour, AlarmHold: time.Hour, ResumeAfter: 24 * time.Hour},
 	}
 	play.Knobs.Cycles, play.Knobs.Depth = 2, dream.DepthFixed // the moments of a second cycle come

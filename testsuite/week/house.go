@@ -25,10 +25,10 @@ import (
 
 // House is a deployment whose agents dream by themselves at a provider that costs money.
 type House struct {
-	Company *stage.Company
-	Till    *provider.Server
-	Ledger  purse.Ledger
-	slots   *slots
+	Company  *stage.Company
+	Provider *provider.Server
+	Ledger   purse.Ledger
+	slots    *slots
 
 	mu          sync.Mutex
 	connections map[string][]*Connection // by handle
@@ -40,14 +40,14 @@ const TTL = time.Hour
 // Build opens a deployment around a connected client; the caller closes it.
 func Build(ctx context.Context, play stage.Play, c client.Client) (*House, error) {
 	h := &House{connections: map[string][]*Connection{}}
-	till, err := provider.Start(provider.Options{Seed: 1, Plan: h.plan})
+	upstream, err := provider.Start(provider.Options{Seed: 1, Plan: h.plan})
 	if err != nil {
 		return nil, err
 	}
-	h.Till = till
-	play.Provider, play.Model, play.Knobs, play.Forgets, play.ResumeTTL = till.URL, "script", knobs(), true, TTL
+	h.Provider = upstream
+	play.Provider, play.Model, play.Knobs, play.Forgets, play.ResumeTTL = upstream.URL, "script", knobs(), true, TTL
 	if h.Company, err = stage.Open(ctx, play, c); err != nil {
-		till.Close()
+		upstream.Close()
 		return nil, err
 	}
 	h.Ledger, h.slots = h.Company.Ports.Purse.Ledger, watch(h.Company.Store)
@@ -68,7 +68,7 @@ func (h *House) Work() (worker.Worker, error) { return h.Company.Work() }
 
 // Close ends store and provider.
 func (h *House) Close() error {
-	h.Till.Close()
+	h.Provider.Close()
 	return h.Company.Close()
 }
 

@@ -14,9 +14,9 @@ import (
 
 // Spent is what one agent's days cost.
 type Spent struct {
-	Till, Ledger budget.Micros
-	Days         []string // on which something was paid
-	Rows         int
+	Billed, Ledger budget.Micros
+	Days           []string // on which something was paid
+	Rows           int
 }
 
 // Money compares till, rows, accounts, allowances and records of one agent, day by day.
@@ -47,7 +47,7 @@ func (h *House) Money(ctx context.Context, s *Sleeper, nights []Night, calls []p
 		case row.Counted > c.Cost && !s.Visited:
 			return sum, fmt.Errorf("%s cost %s at the till and counts %s, and nobody interrupted it", c.Key, c.Cost, row.Counted)
 		}
-		sum.Till += c.Cost
+		sum.Billed += c.Cost
 	}
 	for day := range b.day {
 		sum.Days = append(sum.Days, day)
@@ -132,7 +132,7 @@ func (h *House) account(ctx context.Context, scope string, spent, limit budget.M
 // ByAgent sorts what the till served by whose it was.
 func (h *House) ByAgent() map[string][]provider.Call {
 	of := map[string][]provider.Call{}
-	for _, c := range h.Till.Till.Calls() {
+	for _, c := range h.Provider.Billing.Calls() {
 		parts := strings.SplitN(c.Key, "/", 3)
 		if len(parts) == 3 {
 			of[parts[1]] = append(of[parts[1]], c)

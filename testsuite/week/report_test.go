@@ -21,7 +21,7 @@ type report struct {
 	forward, back                            int // agents whose clock was put forward, and back
 	outcomes                                 map[dream.Outcome]int
 	zones                                    map[string]int
-	till, ledger                             budget.Micros
+	billed, ledger                           budget.Micros
 	rows, days, fewest                       int
 	runs, continued, longest, largest        int
 	dreamEvents, dreamBytes                  int
@@ -68,7 +68,7 @@ func (r *report) add(a *week.Sleeper, l *week.Lived, nights []week.Night, spent 
 	r.connections, r.planned = r.connections+l.Connections, r.planned+len(a.Connections)
 	r.wakes, r.alarms = r.wakes+l.Wakes, r.alarms+l.AgentState.Alarms
 	r.journal, r.events = r.journal+journal, r.events+events
-	r.till, r.ledger, r.rows, r.days = r.till+spent.Till, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
+	r.billed, r.ledger, r.rows, r.days = r.billed+spent.Billed, r.ledger+spent.Ledger, r.rows+spent.Rows, r.days+len(spent.Days)
 	if a.Hours.Name == "nights" && len(a.Visits) == 0 && (r.fewest == 0 || len(spent.Days) < r.fewest) {
 		r.fewest = len(spent.Days)
 	}
@@ -112,7 +112,7 @@ func (r *report) print(t *testing.T) {
 	t.Logf("\n    %d dreams, %d of %d stretches of open hours dreamt in; %v; %d wakes, %d of them alarms; %d of %d planned came in the midst of a dream, %d sittings resumed",
 		r.nights, r.dreamt, r.windows, r.outcomes, r.wakes, r.alarms, r.connections, r.planned, r.resumed)
 	t.Logf("\n    clocks put forward for %d agents, back for %d; zones %v; %d of %d visited agents had time to dream after their last lease, and did", r.forward, r.back, r.zones, r.again, r.leased)
-	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.till, r.ledger, r.rows, r.days)
+	t.Logf("\n    till %s, ledger %s, %d rows on %d agent-days; every balance and allowance agrees", r.billed, r.ledger, r.rows, r.days)
 	t.Logf("\n    lives: %d runs, %d continued as new, the longest %d events and the largest %d bytes; dreams: at most %d events and %d bytes",
 		r.runs, r.continued, r.longest, r.largest, r.dreamEvents, r.dreamBytes)
 	t.Logf("\n    dreams that did not begin when they were due: %d; agents whose timers the server itself overtook, left out of this: %d %v", len(r.untimely), len(r.overtaken), r.overtaken)

@@ -95,8 +95,8 @@ func TestAWeekOfNights(t *testing.T) {
 	for i, sleeper := range cast {
 		s.audit(t, ctx, sleeper, agentStates[i], calls[sleeper.Agent.Handle], limit, r)
 	}
-	require.Empty(t, s.Till.Till.Failed())
-	require.Empty(t, s.Till.Till.Repeated(), "a call was paid for twice")
+	require.Empty(t, s.Provider.Billing.Failed())
+	require.Empty(t, s.Provider.Billing.Repeated(), "a call was paid for twice")
 	r.slots = s.nothingLeft(t, ctx)
 	storeAfter, serverAfter := s.sizes(t, ctx)
 	t.Logf("\n    seed %d: %d agents, %d days each, %s of the wall", seed, agents, days, took.Round(time.Second))
