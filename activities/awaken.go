@@ -39,7 +39,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, heat: r.Heat,
+		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, temperature: r.Temperature,
 		text: prompt.Surface(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
 	}
 	var answer surfaced

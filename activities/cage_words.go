@@ -163,7 +163,7 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, order Order, 
 	}
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "policy", role: dream.Observer,
-		heat: order.Knobs.ObserverHeat, behind: idsOf(shown), seed: seedOf(order, dream.Onset, 98, 0),
+		temperature: order.Knobs.ObserverTemperature, behind: idsOf(shown), seed: seedOf(order, dream.Onset, 98, 0),
 		text:   prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
 		tokens: CageTokens(order.Knobs, len(shown)),
 	}

@@ -139,7 +139,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	}
 	lines := prompt.Lines("f", texts...)
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, heat: r.Heat,
+		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, temperature: r.Temperature,
 		behind: idsOf(fragments),
 		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: known}),
 		tokens: order.Knobs.AnswerTokens + 60*len(fragments), seed: seedOf(order, dream.Onset, 99, 0),

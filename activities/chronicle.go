@@ -49,18 +49,18 @@ type Mark struct {
 
 // Deeper is a move between Hori stages.
 type Deeper struct {
-	From dream.Stage `json:"from"`
-	To   dream.Stage `json:"to"`
-	Heat float64     `json:"heat"`
+	From        dream.Stage `json:"from"`
+	To          dream.Stage `json:"to"`
+	Temperature float64     `json:"heat"`
 }
 
 // Dali is a finished cycle: how many partials were halted, how many fragments kept, and the hottest temperature.
 type Dali struct {
-	Cycle    int     `json:"cycle"`
-	Partials int     `json:"partials"`
-	Captured int     `json:"captured"`
-	Heat     float64 `json:"heat"`
-	TooDeep  string  `json:"too_deep,omitempty"` // why most of it made no sense any more
+	Cycle       int     `json:"cycle"`
+	Partials    int     `json:"partials"`
+	Captured    int     `json:"captured"`
+	Temperature float64 `json:"heat"`
+	TooDeep     string  `json:"too_deep,omitempty"` // why most of it made no sense any more
 }
 
 // Mark sums up each phase from the ledger, announces it and answers its tally, in order.
@@ -97,7 +97,7 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 // moves are the announcements of a cycle that went too deep: the way there stands before its Dali interrupt, the way back after it.
 func (c *Chronicle) moves(s Stretch, m Mark) (there, back []event.Event) {
 	for i, d := range m.Moves {
-		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
+		e := c.event(s, fmt.Sprintf("%s/%s/move-%d", m.Phase, m.Name, i+1), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 		if d.To == dream.TooDeep {
 			there = append(there, e)
 		} else {
@@ -156,10 +156,10 @@ func edge(m Mark, t dream.Tally, now time.Time) []event.Payload {
 		payloads = append(payloads, event.PhaseCompleted{Phase: m.Phase, Made: m.Made, Kept: m.Kept, Calls: t.Calls, Spent: t.Spent, State: m.State})
 	}
 	if d := m.Deeper; d != nil {
-		payloads = append(payloads, event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
+		payloads = append(payloads, event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 	}
 	if d := m.Dali; d != nil {
-		payloads = append(payloads, event.DaliInterrupt{Cycle: d.Cycle, Captured: d.Captured, Partials: d.Partials, Heat: d.Heat, TooDeep: d.TooDeep})
+		payloads = append(payloads, event.DaliInterrupt{Cycle: d.Cycle, Captured: d.Captured, Partials: d.Partials, Temperature: d.Temperature, TooDeep: d.TooDeep})
 	}
 	return payloads
 }

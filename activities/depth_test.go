@@ -282,8 +282,8 @@ func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 	r := newRig(t)
 	s := r.lie(r.adaptive(1, tonight))
 	mark := MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
-		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{Cycle: 1, Partials: 4, Captured: 1, Heat: 1.5, TooDeep: hypnagogia.LostIncoherent},
-		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Heat: 1.5}, {From: dream.TooDeep, To: dream.Peak, Heat: 1.286}},
+		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{Cycle: 1, Partials: 4, Captured: 1, Temperature: 1.5, TooDeep: hypnagogia.LostIncoherent},
+		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Temperature: 1.5}, {From: dream.TooDeep, To: dream.Peak, Temperature: 1.286}},
 	}}}
 	for range 2 {
 		_, err := (&Chronicle{r.ports}).Mark(ctx, mark)

@@ -97,17 +97,17 @@ func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error)
 
 // call is one paid step.
 type call struct {
-	order  Order
-	phase  dream.Phase
-	limit  budget.Micros // the phase's
-	step   string        // unique in the phase: "2/partial-1"
-	role   dream.Role
-	text   prompt.Text
-	behind []string // ids of the items that the text shows
-	heat   float64
-	minP   bool
-	seed   int64
-	tokens int
+	order       Order
+	phase       dream.Phase
+	limit       budget.Micros // the phase's
+	step        string        // unique in the phase: "2/partial-1"
+	role        dream.Role
+	text        prompt.Text
+	behind      []string // ids of the items that the text shows
+	temperature float64
+	minP        bool
+	seed        int64
+	tokens      int
 
 	logProbs bool // how sure the model was is wanted, where it tells
 
@@ -129,7 +129,7 @@ func (c call) request() inference.Request {
 	r := inference.Request{
 		Model:     c.order.Models[c.role],
 		Messages:  []inference.Message{{Role: "system", Content: c.text.System}, {Role: "user", Content: c.text.User()}},
-		Sampling:  inference.Sampling{Temperature: &c.heat, Seed: &c.seed},
+		Sampling:  inference.Sampling{Temperature: &c.temperature, Seed: &c.seed},
 		MaxTokens: c.tokens, Reasoning: k.ReasoningTokens, IdleToken: k.IdleToken,
 		LogProbs: c.logProbs,
 	}

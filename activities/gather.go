@@ -70,7 +70,7 @@ func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, erro
 
 func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (GatherResult, error) {
 	if d := r.Deeper; d != nil {
-		e := o.event(r.Stretch, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Heat})
+		e := o.event(r.Stretch, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 		if err := o.write(ctx, r.Stretch, memory.Write{Events: []event.Event{e}}); err != nil {
 			return GatherResult{}, tell(err)
 		}

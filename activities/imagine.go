@@ -100,7 +100,7 @@ func (m *Imagination) setOut(ctx context.Context, o Order, r BranchRequest, s *d
 func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s *dream.Scenario, text prompt.Text) (StepResult, error) {
 	c := call{
 		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
-		role: dream.Imaginer, heat: r.Heat, minP: true, text: text, behind: s.Sources, tokens: order.Knobs.AnswerTokens,
+		role: dream.Imaginer, temperature: r.Temperature, minP: true, text: text, behind: s.Sources, tokens: order.Knobs.AnswerTokens,
 		seed: seedOf(order, dream.REM, 0, r.Turn),
 	}
 	var answer scenario

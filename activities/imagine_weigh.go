@@ -111,7 +111,7 @@ const shownKnown = 4
 // score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
 func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, known, fresh []*dream.Scenario) (Done, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, heat: r.Heat,
+		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, temperature: r.Temperature,
 		tokens: weighTokens(order.Knobs, len(fresh)), seed: seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
 	}
 	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])

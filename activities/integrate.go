@@ -62,7 +62,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, heat: r.Heat,
+		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, temperature: r.Temperature,
 		text: prompt.Consolidate(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Integration, 0, 0),
 	}
 	var answer hypotheses

@@ -104,7 +104,7 @@ func (o *Onset) caught(ctx context.Context, order Order, r StepRequest, turn int
 func (o *Onset) judging(order Order, r StepRequest, step string, throw, tokens int) call {
 	return call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: step, role: dream.Observer,
-		heat: order.Knobs.ObserverHeat, seed: seedOf(order, dream.Onset, r.Cycle, throw), tokens: tokens,
+		temperature: order.Knobs.ObserverTemperature, seed: seedOf(order, dream.Onset, r.Cycle, throw), tokens: tokens,
 	}
 }
 
@@ -147,7 +147,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dr
 	if err != nil {
 		return dream.Verdict{}, "", Done{}, err
 	}
-	c.heat = r.Heat
+	c.temperature = r.Temperature
 	c.behind = append([]string{}, h.f.Sources...)
 	c.text = prompt.Judge(prompt.Judging{Self: self, Theme: theme, Text: h.f.Content, Near: prompt.Lines("m", known...), Playbook: rules})
 	var said judgement

@@ -54,7 +54,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	}
 	lines := prompt.Lines("r", texts...)
 	c := call{
-		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "last-look", role: dream.Replayer, heat: r.Heat, text: prompt.LastLook(self, lines), behind: behind,
+		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "last-look", role: dream.Replayer, temperature: r.Temperature, text: prompt.LastLook(self, lines), behind: behind,
 		tokens: order.Knobs.AnswerTokens + 40*len(entries), seed: seedOf(order, dream.NREM, 0, 50),
 	}
 	var answer gists

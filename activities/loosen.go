@@ -29,7 +29,7 @@ func (o *Onset) verbalise(ctx context.Context, order Order, r StepRequest, text 
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: scrapsStep(r.Cycle), role: dream.Generator,
 		behind: append(append([]string{}, behind...), sources...), minP: true, logProbs: true,
-		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat),
+		temperature: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Temperature),
 	}
 	if order.Loosening[dream.Generator] == dream.TwoPhase {
 		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(order.Knobs), seedOf(order, dream.Onset, r.Cycle, diverging)
@@ -93,9 +93,9 @@ type partial struct {
 
 // partial reads what a turn of a cycle said out of the ledger: a partial of its own, or one idea of the cycle's only call,
 // halted at the same number of visible tokens. heat is what the workflow asked for.
-func (p Ports) partial(ctx context.Context, order Order, cycle, turn int, heat float64) (partial, error) {
+func (p Ports) partial(ctx context.Context, order Order, cycle, turn int, temperature float64) (partial, error) {
 	way := order.Loosening[dream.Generator]
-	c := call{order: order, phase: dream.Onset, step: partialStep(cycle, turn), role: dream.Generator, heat: hypnagogia.Warmth(way, heat), minP: true}
+	c := call{order: order, phase: dream.Onset, step: partialStep(cycle, turn), role: dream.Generator, temperature: hypnagogia.Warmth(way, temperature), minP: true}
 	if hypnagogia.Verbal(way) {
 		c.step = ideasStep(cycle)
 	}

@@ -52,7 +52,7 @@ func TestOneVerbalisedCallGivesThePartialsOfACycle(t *testing.T) {
 		text        string
 		probability *float64
 	}{{"a gull keeps the ledger of the tide", known(.04)}, {"the winter is folded into a letter", nil}, {"somebody rows the lighthouse home", known(.01)}} {
-		request.Turn, request.Heat = turn+1, .4
+		request.Turn, request.Temperature = turn+1, .4
 		judged, err := (&Onset{r.ports}).Judge(ctx, request)
 		require.NoError(t, err)
 		require.Len(t, judged.Made, 1)

@@ -23,13 +23,13 @@ type Onset struct{ Ports }
 // StepRequest names one paid step of a phase.
 type StepRequest struct {
 	Stretch
-	Limit  budget.Micros `json:"limit"` // the phase's cap
-	Cycle  int           `json:"cycle,omitempty"`
-	Turn   int           `json:"turn,omitempty"`
-	Heat   float64       `json:"heat"`
-	Source int           `json:"source,omitempty"` // the gathering to draw from
-	Drift  float64       `json:"drift,omitempty"`  // for a judge: the heat of the partial it judges
-	Tone   mood.PAD      `json:"tone"`
+	Limit       budget.Micros `json:"limit"` // the phase's cap
+	Cycle       int           `json:"cycle,omitempty"`
+	Turn        int           `json:"turn,omitempty"`
+	Temperature float64       `json:"heat"`
+	Source      int           `json:"source,omitempty"` // the gathering to draw from
+	Drift       float64       `json:"drift,omitempty"`  // for a judge: the heat of the partial it judges
+	Tone        mood.PAD      `json:"tone"`
 
 	Phase dream.Phase `json:"phase,omitempty"` // that memories are embedded in; empty: the onset
 
@@ -151,7 +151,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	c := call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
-		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat), minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
+		temperature: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
 	paid, done, err := o.askFor(ctx, c, &answer)
@@ -167,7 +167,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		set.Probability, set.Steering = stated(f.Probability), paid.Steered
 		fragments = append(fragments, &dream.Fragment{
 			Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
-			Content: f.Text, Tone: r.Tone, Stage: cmp.Or(r.Stage, hypnagogia.StageAt(r.Heat)), Settings: set,
+			Content: f.Text, Tone: r.Tone, Stage: cmp.Or(r.Stage, hypnagogia.StageAt(r.Temperature)), Settings: set,
 		})
 	}
 	return o.judgeMeasured(ctx, r, c, fragments)
@@ -193,7 +193,7 @@ func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call 
 	return call{
 		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
 		text: prompt.Partial(text, seedWords(order, r, text.Lines, 3)), logProbs: true,
-		heat: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Heat), minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
+		temperature: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
 	}
 }
 
@@ -237,7 +237,7 @@ func seedOf(o Order, phase dream.Phase, cycle, step int) int64 {
 
 func settings(c call, effective string) dream.Settings {
 	s := dream.Settings{
-		Model: c.order.Models[c.role], Temperature: &c.heat, Effective: effective, Loosening: c.order.Loosening[c.role],
+		Model: c.order.Models[c.role], Temperature: &c.temperature, Effective: effective, Loosening: c.order.Loosening[c.role],
 	}
 	if c.minP {
 		s.MinP = &c.order.Knobs.MinP

@@ -66,7 +66,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	})
 	lines, behind := tellEpisodes(episodes)
 	c := call{
-		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, heat: r.Heat,
+		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, temperature: r.Temperature,
 		behind: behind,
 		text:   prompt.Replay(prompt.Replaying{Self: self, Lines: lines, Backward: r.Backward}),
 		tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.NREM, 0, len(r.direction())),

@@ -99,7 +99,7 @@ func newRig(t *testing.T) *rig {
 	model := &player{say: map[string]string{}}
 	price := budget.Price{In: budget.Dollar, Out: budget.Dollar}
 	table := inference.Table{
-		"p/w": {Name: "p/w", Provider: "p", Wire: "w", Price: &price, Judges: true, JSON: inference.JSONSchema, MaxHeat: 2},
+		"p/w": {Name: "p/w", Provider: "p", Wire: "w", Price: &price, Judges: true, JSON: inference.JSONSchema, MaxTemperature: 2},
 		"p/e": {Name: "p/e", Provider: "p", Wire: "e", Price: &price, Embeds: true},
 	}
 	ports := Shelve(Ports{Memory: store, Presence: store, Catalog: table, Now: time.Now, Purse: &purse.Purse{
@@ -166,8 +166,8 @@ func (r *rig) live(n int) {
 }
 
 // step asks as a phase with plenty of money does.
-func step(s Stretch, heat float64) StepRequest {
-	return StepRequest{Stretch: s, Limit: budget.Dollar, Heat: heat}
+func step(s Stretch, temperature float64) StepRequest {
+	return StepRequest{Stretch: s, Limit: budget.Dollar, Temperature: temperature}
 }
 
 func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {

@@ -92,7 +92,7 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 		if c.text, c.behind, err = o.thoughts(ctx, r, all); err != nil {
 			return Done{}, err
 		}
-		c.heat = r.Heat
+		c.temperature = r.Temperature
 		paid, done, err := o.askFor(ctx, c, &answer)
 		if err != nil || done.End == EndCap || done.Interrupted() {
 			return done, err

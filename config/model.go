@@ -51,7 +51,7 @@ func readModel(at, profile string, raw any) (Model, error) {
 		r.fault("%s.name is missing", at)
 	}
 	m.Tokenizer, m.JSON = pick[string](&r, "tokenizer", Text), pick[string](&r, "json", Text)
-	m.MaxHeat = pick[float64](&r, "max_heat", Number)
+	m.MaxTemperature = pick[float64](&r, "max_heat", Number)
 	m.MinP, m.TopP = pick[bool](&r, "min_p", YesNo), pick[bool](&r, "top_p", YesNo)
 	m.Seed, m.Stop = pick[bool](&r, "seed", YesNo), pick[bool](&r, "stop", YesNo)
 	m.Reasoning, m.Embeds, m.Judges = pick[bool](&r, "reasoning", YesNo), pick[bool](&r, "embeds", YesNo), pick[bool](&r, "judges", YesNo)
@@ -102,8 +102,8 @@ func (r *reader) checkModel(m Model) {
 			r.fault("%s.json is %q; it must be one of json_schema, json_object, prompt", r.at, *m.JSON)
 		}
 	}
-	if m.MaxHeat != nil && (*m.MaxHeat < 0 || *m.MaxHeat > 5) {
-		r.fault("%s.max_heat is %v; it must lie between 0 (temperature is refused) and 5", r.at, *m.MaxHeat)
+	if m.MaxTemperature != nil && (*m.MaxTemperature < 0 || *m.MaxTemperature > 5) {
+		r.fault("%s.max_heat is %v; it must lie between 0 (temperature is refused) and 5", r.at, *m.MaxTemperature)
 	}
 	if m.Context != nil && (*m.Context < 256 || *m.Context > 100_000_000) {
 		r.fault("%s.context is %d; it must lie between 256 and 100000000 tokens", r.at, *m.Context)

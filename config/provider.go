@@ -40,21 +40,21 @@ type Provider struct {
 
 // Model overrides what is known of a model; nil fields leave what the profile and the catalogue say.
 type Model struct {
-	Name      string        `json:"name"`           // "provider/model" without the provider
-	Wire      string        `json:"wire,omitempty"` // the name the server knows; Name when empty
-	Price     *budget.Price `json:"price,omitempty"`
-	Context   *int          `json:"context,omitempty"` // tokens
-	Tokenizer *string       `json:"tokenizer,omitempty"`
-	MaxHeat   *float64      `json:"max_heat,omitempty"`
-	MinP      *bool         `json:"min_p,omitempty"`
-	TopP      *bool         `json:"top_p,omitempty"`
-	Seed      *bool         `json:"seed,omitempty"`
-	Stop      *bool         `json:"stop,omitempty"`
-	JSON      *string       `json:"json,omitempty"` // json_schema, json_object or prompt
-	Reasoning *bool         `json:"reasoning,omitempty"`
-	Embeds    *bool         `json:"embeds,omitempty"`
-	Judges    *bool         `json:"judges,omitempty"`
-	LogProbs  *bool         `json:"log_probs,omitempty"`
+	Name           string        `json:"name"`           // "provider/model" without the provider
+	Wire           string        `json:"wire,omitempty"` // the name the server knows; Name when empty
+	Price          *budget.Price `json:"price,omitempty"`
+	Context        *int          `json:"context,omitempty"` // tokens
+	Tokenizer      *string       `json:"tokenizer,omitempty"`
+	MaxTemperature *float64      `json:"max_heat,omitempty"`
+	MinP           *bool         `json:"min_p,omitempty"`
+	TopP           *bool         `json:"top_p,omitempty"`
+	Seed           *bool         `json:"seed,omitempty"`
+	Stop           *bool         `json:"stop,omitempty"`
+	JSON           *string       `json:"json,omitempty"` // json_schema, json_object or prompt
+	Reasoning      *bool         `json:"reasoning,omitempty"`
+	Embeds         *bool         `json:"embeds,omitempty"`
+	Judges         *bool         `json:"judges,omitempty"`
+	LogProbs       *bool         `json:"log_probs,omitempty"`
 
 	Steering *inference.Steers `json:"steering,omitempty"`
 }
@@ -62,7 +62,7 @@ type Model struct {
 // override is the model's section as inference reads it.
 func (m Model) override(local bool) inference.Override {
 	o := inference.Override{
-		Price: m.Price, Context: m.Context, Tokenizer: m.Tokenizer, MaxHeat: m.MaxHeat, MinP: m.MinP, TopP: m.TopP, Seed: m.Seed,
+		Price: m.Price, Context: m.Context, Tokenizer: m.Tokenizer, MaxTemperature: m.MaxTemperature, MinP: m.MinP, TopP: m.TopP, Seed: m.Seed,
 		Stop: m.Stop, Reasoning: m.Reasoning, Embeds: m.Embeds, Judges: m.Judges, LogProbs: m.LogProbs, Local: local,
 		Steers: m.Steering,
 	}

@@ -130,7 +130,7 @@ func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
 	if wanted != "" && wanted != dream.Auto {
 		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening wants it so"}
 	}
-	return hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: spec.MaxHeat, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
+	return hypnagogia.Loosen(hypnagogia.Takes{MaxTemperature: spec.MaxTemperature, MinP: spec.MinP, Reasoning: spec.Reasoning, Judges: spec.Judges})
 }
 
 // behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:

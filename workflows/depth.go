@@ -41,23 +41,23 @@ func (n *night) cycles() int {
 	return n.descent.aim.Cycles
 }
 
-// inductionHeat is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
+// inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
 // nothing chooses the depth it may be hotter than that, and no colder (Z5).
-func (n *night) inductionHeat() float64 {
+func (n *night) inductionTemperature() float64 {
 	k := n.order.Knobs
 	if n.descent.aim == nil {
-		return max(hypnagogia.Floor(dream.Transitional), k.InductionHeat)
+		return max(hypnagogia.Floor(dream.Transitional), k.InductionTemperature)
 	}
 	if n.descent.aim.Stage == dream.Shallow {
-		return hypnagogia.InductionHeat(dream.Shallow, k)
+		return hypnagogia.InductionTemperature(dream.Shallow, k)
 	}
-	return hypnagogia.InductionHeat(dream.Transitional, k)
+	return hypnagogia.InductionTemperature(dream.Transitional, k)
 }
 
-// heats are those of a cycle: each that went too deep makes the ones after it cooler.
-func (n *night) heats(cycle int, captured bool) (partial, judge []float64) {
+// temperatures are those of a cycle: each that went too deep makes the ones after it cooler.
+func (n *night) temperatures(cycle int, captured bool) (partial, judge []float64) {
 	k := n.order.Knobs
-	return hypnagogia.HeatsAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials, k.Partials, k, captured)
+	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials, k.Partials, k, captured)
 }
 
 // stageAsked is the stage that a step of the onset is asked at; empty for orders without a depth rule, whose deeds know it by themselves.
@@ -77,7 +77,7 @@ func (n *night) sound(ctx workflow.Context) {
 
 // surface judges whether a cycle went too deep (S4, HoriStage), and answers the moves there and back, and why. The way back is
 // to the stage that it came from, at the heat of the next cycle.
-func (p *phase) surface(cycle int, heat float64, captured bool) ([]activities.Deeper, string) {
+func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activities.Deeper, string) {
 	n := p.n
 	why := hypnagogia.Collapsed(n.descent.senses)
 	n.descent.senses = nil
@@ -86,9 +86,9 @@ func (p *phase) surface(cycle int, heat float64, captured bool) ([]activities.De
 	}
 	n.descent.collapses++
 	n.state.Collapses = n.descent.collapses
-	next, _ := n.heats(cycle+1, captured)
+	next, _ := n.temperatures(cycle+1, captured)
 	stage := n.state.Stage
-	return []activities.Deeper{{From: stage, To: dream.TooDeep, Heat: heat}, {From: dream.TooDeep, To: stage, Heat: next[0]}}, why
+	return []activities.Deeper{{From: stage, To: dream.TooDeep, Temperature: temperature}, {From: dream.TooDeep, To: stage, Temperature: next[0]}}, why
 }
 
 // summary is what the live summary says of the depth.

@@ -56,17 +56,17 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 			g.Depth = d.aim
 		}
 		if m := r.Deeper; m != nil {
-			d.say("%s to %s at %.3f", m.From, m.To, m.Heat)
+			d.say("%s to %s at %.3f", m.From, m.To, m.Temperature)
 		}
 		return g, nil
 	})
 	activityName("Onset.Induce", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
-		d.say("induction at %.3f, asked at %q", r.Heat, r.Stage)
+		d.say("induction at %.3f, asked at %q", r.Temperature, r.Stage)
 		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
 	})
 	activityName("Onset.Partial", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		if r.Turn == 1 {
-			d.say("cycle %d from %.3f, asked at %q", r.Cycle, r.Heat, r.Stage)
+			d.say("cycle %d from %.3f, asked at %q", r.Cycle, r.Temperature, r.Stage)
 		}
 		return activities.StepResult{}, nil
 	})
@@ -96,13 +96,13 @@ func (d *dive) mark(m activities.Mark) {
 		return
 	}
 	if m.Deeper != nil {
-		d.say("%s to %s at %.3f", m.Deeper.From, m.Deeper.To, m.Deeper.Heat)
+		d.say("%s to %s at %.3f", m.Deeper.From, m.Deeper.To, m.Deeper.Temperature)
 	}
 	if m.Dali == nil {
 		return
 	}
 	for _, move := range m.Moves {
-		d.say("%s to %s at %.3f", move.From, move.To, move.Heat)
+		d.say("%s to %s at %.3f", move.From, move.To, move.Temperature)
 	}
 	d.say("interrupt %d, too deep: %q", m.Dali.Cycle, m.Dali.TooDeep)
 }
@@ -243,8 +243,8 @@ func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
 	t.Parallel()
 	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {
 		n := &night{}
-		n.order.Knobs.InductionHeat = knob
-		require.InDelta(t, want, n.inductionHeat(), 1e-9)
+		n.order.Knobs.InductionTemperature = knob
+		require.InDelta(t, want, n.inductionTemperature(), 1e-9)
 	}
 }
 

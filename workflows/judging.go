@@ -11,20 +11,20 @@ import (
 )
 
 // judge lets the observer judge the partials that came back.
-func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, heats []float64, stop error) (int, error) {
+func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, temperatures []float64, stop error) (int, error) {
 	if gravest(stop) || errors.Is(stop, errAlarmed) {
 		return 0, nil
 	}
 	judging := make([]ask, len(caught))
 	for at, i := range caught {
 		judging[at] = ask{fmt.Sprintf("observer, cycle %d, partial %d", cycle, i+1), "Onset.Judge", func() any {
-			request := p.step(ctx, cycle, i+1, heats[i])
+			request := p.step(ctx, cycle, i+1, temperatures[i])
 			request.Drift = drift[i]
 			return request
 		}}
 	}
 	if o := p.n.order.Observer; o != nil && o.Way == dream.ByTogether && len(caught) > 1 {
-		judging = []ask{p.together(ctx, cycle, caught, drift, heats)}
+		judging = []ask{p.together(ctx, cycle, caught, drift, temperatures)}
 	}
 	judged, ended := p.pay(ctx, judging...)
 	kept := 0
@@ -36,12 +36,12 @@ func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, heat
 }
 
 // together asks for the verdicts of a cycle in one call, at the heat of the first.
-func (p *phase) together(ctx workflow.Context, cycle int, caught []int, drift, heats []float64) ask {
+func (p *phase) together(ctx workflow.Context, cycle int, caught []int, drift, temperatures []float64) ask {
 	turns := make([]activities.Turn, len(caught))
 	for at, i := range caught {
 		turns[at] = activities.Turn{Turn: i + 1, Drift: drift[i]}
 	}
 	return ask{fmt.Sprintf("observer, cycle %d, %d partials together", cycle, len(caught)), "Onset.JudgeTogether", func() any {
-		return activities.TogetherRequest{StepRequest: p.step(ctx, cycle, 0, heats[caught[0]]), Turns: turns}
+		return activities.TogetherRequest{StepRequest: p.step(ctx, cycle, 0, temperatures[caught[0]]), Turns: turns}
 	}}
 }

@@ -30,7 +30,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 			summary = "replay backward"
 		}
 		r, err := p.one(ctx, ask{summary, "Replay.Run", func() any {
-			return activities.ReplayRequest{StepRequest: p.step(ctx, 0, 0, k.ReplayHeat), Backward: backward}
+			return activities.ReplayRequest{StepRequest: p.step(ctx, 0, 0, k.ReplayTemperature), Backward: backward}
 		}})
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 	if n.order.Review == dream.JournalOnly { // a gist that nobody keeps is not paid for
 		return nil
 	}
-	r, err := p.one(ctx, ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookHeat) }})
+	r, err := p.one(ctx, ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookTemperature) }})
 	p.made += len(r.Made)
 	p.kept += len(r.Made)
 	n.gists = r.Made

@@ -39,7 +39,7 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	way, gathered := n.way(), n.gathered
 	n.state.Stage = dream.Shallow
 	p, err := n.enter(ctx, dream.Onset, n.plan.Onset, activities.Mark{
-		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.inductionHeat()),
+		Onset: &gathered, Deeper: n.deeper(way, dream.Transitional, n.inductionTemperature()),
 	})
 	if errors.Is(err, errAlarmed) { // as it opened
 		return p.leaveOnset(ctx)
@@ -61,8 +61,8 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 	if err := p.place(ctx); err != nil {
 		return err
 	}
-	heat := n.inductionHeat()
-	r, err := p.one(ctx, ask{fmt.Sprintf("induction, T %.2f", heat), "Onset.Induce", func() any { return p.step(ctx, 0, 0, heat) }})
+	temperature := n.inductionTemperature()
+	r, err := p.one(ctx, ask{fmt.Sprintf("induction, T %.2f", temperature), "Onset.Induce", func() any { return p.step(ctx, 0, 0, temperature) }})
 	if err != nil {
 		return err
 	}
@@ -147,21 +147,21 @@ func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deepe
 }
 
 // deeper moves to a stage if the way down leads there, and says so; nil when the dream is that deep already.
-func (n *night) deeper(way []dream.Stage, to dream.Stage, heat float64) *activities.Deeper {
+func (n *night) deeper(way []dream.Stage, to dream.Stage, temperature float64) *activities.Deeper {
 	if n.state.Stage == to || !slices.Contains(way, to) {
 		return nil
 	}
 	from := n.state.Stage
 	n.state.Stage = to
-	return &activities.Deeper{From: from, To: to, Heat: heat}
+	return &activities.Deeper{From: from, To: to, Temperature: temperature}
 }
 
 // dali is one cycle: partials in parallel, each halted, each judged (H5). At least one of them must succeed (H22).
 func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
 	n, k := p.n, p.n.order.Knobs
 	n.state.Cycle, n.descent.senses = cycle, nil
-	partialHeat, judgeHeat := n.heats(cycle, captured)
-	deeper := n.deeper(way, dream.Peak, partialHeat[0])
+	partialTemperature, judgeTemperature := n.temperatures(cycle, captured)
+	deeper := n.deeper(way, dream.Peak, partialTemperature[0])
 	if deeper != nil {
 		n.sound(ctx)
 	}
@@ -175,19 +175,19 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 	loosening := n.order.Loosening[dream.Generator]
 	drifting := make([]ask, hypnagogia.Asks(loosening, k.Partials))
 	for i := range drifting {
-		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, n.cycles(), i+1, partialHeat[i])
+		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, n.cycles(), i+1, partialTemperature[i])
 		if hypnagogia.Verbal(loosening) {
 			summary = fmt.Sprintf("Dali %d of %d, %d partials, %s", cycle, n.cycles(), k.Partials, loosening)
 		}
-		drifting[i] = ask{summary, "Onset.Partial", func() any { return p.step(ctx, cycle, i+1, partialHeat[i]) }}
+		drifting[i] = ask{summary, "Onset.Partial", func() any { return p.step(ctx, cycle, i+1, partialTemperature[i]) }}
 	}
 	drifted, stop := p.pay(ctx, drifting...)
-	caught, partialHeat := caughtOf(drifted, partialHeat)
+	caught, partialTemperature := caughtOf(drifted, partialTemperature)
 	if len(caught) == 0 && stop == nil {
 		return false, &verdict{dream.Aborted, fmt.Sprintf("all %d partials of Dali cycle %d failed: %s", k.Partials, cycle, p.fault)}
 	}
 	before := len(n.fragments)
-	kept, err := p.judge(ctx, cycle, caught, partialHeat, judgeHeat, stop)
+	kept, err := p.judge(ctx, cycle, caught, partialTemperature, judgeTemperature, stop)
 	if stop = worse(stop, err); !gravest(stop) && !errors.Is(stop, errAlarmed) {
 		stop = worse(stop, p.review(ctx, cycle, before))
 	}
@@ -195,9 +195,9 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		return false, stop
 	}
 	p.cycles = cycle
-	moves, why := p.surface(cycle, partialHeat[0], kept > 0)
+	moves, why := p.surface(cycle, partialTemperature[0], kept > 0)
 	p.note(activities.Mark{Name: fmt.Sprintf("cycle-%d", cycle), State: "running", Moves: moves, Dali: &activities.Dali{
-		Cycle: cycle, Partials: len(caught), Captured: kept, Heat: partialHeat[0], TooDeep: why,
+		Cycle: cycle, Partials: len(caught), Captured: kept, Temperature: partialTemperature[0], TooDeep: why,
 	}})
 	if err := n.announce(ctx); err != nil {
 		return false, err
@@ -207,19 +207,19 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 
 // caughtOf are the partials that came, counted from 0, and the heat that each was asked for with: one a deed, or all that
 // the only deed of a cycle gave.
-func caughtOf(drifted []answer, heats []float64) (caught []int, heat []float64) {
+func caughtOf(drifted []answer, temperatures []float64) (caught []int, temperature []float64) {
 	for i, a := range drifted {
 		if a.came && a.Ideas == 0 {
 			caught = append(caught, i)
 		}
 		for turn := range a.Ideas {
-			caught, heat = append(caught, turn), append(heat, heats[i])
+			caught, temperature = append(caught, turn), append(temperature, temperatures[i])
 		}
 	}
-	if heat == nil {
-		heat = heats
+	if temperature == nil {
+		temperature = temperatures
 	}
-	return caught, heat
+	return caught, temperature
 }
 
 // catch counts fragments and remembers the kept ones.
@@ -263,7 +263,7 @@ func (p *phase) rate(ctx workflow.Context) (bool, error) {
 		return false, nil
 	}
 	r, err := p.one(ctx, ask{"lucid capture", "Onset.Capture", func() any {
-		return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
+		return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
 	}})
 	if gravest(err) || len(r.Made) == 0 {
 		return false, err

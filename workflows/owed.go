@@ -22,7 +22,7 @@ func (p *phase) hold(ctx workflow.Context) error {
 	}
 	return despite(func() error {
 		_, err := p.one(ctx, ask{"rules in words", "Onset.Hold", func() any {
-			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureHeat), Fragments: ids(n.fragments)}
+			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
 		}})
 		return err
 	})

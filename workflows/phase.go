@@ -125,9 +125,9 @@ func (p *phase) leave() error {
 }
 
 // step is what most paid deeds are asked with.
-func (p *phase) step(ctx workflow.Context, cycle, turn int, heat float64) activities.StepRequest {
+func (p *phase) step(ctx workflow.Context, cycle, turn int, temperature float64) activities.StepRequest {
 	return activities.StepRequest{
-		Stretch: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Heat: heat, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
+		Stretch: p.n.seat(ctx), Limit: p.limit, Cycle: cycle, Turn: turn, Temperature: temperature, Source: p.n.gathered.Cycle, Tone: p.n.gathered.Affect,
 		Stage: p.stageAsked(),
 	}
 }

@@ -50,9 +50,9 @@ func (p *phase) imagine(ctx workflow.Context) error {
 	branches := make([]ask, k.Branches)
 	seeds := n.seeds()
 	for i := range branches {
-		summary := fmt.Sprintf("scenario %d of %d, T %.2f", i+1, k.Branches, k.RemHeat)
+		summary := fmt.Sprintf("scenario %d of %d, T %.2f", i+1, k.Branches, k.RemTemperature)
 		branches[i] = ask{summary, "Imagination.Branch", func() any {
-			return activities.BranchRequest{StepRequest: p.step(ctx, 0, i+1, k.RemHeat), Fragment: nth(seeds, i)}
+			return activities.BranchRequest{StepRequest: p.step(ctx, 0, i+1, k.RemTemperature), Fragment: nth(seeds, i)}
 		}}
 	}
 	grown, stop := p.pay(ctx, branches...)
@@ -65,7 +65,7 @@ func (p *phase) imagine(ctx workflow.Context) error {
 		return stop
 	}
 	r, err := p.one(ctx, ask{"weigh scenarios", "Imagination.Weigh", func() any {
-		return activities.WeighRequest{StepRequest: p.step(ctx, 0, 0, k.ScoreHeat), Scenarios: ids(imagined), Keep: k.Keep}
+		return activities.WeighRequest{StepRequest: p.step(ctx, 0, 0, k.ScoreTemperature), Scenarios: ids(imagined), Keep: k.Keep}
 	}})
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)

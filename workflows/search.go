@@ -104,22 +104,22 @@ func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) e
 
 // move is the deed of one.
 func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.Move) ask {
-	heat, round := p.n.order.Knobs.RemHeat, s.Round
+	temperature, round := p.n.order.Knobs.RemTemperature, s.Round
 	of := make([]string, len(move.Parents))
 	for i, parent := range move.Parents {
 		of[i] = s.ids[parent]
 	}
 	if move.Op == dream.Branch {
-		return ask{fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, heat), "Imagination.Branch", func() any {
-			return activities.BranchRequest{StepRequest: p.step(ctx, round, turn, heat), Fragment: nth(s.seeds, move.Seed)}
+		return ask{fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, temperature), "Imagination.Branch", func() any {
+			return activities.BranchRequest{StepRequest: p.step(ctx, round, turn, temperature), Fragment: nth(s.seeds, move.Seed)}
 		}}
 	}
 	activityName := "Imagination.Refine"
 	if move.Op == dream.Merge {
 		activityName = "Imagination.Merge"
 	}
-	return ask{fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, heat), activityName, func() any {
-		return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, heat), Scenarios: of}
+	return ask{fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, temperature), activityName, func() any {
+		return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, temperature), Scenarios: of}
 	}}
 }
 
@@ -127,7 +127,7 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 func (p *phase) weigh(ctx workflow.Context, s *search, from int) error {
 	k := p.n.order.Knobs
 	r, err := p.one(ctx, ask{fmt.Sprintf("round %d: weigh", s.Round), "Imagination.Weigh", func() any {
-		return activities.WeighRequest{StepRequest: p.step(ctx, s.Round, 0, k.ScoreHeat), Scenarios: s.ids[from:], Beside: s.ids[:from], Keep: k.Keep}
+		return activities.WeighRequest{StepRequest: p.step(ctx, s.Round, 0, k.ScoreTemperature), Scenarios: s.ids[from:], Beside: s.ids[:from], Keep: k.Keep}
 	}})
 	for _, made := range r.Made {
 		for at := from; at < len(s.ids); at++ {

@@ -96,7 +96,7 @@ func (d *door) effect(ctx context.Context, t console.Trial) (told console.Tried,
 	span := steers.Ask(inference.SteerLayer, inference.SteerAlpha)
 	trial := llama.Trial{
 		Vector: name, From: span.From, To: span.To, Alphas: t.Alphas, Prompts: t.Prompts, Tokens: t.Tokens, Tell: t.Tell,
-		Sampling: inference.Sampling{Temperature: &t.Heat, MinP: &t.MinP},
+		Sampling: inference.Sampling{Temperature: &t.Temperature, MinP: &t.MinP},
 		Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
 			v, err := embedder.Embed(ctx, spec.Name, texts, "")
 			return v.V, err

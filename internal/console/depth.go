@@ -43,15 +43,15 @@ type depthTold struct {
 	Agent  string `json:"agent"`
 	Policy string `json:"policy"` // prior, learned or fixed
 	activities.Fathomed
-	Terms      []hypnagogia.Term `json:"terms"`
-	Parameters []depthParameter  `json:"parameters"`
-	Between    [2]dream.Stage    `json:"between"` // the stages that the dream's dice may make of it
-	Chance     float64           `json:"chance"`  // how far the dice move the depth, either way
-	Heats      [2]float64        `json:"heats"`   // of the cycles, coolest and hottest
-	Behaviour  dream.Behaviour   `json:"behaviour,omitempty"`
-	Tier       dream.Tier        `json:"tier"`
-	cycles     int
-	knobs      dream.Knobs // of the deployment
+	Terms        []hypnagogia.Term `json:"terms"`
+	Parameters   []depthParameter  `json:"parameters"`
+	Between      [2]dream.Stage    `json:"between"` // the stages that the dream's dice may make of it
+	Chance       float64           `json:"chance"`  // how far the dice move the depth, either way
+	Temperatures [2]float64        `json:"heats"`   // of the cycles, coolest and hottest
+	Behaviour    dream.Behaviour   `json:"behaviour,omitempty"`
+	Tier         dream.Tier        `json:"tier"`
+	cycles       int
+	knobs        dream.Knobs // of the deployment
 }
 
 // depthParameter is one number that is learned.
@@ -86,7 +86,7 @@ func (app *App) depthOf(cmd *cobra.Command, h *House, a dream.Agent) (depthTold,
 	d.Terms = p.Terms(d.Sounding)
 	at := func(chance float64) dream.Stage { return p.Aim(d.Sounding, chance, d.Behaviour, d.cycles).Stage }
 	d.Between = [2]dream.Stage{at(-hypnagogia.Chance), at(hypnagogia.Chance)}
-	d.Heats = [2]float64{hypnagogia.Floor(d.Aim.Stage), hypnagogia.Ceiling(d.Aim.Stage, k)}
+	d.Temperatures = [2]float64{hypnagogia.Floor(d.Aim.Stage), hypnagogia.Ceiling(d.Aim.Stage, k)}
 	d.Parameters = parametersOf(p, prior)
 	switch {
 	case h.Knobs.Depth != dream.DepthAdaptive:
@@ -122,7 +122,7 @@ func (app *App) showDepth(d depthTold, a dream.Agent) {
 	}
 	cycles := plural(d.Aim.Cycles, "Dali cycle", "Dali cycles")
 	if d.Aim.Cycles > 0 {
-		cycles += fmt.Sprintf(" at heats %.1f to %.1f", d.Heats[0], d.Heats[1])
+		cycles += fmt.Sprintf(" at heats %.1f to %.1f", d.Temperatures[0], d.Temperatures[1])
 	} else if d.Tier == dream.Core {
 		cycles = "none: the core tier has one induction and no Dali cycle"
 	}

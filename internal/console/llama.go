@@ -53,14 +53,14 @@ type Learned struct {
 // Trial is a vector whose effect is to be measured.
 type Trial struct {
 	LlamaModel
-	Vector        string // file
-	From, To      int    // 0: the middle
-	Alphas        []float64
-	Prompts       []string
-	Seeds, Tokens int
-	Heat, MinP    float64
-	Embedder      string // the catalogue's name
-	Tell          func(done, all int)
+	Vector            string // file
+	From, To          int    // 0: the middle
+	Alphas            []float64
+	Prompts           []string
+	Seeds, Tokens     int
+	Temperature, MinP float64
+	Embedder          string // the catalogue's name
+	Tell              func(done, all int)
 }
 
 // Tried is what was measured.

@@ -61,7 +61,7 @@ func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
 	}
 	events := []event.Event{
 		announce(1, event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}),
-		announce(2, event.DaliInterrupt{Cycle: 1, Captured: 3, Partials: 4, Heat: 1.5}),
+		announce(2, event.DaliInterrupt{Cycle: 1, Captured: 3, Partials: 4, Temperature: 1.5}),
 		announce(3, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
 	}
 	if s.dead {

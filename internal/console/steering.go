@@ -195,7 +195,7 @@ measures the answers. On one core a model of a billion weights needs about three
 	f.IntVar(&prompts, "prompts", 6, "how many of the held-out `questions` to ask")
 	f.IntVar(&t.Seeds, "seeds", 2, "`answers` to each question at each strength")
 	f.IntVar(&t.Tokens, "tokens", 40, "`tokens` of an answer, at most")
-	f.Float64Var(&t.Heat, "temperature", .8, "`temperature` of the answers")
+	f.Float64Var(&t.Temperature, "temperature", .8, "`temperature` of the answers")
 	f.Float64Var(&t.MinP, "min-p", .1, "min-p of the answers")
 	f.StringVar(&t.Embedder, "embedder", "builtin/lexical", "`model` that measures distance, provider/model; the built-in one counts words")
 	return cmd
@@ -229,7 +229,7 @@ func (app *App) tellTried(tried Tried, t Trial) error {
 	table.draw(app.Out, app.Width, app.bold)
 	fmt.Fprintln(app.Out)
 	app.say("%s, %s, %d questions, %d answers to each, at most %d tokens, temperature %g, min-p %g, distance by %s.",
-		tried.About, spanWords(tried.From, tried.To), len(t.Prompts), t.Seeds, t.Tokens, t.Heat, t.MinP, tried.Embedder)
+		tried.About, spanWords(tried.From, tried.To), len(t.Prompts), t.Seeds, t.Tokens, t.Temperature, t.MinP, tried.Embedder)
 	for _, paragraph := range readTrial {
 		fmt.Fprintln(app.Out)
 		app.say("%s", paragraph)

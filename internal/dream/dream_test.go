@@ -114,8 +114,8 @@ func TestTheDefaultsAreTheSeedsFigures(t *testing.T) {
 	k := dream.DefaultKnobs()
 	require.NoError(t, k.Validate())
 	require.Equal(t, []float64{.15, 1.2, 1.5, .4, .95, .1, .4, .10, .15, .5, .7, .7, .6, .8}, []float64{
-		k.BudgetFraction, k.InductionHeat, k.HeatHigh, k.HeatLow, k.Cooling, k.MinP, k.ObserverHeat, k.FragmentFloor,
-		k.FragmentStart, k.CaptureHeat, k.SalientAbove, k.Shuffle, k.ReplayAlpha, k.LastLookHeat,
+		k.BudgetFraction, k.InductionTemperature, k.TemperatureHigh, k.TemperatureLow, k.Cooling, k.MinP, k.ObserverTemperature, k.FragmentFloor,
+		k.FragmentStart, k.CaptureTemperature, k.SalientAbove, k.Shuffle, k.ReplayAlpha, k.LastLookTemperature,
 	})
 	require.Equal(t, []int{3, 4, 80, 60, 200, 50, 20, 10}, []int{
 		k.Cycles, k.Partials, k.PartialTokens, k.ObserverTokens, k.Recent, k.Salient, k.Decaying, k.MaxStaged,
@@ -143,8 +143,8 @@ func TestKnobsThatContradictEachOtherAreNamed(t *testing.T) {
 		"budget_fraction is NaN":         func(k *dream.Knobs) { k.BudgetFraction = nan },
 		"half_life (hours) is 0":         func(k *dream.Knobs) { k.HalfLife = 0 },
 		"cycles is -1":                   func(k *dream.Knobs) { k.Cycles = -1 },
-		"heat_high is 1.6":               func(k *dream.Knobs) { k.HeatHigh = 1.6 },
-		"heat_low is 0.2":                func(k *dream.Knobs) { k.HeatLow = .2 },
+		"heat_high is 1.6":               func(k *dream.Knobs) { k.TemperatureHigh = 1.6 },
+		"heat_low is 0.2":                func(k *dream.Knobs) { k.TemperatureLow = .2 },
 		"shown_characters is 10":         func(k *dream.Knobs) { k.ShownCharacters = 10 },
 		"dream_wall (minutes) is 0":      func(k *dream.Knobs) { k.DreamWall = 0 },
 		"attempts is 0":                  func(k *dream.Knobs) { k.Attempts = 0 },

@@ -12,29 +12,29 @@ import (
 // Knobs are every number that shapes a dream. They are frozen into its request (decision 9).
 type Knobs struct {
 	// Onset (S4, HypnagogicConfig and Layers 1, 2).
-	OnsetEnabled   bool    `json:"onset_enabled"`
-	BudgetFraction float64 `json:"budget_fraction"` // onset and return together, of the dream's budget
-	Cycles         int     `json:"cycles"`          // Dali cycles
-	Partials       int     `json:"partials"`        // per cycle, 3-5
-	PartialTokens  int     `json:"partial_tokens"`  // visible tokens, 50-100
-	InductionHeat  float64 `json:"induction_heat"`
-	HeatHigh       float64 `json:"heat_high"` // peak, 1.3-1.5
-	HeatLow        float64 `json:"heat_low"`  // cold end, .3-.5
-	Cooling        float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's (Z5)
-	MinP           float64 `json:"min_p"`
+	OnsetEnabled         bool    `json:"onset_enabled"`
+	BudgetFraction       float64 `json:"budget_fraction"` // onset and return together, of the dream's budget
+	Cycles               int     `json:"cycles"`          // Dali cycles
+	Partials             int     `json:"partials"`        // per cycle, 3-5
+	PartialTokens        int     `json:"partial_tokens"`  // visible tokens, 50-100
+	InductionTemperature float64 `json:"induction_heat"`
+	TemperatureHigh      float64 `json:"heat_high"` // peak, 1.3-1.5
+	TemperatureLow       float64 `json:"heat_low"`  // cold end, .3-.5
+	Cooling              float64 `json:"cooling"`   // peak of the next cycle, as a share of this one's (Z5)
+	MinP                 float64 `json:"min_p"`
 
 	SteerLayer int     `json:"steer_layer,omitempty"` // of 32: where models that are steered are steered, scaled to their depth (H9); 0: 16
 	SteerAlpha float64 `json:"steer_alpha,omitempty"` // how strongly; 0: not at all
 
 	Loosening Loosening `json:"loosening"` // of every model; Auto or empty: by what each takes (Z6)
 
-	ObserverHeat   float64 `json:"observer_heat"`
-	ObserverTokens int     `json:"observer_tokens"`
-	FragmentFloor  float64 `json:"fragment_floor"`
-	FragmentStart  float64 `json:"fragment_start"` // confidence of a kept fragment, .10-.20
-	CaptureHeat    float64 `json:"capture_heat"`
-	Judging        string  `json:"judging,omitempty"` // auto, single or batched; empty is auto
-	Depth          string  `json:"depth,omitempty"`   // adaptive or fixed; empty, as in orders of before, is fixed
+	ObserverTemperature float64 `json:"observer_heat"`
+	ObserverTokens      int     `json:"observer_tokens"`
+	FragmentFloor       float64 `json:"fragment_floor"`
+	FragmentStart       float64 `json:"fragment_start"` // confidence of a kept fragment, .10-.20
+	CaptureTemperature  float64 `json:"capture_heat"`
+	Judging             string  `json:"judging,omitempty"` // auto, single or batched; empty is auto
+	Depth               string  `json:"depth,omitempty"`   // adaptive or fixed; empty, as in orders of before, is fixed
 	// Choice of memories (S4, build_induction_prompt).
 	Recent          int     `json:"recent"`
 	Salient         int     `json:"salient"`
@@ -43,23 +43,23 @@ type Knobs struct {
 	Shuffle         float64 `json:"shuffle"`          // share of the order that is random
 	ShownCharacters int     `json:"shown_characters"` // most characters of memory shown in one prompt
 	// Replay, imagination, integration.
-	ReplayEpisodes  int     `json:"replay_episodes"` // per direction
-	ReplayAlpha     float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul 2016)
-	ReplayHeat      float64 `json:"replay_heat"`
-	LastLookHeat    float64 `json:"last_look_heat"`
-	LastLookEntries int     `json:"last_look_entries"`
-	Branches        int     `json:"branches"`   // scenarios imagined
-	Keep            int     `json:"keep"`       // scenarios kept
-	RemRounds       int     `json:"rem_rounds"` // of the search in REM; 0: scenarios are imagined side by side and weighed once
-	RemBeam         int     `json:"rem_beam"`   // scenarios made in each round after the first, at most
-	RemHeat         float64 `json:"rem_heat"`
-	ScoreHeat       float64 `json:"score_heat"`
-	IntegrateHeat   float64 `json:"integrate_heat"`
-	ReturnHeat      float64 `json:"return_heat"`
-	AnswerTokens    int     `json:"answer_tokens"`    // most tokens of a structured answer
-	ReasoningTokens int     `json:"reasoning_tokens"` // added for reasoning models, and reserved
-	MaxStaged       int     `json:"max_staged"`       // hypotheses staged at once
-	MoodShift       float64 `json:"mood_shift"`       // share of the way from waking mood to the dream's, in [0, 1]
+	ReplayEpisodes       int     `json:"replay_episodes"` // per direction
+	ReplayAlpha          float64 `json:"replay_alpha"`    // exponent of importance sampling (Schaul 2016)
+	ReplayTemperature    float64 `json:"replay_heat"`
+	LastLookTemperature  float64 `json:"last_look_heat"`
+	LastLookEntries      int     `json:"last_look_entries"`
+	Branches             int     `json:"branches"`   // scenarios imagined
+	Keep                 int     `json:"keep"`       // scenarios kept
+	RemRounds            int     `json:"rem_rounds"` // of the search in REM; 0: scenarios are imagined side by side and weighed once
+	RemBeam              int     `json:"rem_beam"`   // scenarios made in each round after the first, at most
+	RemTemperature       float64 `json:"rem_heat"`
+	ScoreTemperature     float64 `json:"score_heat"`
+	IntegrateTemperature float64 `json:"integrate_heat"`
+	ReturnTemperature    float64 `json:"return_heat"`
+	AnswerTokens         int     `json:"answer_tokens"`    // most tokens of a structured answer
+	ReasoningTokens      int     `json:"reasoning_tokens"` // added for reasoning models, and reserved
+	MaxStaged            int     `json:"max_staged"`       // hypotheses staged at once
+	MoodShift            float64 `json:"mood_shift"`       // share of the way from waking mood to the dream's, in [0, 1]
 	// Forgetting.
 	HalfLife  time.Duration `json:"half_life"` // of a semantic entry's strength, at volatility 0
 	FadeBelow float64       `json:"fade_below"`
@@ -81,11 +81,11 @@ const DefaultEmptyAlarm = 3
 func DefaultKnobs() Knobs {
 	return Knobs{
 		OnsetEnabled: true, BudgetFraction: .15, Cycles: 3, Partials: 4, PartialTokens: 80,
-		InductionHeat: 1.2, HeatHigh: 1.5, HeatLow: .4, Cooling: .95, MinP: .1, Loosening: Auto, SteerLayer: 16, SteerAlpha: 1.5,
-		ObserverHeat: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureHeat: .5, Judging: JudgingAuto, Depth: DepthAdaptive,
+		InductionTemperature: 1.2, TemperatureHigh: 1.5, TemperatureLow: .4, Cooling: .95, MinP: .1, Loosening: Auto, SteerLayer: 16, SteerAlpha: 1.5,
+		ObserverTemperature: .4, ObserverTokens: 60, FragmentFloor: .10, FragmentStart: .15, CaptureTemperature: .5, Judging: JudgingAuto, Depth: DepthAdaptive,
 		Recent: 200, Salient: 50, SalientAbove: .7, Decaying: 20, Shuffle: .7, ShownCharacters: 12_000,
-		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayHeat: .7, LastLookHeat: .8, LastLookEntries: 20,
-		Branches: 3, Keep: 2, RemRounds: 3, RemBeam: 2, RemHeat: 1.0, ScoreHeat: .3, IntegrateHeat: .4, ReturnHeat: .6,
+		ReplayEpisodes: 8, ReplayAlpha: .6, ReplayTemperature: .7, LastLookTemperature: .8, LastLookEntries: 20,
+		Branches: 3, Keep: 2, RemRounds: 3, RemBeam: 2, RemTemperature: 1.0, ScoreTemperature: .3, IntegrateTemperature: .4, ReturnTemperature: .6,
 		AnswerTokens: 600, ReasoningTokens: 2000, MaxStaged: 10, MoodShift: .3,
 		HalfLife: 30 * 24 * time.Hour, FadeBelow: .2,
 		Shares: budget.DefaultShares, CallTimeout: 3 * time.Minute, IdleToken: 60 * time.Second, Attempts: 3,
@@ -105,9 +105,9 @@ func (k Knobs) Validate() error {
 	in("cycles", float64(k.Cycles), 0, 20)
 	in("partials", float64(k.Partials), 3, 5)
 	in("partial_tokens", float64(k.PartialTokens), 50, 100)
-	in("induction_heat", k.InductionHeat, 0, 2)
-	in("heat_high", k.HeatHigh, 1.2, 1.5)
-	in("heat_low", k.HeatLow, .3, .5)
+	in("induction_heat", k.InductionTemperature, 0, 2)
+	in("heat_high", k.TemperatureHigh, 1.2, 1.5)
+	in("heat_low", k.TemperatureLow, .3, .5)
 	in("cooling", k.Cooling, .5, 1)
 	in("min_p", k.MinP, 0, 1)
 	in("steer_layer", float64(k.SteerLayer), 0, 31)
@@ -115,11 +115,11 @@ func (k Knobs) Validate() error {
 	if k.Loosening != "" && k.Loosening != Auto && !slices.Contains(Loosenings, k.Loosening) {
 		faults = append(faults, fmt.Errorf("loosening is %q; it must be %s or one of %v", k.Loosening, Auto, Loosenings))
 	}
-	in("observer_heat", k.ObserverHeat, 0, 2)
+	in("observer_heat", k.ObserverTemperature, 0, 2)
 	in("observer_tokens", float64(k.ObserverTokens), 20, 1000)
 	in("fragment_floor", k.FragmentFloor, 0, 1)
 	in("fragment_start", k.FragmentStart, .10, .20)
-	in("capture_heat", k.CaptureHeat, 0, 2)
+	in("capture_heat", k.CaptureTemperature, 0, 2)
 	in("recent", float64(k.Recent), 1, 5000)
 	in("salient", float64(k.Salient), 0, 5000)
 	in("salient_above", k.SalientAbove, 0, 1)
@@ -128,17 +128,17 @@ func (k Knobs) Validate() error {
 	in("shown_characters", float64(k.ShownCharacters), 500, 1_000_000)
 	in("replay_episodes", float64(k.ReplayEpisodes), 1, 100)
 	in("replay_alpha", k.ReplayAlpha, 0, 1)
-	in("replay_heat", k.ReplayHeat, 0, 2)
-	in("last_look_heat", k.LastLookHeat, 0, 2)
+	in("replay_heat", k.ReplayTemperature, 0, 2)
+	in("last_look_heat", k.LastLookTemperature, 0, 2)
 	in("last_look_entries", float64(k.LastLookEntries), 0, 200)
 	in("branches", float64(k.Branches), 1, 16)
 	in("keep", float64(k.Keep), 1, 16)
 	in("rem_rounds", float64(k.RemRounds), 0, 8)
 	in("rem_beam", float64(k.RemBeam), 0, 8)
-	in("rem_heat", k.RemHeat, 0, 2)
-	in("score_heat", k.ScoreHeat, 0, 2)
-	in("integrate_heat", k.IntegrateHeat, 0, 2)
-	in("return_heat", k.ReturnHeat, 0, 2)
+	in("rem_heat", k.RemTemperature, 0, 2)
+	in("score_heat", k.ScoreTemperature, 0, 2)
+	in("integrate_heat", k.IntegrateTemperature, 0, 2)
+	in("return_heat", k.ReturnTemperature, 0, 2)
 	in("answer_tokens", float64(k.AnswerTokens), 100, 32_000)
 	in("reasoning_tokens", float64(k.ReasoningTokens), 0, 200_000)
 	in("max_staged", float64(k.MaxStaged), 1, 10)
@@ -163,8 +163,8 @@ func (k Knobs) Validate() error {
 	if k.RemRounds > 1 && k.RemBeam < 1 {
 		faults = append(faults, fmt.Errorf("rem_rounds is %d and rem_beam is %d; a search of several rounds needs a beam of at least 1", k.RemRounds, k.RemBeam))
 	}
-	if k.HeatLow >= k.HeatHigh {
-		faults = append(faults, fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one", k.HeatLow, k.HeatHigh))
+	if k.TemperatureLow >= k.TemperatureHigh {
+		faults = append(faults, fmt.Errorf("heat_low is %v and heat_high is %v; the cold end must lie below the hot one", k.TemperatureLow, k.TemperatureHigh))
 	}
 	if k.IdleToken > k.CallTimeout {
 		faults = append(faults, fmt.Errorf("idle_token is %s and call_timeout is %s; silence cannot outlast the call", k.IdleToken, k.CallTimeout))

@@ -6,14 +6,14 @@ type Loosening string
 
 // The ways. By heat a Dali cycle is several partials, each a call of its own; the two others make one call of several ideas.
 const (
-	ByHeat     Loosening = "heat"       // without min-p, which caps how hot it may be
-	ByHeatMinP Loosening = "heat+min_p" // S4's own
-	Verbalised Loosening = "verbalised" // several ideas with stated probability in one call
-	TwoPhase   Loosening = "two_phase"  // a call that only diverges, then one that makes verbalised ideas of it
+	ByTemperature     Loosening = "heat"       // without min-p, which caps how hot it may be
+	ByTemperatureMinP Loosening = "heat+min_p" // S4's own
+	Verbalised        Loosening = "verbalised" // several ideas with stated probability in one call
+	TwoPhase          Loosening = "two_phase"  // a call that only diverges, then one that makes verbalised ideas of it
 )
 
 // Auto asks for the way that fits what the model takes.
 const Auto Loosening = "auto"
 
 // Loosenings in the order of how much they leave to the sampler.
-var Loosenings = []Loosening{ByHeatMinP, ByHeat, Verbalised, TwoPhase}
+var Loosenings = []Loosening{ByTemperatureMinP, ByTemperature, Verbalised, TwoPhase}

@@ -78,11 +78,11 @@ type DepthChanged struct {
 
 // DaliInterrupt announces that a cycle's partials were halted and judged (S4).
 type DaliInterrupt struct {
-	Cycle    int     `json:"cycle"`
-	Captured int     `json:"fragments_captured"`
-	Partials int     `json:"partials"`
-	Heat     float64 `json:"peak_temperature"`
-	TooDeep  string  `json:"too_deep,omitempty"` // why the cycle went too deep: incoherent, repeating or unlikely; empty when it did not
+	Cycle       int     `json:"cycle"`
+	Captured    int     `json:"fragments_captured"`
+	Partials    int     `json:"partials"`
+	Temperature float64 `json:"peak_temperature"`
+	TooDeep     string  `json:"too_deep,omitempty"` // why the cycle went too deep: incoherent, repeating or unlikely; empty when it did not
 }
 
 // FragmentCaptured announces a kept fragment (S4).

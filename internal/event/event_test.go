@@ -29,7 +29,7 @@ var payloads = []event.Payload{
 	event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Affect: mood.PAD{Pleasure: .2, Arousal: -.1, Dominance: .3}, Bias: mood.Threat, Selected: 270, Shown: 118},
 	event.OnsetSkipped{Reason: "budget"},
 	event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.31},
-	event.DaliInterrupt{Cycle: 2, Captured: 3, Partials: 4, Heat: 1.425},
+	event.DaliInterrupt{Cycle: 2, Captured: 3, Partials: 4, Temperature: 1.425},
 	event.FragmentCaptured{Fragment: "f-1", Novelty: .62, Distance: .7, Composite: .71, Tone: mood.PAD{Pleasure: .2}},
 	event.FragmentDiscarded{Fragment: "f-2", Reason: "below the floor", Composite: .04},
 	event.SomaticMarkerFired{Marker: "m-1", Fragment: "f-1", Cosine: .61, Threshold: .44, Strength: .7, Valence: dream.CameOutBadly, Count: 3, Boost: .06},

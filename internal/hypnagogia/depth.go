@@ -33,12 +33,12 @@ func Ceiling(s dream.Stage, k dream.Knobs) float64 {
 		return peakFrom
 	case dream.Peak, dream.TooDeep:
 	}
-	return k.HeatHigh
+	return k.TemperatureHigh
 }
 
-// InductionHeat is the heat of an induction at this stage: the knob's, held within the stage.
-func InductionHeat(s dream.Stage, k dream.Knobs) float64 {
-	return max(Floor(s), min(k.InductionHeat, Ceiling(s, k)))
+// InductionTemperature is the heat of an induction at this stage: the knob's, held within the stage.
+func InductionTemperature(s dream.Stage, k dream.Knobs) float64 {
+	return max(Floor(s), min(k.InductionTemperature, Ceiling(s, k)))
 }
 
 // StageAt is the depth that a temperature stands for. An edge belongs to the deeper stage, but 1.5 is still the peak.

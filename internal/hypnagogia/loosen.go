@@ -8,10 +8,10 @@ import (
 
 // Takes is what a model takes of that which loosens it, as the capability table says.
 type Takes struct {
-	MaxHeat   float64 // highest temperature it accepts; 0: it refuses temperature
-	MinP      bool
-	Reasoning bool // it thinks before it answers, and every call pays for that
-	Judges    bool // the numbers it states mean something
+	MaxTemperature float64 // highest temperature it accepts; 0: it refuses temperature
+	MinP           bool
+	Reasoning      bool // it thinks before it answers, and every call pays for that
+	Judges         bool // the numbers it states mean something
 }
 
 // Loosened is the way for one model, and why it is that one.
@@ -30,15 +30,15 @@ type Loosened struct {
 //
 // Where the seed's own way works it stays: heat under min-p, as partials that are halted (H5).
 func Loosen(t Takes) Loosened {
-	hot := t.MaxHeat >= Floor(dream.Peak)
+	hot := t.MaxTemperature >= Floor(dream.Peak)
 	switch {
 	case t.Reasoning:
 		return Loosened{dream.Verbalised, "it thinks before every answer, so that several ideas in one call cost one thinking; the thinking itself is asked to diverge first (arXiv 2512.23601)"}
 	case hot && t.MinP:
-		return Loosened{dream.ByHeatMinP, "it takes heat and min-p, which keeps heat readable (arXiv 2407.01082): partials as S4 wants them"}
-	case !t.Judges && t.MaxHeat > 0:
-		return Loosened{dream.ByHeat, "the probabilities it would state mean nothing, and small models gain little from stating them (arXiv 2510.01171)"}
-	case t.MaxHeat >= Floor(dream.Transitional):
+		return Loosened{dream.ByTemperatureMinP, "it takes heat and min-p, which keeps heat readable (arXiv 2407.01082): partials as S4 wants them"}
+	case !t.Judges && t.MaxTemperature > 0:
+		return Loosened{dream.ByTemperature, "the probabilities it would state mean nothing, and small models gain little from stating them (arXiv 2510.01171)"}
+	case t.MaxTemperature >= Floor(dream.Transitional):
 		return Loosened{dream.Verbalised, "heat without min-p costs coherence before it brings anything new (arXiv 2405.00492, 2407.01082); stated probabilities work beside the heat that it takes (arXiv 2510.01171)"}
 	default:
 		return Loosened{dream.TwoPhase, "it takes no heat: one call diverges, one makes ideas with stated probability of that (arXiv 2512.23601, 2510.01171)"}
@@ -62,11 +62,11 @@ const Rare = .10
 
 // Warmth is the heat that a way really asks for. Without min-p nothing is asked for above the floor of the peak stage, which
 // is the least that Z5 allows there: beyond it a sampler without min-p makes token soup.
-func Warmth(l dream.Loosening, heat float64) float64 {
-	if l == "" || l == dream.ByHeatMinP {
-		return heat
+func Warmth(l dream.Loosening, temperature float64) float64 {
+	if l == "" || l == dream.ByTemperatureMinP {
+		return temperature
 	}
-	return math.Min(heat, Floor(dream.Peak))
+	return math.Min(temperature, Floor(dream.Peak))
 }
 
 // ScrapTokens is how many visible tokens the divergent call of a two-phase cycle may say before its stream is closed: as

@@ -18,20 +18,20 @@ func TestEveryClassOfModelsHasItsWay(t *testing.T) {
 	}{
 		{"Claude from Opus 4.7 on", hypnagogia.Takes{Judges: true}, dream.TwoPhase},
 		{"Claude that thinks by itself", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
-		{"Claude before that", hypnagogia.Takes{MaxHeat: 1, Judges: true}, dream.Verbalised},
+		{"Claude before that", hypnagogia.Takes{MaxTemperature: 1, Judges: true}, dream.Verbalised},
 		{"GPT-5, o-series", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
-		{"GPT-4.x", hypnagogia.Takes{MaxHeat: 2, Judges: true}, dream.Verbalised},
-		{"Gemini 2.5", hypnagogia.Takes{MaxHeat: 2, Judges: true, Reasoning: true}, dream.Verbalised},
-		{"Mistral", hypnagogia.Takes{MaxHeat: 1.5, Judges: true}, dream.Verbalised},
-		{"Ollama's /v1, which drops min-p", hypnagogia.Takes{MaxHeat: 2, Judges: true}, dream.Verbalised},
-		{"a small model on Ollama", hypnagogia.Takes{MaxHeat: 2}, dream.ByHeat},
-		{"an unknown small model, capped at 1", hypnagogia.Takes{MaxHeat: 1}, dream.ByHeat},
-		{"open weights on vLLM, llama.cpp, SGLang, Venice, OpenRouter", hypnagogia.Takes{MaxHeat: 2, MinP: true, Judges: true}, dream.ByHeatMinP},
-		{"Mistral's open weights there", hypnagogia.Takes{MaxHeat: 1.5, MinP: true, Judges: true}, dream.ByHeatMinP},
-		{"the built-in model", hypnagogia.Takes{MaxHeat: 2, MinP: true}, dream.ByHeatMinP},
-		{"open weights that think first", hypnagogia.Takes{MaxHeat: 2, MinP: true, Judges: true, Reasoning: true}, dream.Verbalised},
-		{"min-p, but no heat to use it at", hypnagogia.Takes{MaxHeat: 1, MinP: true, Judges: true}, dream.Verbalised},
-		{"a cap below every stage", hypnagogia.Takes{MaxHeat: .9, Judges: true}, dream.TwoPhase},
+		{"GPT-4.x", hypnagogia.Takes{MaxTemperature: 2, Judges: true}, dream.Verbalised},
+		{"Gemini 2.5", hypnagogia.Takes{MaxTemperature: 2, Judges: true, Reasoning: true}, dream.Verbalised},
+		{"Mistral", hypnagogia.Takes{MaxTemperature: 1.5, Judges: true}, dream.Verbalised},
+		{"Ollama's /v1, which drops min-p", hypnagogia.Takes{MaxTemperature: 2, Judges: true}, dream.Verbalised},
+		{"a small model on Ollama", hypnagogia.Takes{MaxTemperature: 2}, dream.ByTemperature},
+		{"an unknown small model, capped at 1", hypnagogia.Takes{MaxTemperature: 1}, dream.ByTemperature},
+		{"open weights on vLLM, llama.cpp, SGLang, Venice, OpenRouter", hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true}, dream.ByTemperatureMinP},
+		{"Mistral's open weights there", hypnagogia.Takes{MaxTemperature: 1.5, MinP: true, Judges: true}, dream.ByTemperatureMinP},
+		{"the built-in model", hypnagogia.Takes{MaxTemperature: 2, MinP: true}, dream.ByTemperatureMinP},
+		{"open weights that think first", hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true, Reasoning: true}, dream.Verbalised},
+		{"min-p, but no heat to use it at", hypnagogia.Takes{MaxTemperature: 1, MinP: true, Judges: true}, dream.Verbalised},
+		{"a cap below every stage", hypnagogia.Takes{MaxTemperature: .9, Judges: true}, dream.TwoPhase},
 		{"nothing at all", hypnagogia.Takes{}, dream.TwoPhase},
 	} {
 		got := hypnagogia.Loosen(c.takes)
@@ -41,15 +41,15 @@ func TestEveryClassOfModelsHasItsWay(t *testing.T) {
 	}
 }
 
-func TestAVerbalisedCycleIsOneAskAndOneByHeatHasAsManyAsPartials(t *testing.T) {
+func TestAVerbalisedCycleIsOneAskAndOneByTemperatureHasAsManyAsPartials(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		way            dream.Loosening
 		partials, want int
 	}{
 		{"", 4, 4},
-		{dream.ByHeat, 3, 3},
-		{dream.ByHeatMinP, 5, 5},
+		{dream.ByTemperature, 3, 3},
+		{dream.ByTemperatureMinP, 5, 5},
 		{dream.Verbalised, 5, 1},
 		{dream.TwoPhase, 3, 1},
 		{dream.TwoPhase, 0, 0},
@@ -62,17 +62,17 @@ func TestAVerbalisedCycleIsOneAskAndOneByHeatHasAsManyAsPartials(t *testing.T) {
 func TestWithoutMinPNothingIsAskedForAboveTheFloorOfThePeak(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		way        dream.Loosening
-		heat, want float64
+		way               dream.Loosening
+		temperature, want float64
 	}{
 		{"", 1.5, 1.5},
-		{dream.ByHeatMinP, 1.5, 1.5},
-		{dream.ByHeat, 1.5, 1.2},
+		{dream.ByTemperatureMinP, 1.5, 1.5},
+		{dream.ByTemperature, 1.5, 1.2},
 		{dream.Verbalised, 1.5, 1.2},
 		{dream.TwoPhase, 1.3, 1.2},
 		{dream.Verbalised, 1.0, 1.0},
 	} {
-		require.InDelta(t, c.want, hypnagogia.Warmth(c.way, c.heat), 1e-12, "%s at %v", c.way, c.heat)
+		require.InDelta(t, c.want, hypnagogia.Warmth(c.way, c.temperature), 1e-12, "%s at %v", c.way, c.temperature)
 	}
 	require.GreaterOrEqual(t, hypnagogia.Warmth(dream.Verbalised, 1.5), hypnagogia.Floor(dream.Peak), "Z5 still holds")
 }

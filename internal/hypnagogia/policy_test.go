@@ -112,7 +112,7 @@ func TestAPolicyOutsideItsLimitsIsRefused(t *testing.T) {
 }
 
 // H1, Z5: each stage has its own heats; the peak's are what they were before there was a policy.
-func TestEveryStageHasItsHeats(t *testing.T) {
+func TestEveryStageHasItsTemperatures(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
 	const want = `shallow 1: 1.000 0.970 0.887 0.800 | 0.400 | induction 1.000
@@ -125,17 +125,17 @@ peak 2: 1.425 1.374 1.232 1.200 | 0.400 | induction 1.200
 	got := strings.Builder{}
 	for _, stage := range []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak} {
 		for _, cycle := range []int{1, 2} {
-			partial, judge := hypnagogia.HeatsAt(stage, cycle, 4, 4, k, false)
-			fmt.Fprintf(&got, "%s %d: %.3f %.3f %.3f %.3f | %.3f | induction %.3f\n", stage, cycle, partial[0], partial[1], partial[2], partial[3], judge[3], hypnagogia.InductionHeat(stage, k))
-			for _, heat := range partial {
-				require.GreaterOrEqual(t, heat, hypnagogia.Floor(stage))
-				require.LessOrEqual(t, heat, hypnagogia.Ceiling(stage, k))
+			partial, judge := hypnagogia.TemperaturesAt(stage, cycle, 4, 4, k, false)
+			fmt.Fprintf(&got, "%s %d: %.3f %.3f %.3f %.3f | %.3f | induction %.3f\n", stage, cycle, partial[0], partial[1], partial[2], partial[3], judge[3], hypnagogia.InductionTemperature(stage, k))
+			for _, temperature := range partial {
+				require.GreaterOrEqual(t, temperature, hypnagogia.Floor(stage))
+				require.LessOrEqual(t, temperature, hypnagogia.Ceiling(stage, k))
 			}
 		}
 	}
 	require.Equal(t, want, got.String())
-	old, judged := hypnagogia.Heats(2, 4, 4, k, true)
-	now, same := hypnagogia.HeatsAt(dream.Peak, 2, 4, 4, k, true)
+	old, judged := hypnagogia.Temperatures(2, 4, 4, k, true)
+	now, same := hypnagogia.TemperaturesAt(dream.Peak, 2, 4, 4, k, true)
 	require.Equal(t, old, now)
 	require.Equal(t, judged, same)
 }

@@ -29,37 +29,37 @@ func CyclePeak(high, cooling float64, cycle int) float64 {
 // Reanneal lifts a heat back into the creative range after a capture: to Reheat of the peak, never down (S4).
 func Reanneal(current, peak float64) float64 { return math.Max(current, Reheat*peak) }
 
-// Heats gives the temperatures of one Dali cycle, counted from 1, rounded to thousandths.
+// Temperatures gives the temperatures of one Dali cycle, counted from 1, rounded to thousandths.
 //
 // The steps of the curve are the cycle's calls in order, partials before observer calls (H8): the first partial stands
-// at the cycle's peak, the last observer call at k.HeatLow. Two rules then hold each end in its range.
+// at the cycle's peak, the last observer call at k.TemperatureLow. Two rules then hold each end in its range.
 // A partial never falls below the floor of the peak stage (Z5), nor, when the cycle before captured something, below
-// Reheat of k.HeatHigh (S4). With S4's peak of 1.5 both bounds are 1.2; the second one matters only for hotter peaks.
+// Reheat of k.TemperatureHigh (S4). With S4's peak of 1.5 both bounds are 1.2; the second one matters only for hotter peaks.
 // H5 wants the observer at .4, H8 wants it at the cold end of the curve: an observer call follows the curve but is capped at
-// k.ObserverHeat, so with the defaults (both .4) every one of them is exactly .4.
-func Heats(cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
-	return HeatsAt(dream.Peak, cycle, partials, judged, k, captured)
+// k.ObserverTemperature, so with the defaults (both .4) every one of them is exactly .4.
+func Temperatures(cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
+	return TemperaturesAt(dream.Peak, cycle, partials, judged, k, captured)
 }
 
-// HeatsAt is the same for a cycle that is dreamt at another stage than the peak: its ceiling stands in the place of k.HeatHigh,
+// TemperaturesAt is the same for a cycle that is dreamt at another stage than the peak: its ceiling stands in the place of k.TemperatureHigh,
 // and its floor in that of the peak's (Z5).
-func HeatsAt(stage dream.Stage, cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
-	k.HeatHigh = Ceiling(stage, k)
-	peak := CyclePeak(k.HeatHigh, k.Cooling, cycle)
+func TemperaturesAt(stage dream.Stage, cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
+	k.TemperatureHigh = Ceiling(stage, k)
+	peak := CyclePeak(k.TemperatureHigh, k.Cooling, cycle)
 	last := max(partials, 0) + max(judged, 0) - 1
 	for i := 0; i < partials; i++ {
-		heat := Anneal(i, last, peak, k.HeatLow)
+		temperature := Anneal(i, last, peak, k.TemperatureLow)
 		if captured {
-			heat = Reanneal(heat, k.HeatHigh)
+			temperature = Reanneal(temperature, k.TemperatureHigh)
 		}
-		partial = append(partial, thousandths(math.Max(heat, Floor(stage))))
+		partial = append(partial, thousandths(math.Max(temperature, Floor(stage))))
 	}
 	for i := 0; i < judged; i++ {
-		heat := Anneal(max(partials, 0)+i, last, peak, k.HeatLow)
-		observer = append(observer, thousandths(math.Min(heat, k.ObserverHeat)))
+		temperature := Anneal(max(partials, 0)+i, last, peak, k.TemperatureLow)
+		observer = append(observer, thousandths(math.Min(temperature, k.ObserverTemperature)))
 	}
 	return partial, observer
 }
 
 // thousandths keeps a heat the same on every processor, and readable in a request.
-func thousandths(heat float64) float64 { return math.Round(heat*1000) / 1000 }
+func thousandths(temperature float64) float64 { return math.Round(temperature*1000) / 1000 }

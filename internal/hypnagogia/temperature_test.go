@@ -23,7 +23,7 @@ func TestAnnealingIsHalfACosineFromHotToCold(t *testing.T) {
 	require.Equal(t, 1.3, hypnagogia.Anneal(0, 0, 1.3, .3))
 }
 
-func TestAnnealingNeverHeatsUp(t *testing.T) {
+func TestAnnealingNeverTemperaturesUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		high, low := rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
@@ -45,7 +45,7 @@ func TestEachCyclePeaksCoolerThanTheLast(t *testing.T) {
 }
 
 // S4, reanneal: max(current, peak * .8).
-func TestACaptureSendsTheHeatBackToFourFifthsOfThePeak(t *testing.T) {
+func TestACaptureSendsTheTemperatureBackToFourFifthsOfThePeak(t *testing.T) {
 	t.Parallel()
 	require.InDelta(t, 1.2, hypnagogia.Reanneal(.4, 1.5), 1e-12)
 	require.InDelta(t, 1.35, hypnagogia.Reanneal(1.35, 1.5), 1e-12)
@@ -53,7 +53,7 @@ func TestACaptureSendsTheHeatBackToFourFifthsOfThePeak(t *testing.T) {
 }
 
 // H8 and Z5 with S4's figures: peak 1.5, cold end .4, observer .4 (H5), four partials and four judgements, three cycles.
-func TestTheHeatsOfADefaultOnset(t *testing.T) {
+func TestTheTemperaturesOfADefaultOnset(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
 	cold := []float64{.4, .4, .4, .4}
@@ -63,7 +63,7 @@ func TestTheHeatsOfADefaultOnset(t *testing.T) {
 		{1.354, 1.307, 1.2, 1.2},
 	} {
 		for _, captured := range []bool{false, true} {
-			partial, observer := hypnagogia.Heats(cycle+1, 4, 4, k, captured)
+			partial, observer := hypnagogia.Temperatures(cycle+1, 4, 4, k, captured)
 			require.Equal(t, want, partial, "cycle %d", cycle+1)
 			require.Equal(t, cold, observer, "cycle %d", cycle+1)
 		}
@@ -74,31 +74,31 @@ func TestTheHeatsOfADefaultOnset(t *testing.T) {
 func TestAWarmObserverAnnealsToTheColdEnd(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
-	k.HeatLow, k.ObserverHeat = .3, .8
-	_, observer := hypnagogia.Heats(1, 4, 4, k, false)
+	k.TemperatureLow, k.ObserverTemperature = .3, .8
+	_, observer := hypnagogia.Temperatures(1, 4, 4, k, false)
 	require.Equal(t, []float64{.766, .526, .359, .3}, observer)
-	k.HeatHigh = 1.6 // beyond S4's range: here reannealing reaches above the floor of the peak stage
-	partial, _ := hypnagogia.Heats(1, 4, 4, k, false)
+	k.TemperatureHigh = 1.6 // beyond S4's range: here reannealing reaches above the floor of the peak stage
+	partial, _ := hypnagogia.Temperatures(1, 4, 4, k, false)
 	require.Equal(t, 1.2, partial[3])
-	partial, _ = hypnagogia.Heats(1, 4, 4, k, true)
+	partial, _ = hypnagogia.Temperatures(1, 4, 4, k, true)
 	require.Equal(t, 1.28, partial[3])
 }
 
-func TestEveryHeatStaysInItsRange(t *testing.T) {
+func TestEveryTemperatureStaysInItsRange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		k := dream.DefaultKnobs()
-		k.HeatHigh, k.HeatLow = rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
-		k.Cooling, k.ObserverHeat = rapid.Float64Range(.5, 1).Draw(r, "cooling"), rapid.Float64Range(0, 2).Draw(r, "observer")
+		k.TemperatureHigh, k.TemperatureLow = rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")
+		k.Cooling, k.ObserverTemperature = rapid.Float64Range(.5, 1).Draw(r, "cooling"), rapid.Float64Range(0, 2).Draw(r, "observer")
 		partials, judged := rapid.IntRange(0, 5).Draw(r, "partials"), rapid.IntRange(0, 5).Draw(r, "judged")
-		partial, observer := hypnagogia.Heats(rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k, rapid.Bool().Draw(r, "captured"))
+		partial, observer := hypnagogia.Temperatures(rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k, rapid.Bool().Draw(r, "captured"))
 		require.Len(r, partial, partials)
 		require.Len(r, observer, judged)
-		for _, heat := range partial {
-			require.Equal(r, dream.Peak, hypnagogia.StageAt(heat))
+		for _, temperature := range partial {
+			require.Equal(r, dream.Peak, hypnagogia.StageAt(temperature))
 		}
-		for _, heat := range observer {
-			require.LessOrEqual(r, heat, k.ObserverHeat+.0005)
+		for _, temperature := range observer {
+			require.LessOrEqual(r, temperature, k.ObserverTemperature+.0005)
 		}
 	})
 }

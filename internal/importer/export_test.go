@@ -25,7 +25,7 @@ func oneOfEach(agent string) []dream.Item {
 		return dream.Head{ID: id, Agent: agent, Kind: kind, At: at, State: state, Taint: dream.FromDream, Dream: "dream/x/0001", Phase: dream.REM, Sources: []string{"ep_1", "ep_2"}}
 	}
 	pad := mood.PAD{Pleasure: .1, Arousal: -.2, Dominance: .3}
-	residual, heat := .25, 1.31
+	residual, temperature := .25, 1.31
 	resolved := at.Add(time.Minute)
 	lived := dream.Head{ID: "ep_1", Agent: agent, Kind: dream.KindEpisode, At: at, State: dream.Live, Taint: dream.FromHuman, Derived: []string{"context"}}
 	return []dream.Item{
@@ -33,7 +33,7 @@ func oneOfEach(agent string) []dream.Item {
 		&dream.Episode{Head: head("ep_bare", dream.KindEpisode, dream.Live), Content: "Nothing but words."},
 		&dream.Semantic{Head: head("se_1", dream.KindSemantic, dream.Live), Content: "k", Strength: .3, Due: at.Add(time.Hour), Affect: pad},
 		&dream.Semantic{Head: head("se_2", dream.KindSemantic, dream.Superseded), Content: "no due time", Strength: 1},
-		&dream.Fragment{Head: head("fr_1", dream.KindFragment, dream.Archived), Content: "f", Verdict: dream.Verdict{Novelty: .5, Composite: .4, Judge: "embedder"}, Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentDiscarded, Reason: "r", Settings: dream.Settings{Model: "m", Temperature: &heat}},
+		&dream.Fragment{Head: head("fr_1", dream.KindFragment, dream.Archived), Content: "f", Verdict: dream.Verdict{Novelty: .5, Composite: .4, Judge: "embedder"}, Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentDiscarded, Reason: "r", Settings: dream.Settings{Model: "m", Temperature: &temperature}},
 		&dream.Scenario{Head: head("sc_1", dream.KindScenario, dream.Live), Content: "s", Counterfactual: true, Synthetic: true, Score: .5, Kept: true},
 		&dream.Hypothesis{Head: head("hy_1", dream.KindHypothesis, dream.Live), Claim: "h", FirstStep: "try", Confidence: .25, Status: dream.HypothesisStaged},
 		&dream.Gist{Head: head("gi_1", dream.KindGist, dream.Live), Content: "g"},

@@ -19,28 +19,28 @@ var knownData []byte
 
 // entry is one line of the data: a model by its names, a family by a pattern, or a profile.
 type entry struct {
-	Names     []string `json:"names"`
-	Like      string   `json:"like"` // pattern of path.Match
-	Open      bool     `json:"open"` // open weights: the server decides what is accepted
-	Name      string   `json:"name"`
-	Lists     string   `json:"lists"` // of a profile: how it names the makers' models, "bare" or "prefixed"; empty: it has none
-	About     string   `json:"about"`
-	In        *string  `json:"in"` // dollars per million tokens
-	CachedIn  *string  `json:"cached_in"`
-	Out       *string  `json:"out"`
-	Context   int      `json:"context"`
-	Tokenizer string   `json:"tokenizer"`
-	MaxHeat   float64  `json:"max_heat"`
-	MinP      bool     `json:"min_p"`
-	TopP      bool     `json:"top_p"`
-	Seed      bool     `json:"seed"`
-	Stop      bool     `json:"stop"`
-	JSON      JSONMode `json:"json"`
-	Reasoning bool     `json:"reasoning"`
-	Embeds    bool     `json:"embeds"`
-	Judges    bool     `json:"judges"`
-	LogProbs  bool     `json:"log_probs"`
-	price     *budget.Price
+	Names          []string `json:"names"`
+	Like           string   `json:"like"` // pattern of path.Match
+	Open           bool     `json:"open"` // open weights: the server decides what is accepted
+	Name           string   `json:"name"`
+	Lists          string   `json:"lists"` // of a profile: how it names the makers' models, "bare" or "prefixed"; empty: it has none
+	About          string   `json:"about"`
+	In             *string  `json:"in"` // dollars per million tokens
+	CachedIn       *string  `json:"cached_in"`
+	Out            *string  `json:"out"`
+	Context        int      `json:"context"`
+	Tokenizer      string   `json:"tokenizer"`
+	MaxTemperature float64  `json:"max_heat"`
+	MinP           bool     `json:"min_p"`
+	TopP           bool     `json:"top_p"`
+	Seed           bool     `json:"seed"`
+	Stop           bool     `json:"stop"`
+	JSON           JSONMode `json:"json"`
+	Reasoning      bool     `json:"reasoning"`
+	Embeds         bool     `json:"embeds"`
+	Judges         bool     `json:"judges"`
+	LogProbs       bool     `json:"log_probs"`
+	price          *budget.Price
 }
 
 // prefixedNames marks profiles that put the maker before a model's name.
@@ -145,7 +145,7 @@ func (b *book) find(model, lists string) *entry {
 
 func (e *entry) spec() Spec {
 	s := Spec{
-		Context: e.Context, Tokenizer: e.Tokenizer, MaxHeat: e.MaxHeat, MinP: e.MinP, TopP: e.TopP, Seed: e.Seed, Stop: e.Stop,
+		Context: e.Context, Tokenizer: e.Tokenizer, MaxTemperature: e.MaxTemperature, MinP: e.MinP, TopP: e.TopP, Seed: e.Seed, Stop: e.Stop,
 		JSON: e.JSON, Reasoning: e.Reasoning, Embeds: e.Embeds, Judges: e.Judges, LogProbs: e.LogProbs,
 	}
 	if e.price != nil {

@@ -22,26 +22,26 @@ const (
 
 // Spec is what is known of a model: who serves it, what it costs, what it refuses.
 type Spec struct {
-	Name      string        `json:"name"`                // the catalogue's name: "provider/model"
-	Provider  string        `json:"provider"`            // which Model serves it
-	Wire      string        `json:"wire"`                // the name the provider knows it by
-	Price     *budget.Price `json:"price"`               // nil: unpriced, every call is refused
-	Context   int           `json:"context"`             // tokens of prompt and answer together
-	Guessed   bool          `json:"-"`                   // Context is what such servers often have: nobody stated the model's own
-	Tokenizer string        `json:"tokenizer,omitempty"` // "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
-	MaxHeat   float64       `json:"max_heat"`            // highest temperature accepted; 0: temperature is refused
-	MinP      bool          `json:"min_p"`
-	TopP      bool          `json:"top_p"`
-	Seed      bool          `json:"seed"`
-	Stop      bool          `json:"stop"`
-	JSON      JSONMode      `json:"json"`
-	Reasoning bool          `json:"reasoning"`           // thinks before it answers; wants max_completion_tokens
-	Embeds    bool          `json:"embeds"`              // an embedding model
-	Judges    bool          `json:"judges"`              // its scores in JSON mean something; false: measure with the embedder
-	BuiltIn   bool          `json:"built_in"`            // announced on every screen
-	Space     string        `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
-	LogProbs  bool          `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
-	Steers    *Steers       `json:"steers,omitempty"`    // how it is steered; nil: it is not
+	Name           string        `json:"name"`                // the catalogue's name: "provider/model"
+	Provider       string        `json:"provider"`            // which Model serves it
+	Wire           string        `json:"wire"`                // the name the provider knows it by
+	Price          *budget.Price `json:"price"`               // nil: unpriced, every call is refused
+	Context        int           `json:"context"`             // tokens of prompt and answer together
+	Guessed        bool          `json:"-"`                   // Context is what such servers often have: nobody stated the model's own
+	Tokenizer      string        `json:"tokenizer,omitempty"` // "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
+	MaxTemperature float64       `json:"max_heat"`            // highest temperature accepted; 0: temperature is refused
+	MinP           bool          `json:"min_p"`
+	TopP           bool          `json:"top_p"`
+	Seed           bool          `json:"seed"`
+	Stop           bool          `json:"stop"`
+	JSON           JSONMode      `json:"json"`
+	Reasoning      bool          `json:"reasoning"`           // thinks before it answers; wants max_completion_tokens
+	Embeds         bool          `json:"embeds"`              // an embedding model
+	Judges         bool          `json:"judges"`              // its scores in JSON mean something; false: measure with the embedder
+	BuiltIn        bool          `json:"built_in"`            // announced on every screen
+	Space          string        `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
+	LogProbs       bool          `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
+	Steers         *Steers       `json:"steers,omitempty"`    // how it is steered; nil: it is not
 
 	Lexical bool `json:"lexical,omitempty"` // an embedder that compares spellings and knows no meaning
 

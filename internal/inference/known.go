@@ -16,22 +16,22 @@ type Profile struct {
 
 // Override is what a deployment says of a model against what is known; nil fields leave what is known.
 type Override struct {
-	Wire      *string
-	Price     *budget.Price
-	Context   *int
-	Tokenizer *string
-	MaxHeat   *float64
-	MinP      *bool
-	TopP      *bool
-	Seed      *bool
-	Stop      *bool
-	JSON      *JSONMode
-	Reasoning *bool
-	Embeds    *bool
-	Judges    *bool
-	LogProbs  *bool
-	Steers    *Steers
-	Local     bool // the provider is declared local: a model without a price costs nothing
+	Wire           *string
+	Price          *budget.Price
+	Context        *int
+	Tokenizer      *string
+	MaxTemperature *float64
+	MinP           *bool
+	TopP           *bool
+	Seed           *bool
+	Stop           *bool
+	JSON           *JSONMode
+	Reasoning      *bool
+	Embeds         *bool
+	Judges         *bool
+	LogProbs       *bool
+	Steers         *Steers
+	Local          bool // the provider is declared local: a model without a price costs nothing
 }
 
 // PricesAsOf is the day the embedded list prices stand for, and the note that goes with them.
@@ -74,7 +74,7 @@ func Known(profile, model string) (Spec, bool) {
 	s := e.spec()
 	if e.Open {
 		s = p.spec()
-		s.Context, s.MaxHeat, s.Reasoning, s.Embeds = min(e.Context, p.Context), min(e.MaxHeat, p.MaxHeat), e.Reasoning, e.Embeds
+		s.Context, s.MaxTemperature, s.Reasoning, s.Embeds = min(e.Context, p.Context), min(e.MaxTemperature, p.MaxTemperature), e.Reasoning, e.Embeds
 		s.Guessed = p.Context < e.Context
 	}
 	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs
@@ -114,7 +114,7 @@ func (o *Override) over(s *Spec) {
 		s.Context, s.Guessed = *o.Context, false
 	}
 	replace(&s.Tokenizer, o.Tokenizer)
-	replace(&s.MaxHeat, o.MaxHeat)
+	replace(&s.MaxTemperature, o.MaxTemperature)
 	replace(&s.MinP, o.MinP)
 	replace(&s.TopP, o.TopP)
 	replace(&s.Seed, o.Seed)

@@ -42,7 +42,7 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		profile, model string
-		heat           float64
+		temperature    float64
 		minP, topP     bool
 		reasoning      bool
 		priced         bool
@@ -73,7 +73,7 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 	} {
 		s, ok := inference.Known(c.profile, c.model)
 		require.True(t, ok, c.model)
-		require.InDelta(t, c.heat, s.MaxHeat, 1e-9, c.model)
+		require.InDelta(t, c.temperature, s.MaxTemperature, 1e-9, c.model)
 		require.Equal(t, c.minP, s.MinP, c.model)
 		require.Equal(t, c.topP, s.TopP, c.model)
 		require.Equal(t, c.reasoning, s.Reasoning, c.model)
@@ -107,18 +107,18 @@ func TestEveryKnownClassIsLoosenedInItsWay(t *testing.T) {
 		{"generic", "deepseek-chat", dream.Verbalised},
 		{"generic", "deepseek-reasoner", dream.Verbalised},
 		{"ollama", "llama3.2:3b", dream.Verbalised},
-		{"vllm", "Qwen/Qwen2.5-7B-Instruct", dream.ByHeatMinP},
-		{"sglang", "meta-llama/Llama-3.1-70B-Instruct", dream.ByHeatMinP},
-		{"llamacpp", "tinyllama-1.1b-chat.gguf", dream.ByHeatMinP},
-		{"venice", "llama-3.3-70b", dream.ByHeatMinP},
-		{"openrouter", "mistralai/mistral-nemo", dream.ByHeatMinP},
+		{"vllm", "Qwen/Qwen2.5-7B-Instruct", dream.ByTemperatureMinP},
+		{"sglang", "meta-llama/Llama-3.1-70B-Instruct", dream.ByTemperatureMinP},
+		{"llamacpp", "tinyllama-1.1b-chat.gguf", dream.ByTemperatureMinP},
+		{"venice", "llama-3.3-70b", dream.ByTemperatureMinP},
+		{"openrouter", "mistralai/mistral-nemo", dream.ByTemperatureMinP},
 		{"vllm", "Qwen/Qwen3-32B", dream.Verbalised},
 		{"openrouter", "openai/gpt-oss-120b", dream.Verbalised},
 		{"generic", "a-model-nobody-knows", dream.Verbalised},
 	} {
 		s, err := inference.Resolve("p", c.profile, c.model, nil)
 		require.NoError(t, err)
-		got := hypnagogia.Loosen(hypnagogia.Takes{MaxHeat: s.MaxHeat, MinP: s.MinP, Reasoning: s.Reasoning, Judges: s.Judges})
+		got := hypnagogia.Loosen(hypnagogia.Takes{MaxTemperature: s.MaxTemperature, MinP: s.MinP, Reasoning: s.Reasoning, Judges: s.Judges})
 		require.Equal(t, c.want, got.Way, "%s on %s", c.model, c.profile)
 	}
 }
@@ -155,13 +155,13 @@ func TestADatedModelThatCostsMoreKeepsItsOwnPrice(t *testing.T) {
 
 func TestADeploymentOverridesWhatIsKnown(t *testing.T) {
 	t.Parallel()
-	heat, price := 1.2, budget.Price{In: 7, CachedIn: 7, Out: 9}
-	s, err := inference.Resolve("mine", "openai", "gpt-4o", &inference.Override{MaxHeat: &heat, Price: &price})
+	temperature, price := 1.2, budget.Price{In: 7, CachedIn: 7, Out: 9}
+	s, err := inference.Resolve("mine", "openai", "gpt-4o", &inference.Override{MaxTemperature: &temperature, Price: &price})
 	require.NoError(t, err)
 	require.Equal(t, "mine/gpt-4o", s.Name)
 	require.Equal(t, "mine", s.Provider)
 	require.Equal(t, "gpt-4o", s.Wire)
-	require.InDelta(t, 1.2, s.MaxHeat, 1e-9)
+	require.InDelta(t, 1.2, s.MaxTemperature, 1e-9)
 	require.Equal(t, price, *s.Price)
 	require.Equal(t, "o200k_base", s.Tokenizer)
 }
@@ -188,5 +188,5 @@ func TestAnUnknownProfileIsToldTheKnownOnes(t *testing.T) {
 	s, err := inference.Resolve("p", "generic", "something-new", nil)
 	require.NoError(t, err)
 	require.Nil(t, s.Price)
-	require.InDelta(t, 1.0, s.MaxHeat, 1e-9)
+	require.InDelta(t, 1.0, s.MaxTemperature, 1e-9)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// MaxHeat is the highest temperature an engine takes.
-const MaxHeat = 5
+// MaxTemperature is the highest temperature an engine takes.
+const MaxTemperature = 5
 
 // Ask is one generation.
 type Ask struct {

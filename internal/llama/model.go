@@ -83,9 +83,9 @@ func (p *Provider) find(model string) (inference.Spec, error) {
 // accepted is the part of a sampling that the entry takes (Z6).
 func accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
 	var out inference.Sampling
-	if s.Temperature != nil && spec.MaxHeat > 0 {
-		heat := min(*s.Temperature, spec.MaxHeat, MaxHeat)
-		out.Temperature = &heat
+	if s.Temperature != nil && spec.MaxTemperature > 0 {
+		temperature := min(*s.Temperature, spec.MaxTemperature, MaxTemperature)
+		out.Temperature = &temperature
 	}
 	if spec.MinP {
 		out.MinP = s.MinP

@@ -12,20 +12,20 @@ import (
 // taste is the sampling in force. As in llama.cpp, top-p and min-p look at the model's own distribution and the
 // temperature heats what they left: so min-p holds at any heat.
 type taste struct {
-	heat float64 // 0: always the likeliest
-	minP float64 // share of the likeliest token's probability that a token must have; 0: any
-	topP float64 // the likeliest tokens that together have this probability; 1: all
-	dice *rand.Rand
+	temperature float64 // 0: always the likeliest
+	minP        float64 // share of the likeliest token's probability that a token must have; 0: any
+	topP        float64 // the likeliest tokens that together have this probability; 1: all
+	dice        *rand.Rand
 }
 
 func tasteOf(s inference.Sampling, seed uint64) (taste, error) {
-	t := taste{heat: 1, topP: 1, dice: rand.New(rand.NewPCG(seed, 0x6c6c616d61))}
+	t := taste{temperature: 1, topP: 1, dice: rand.New(rand.NewPCG(seed, 0x6c6c616d61))}
 	for _, f := range []struct {
 		name string
 		v    *float64
 		high float64
 		into *float64
-	}{{"temperature", s.Temperature, MaxHeat, &t.heat}, {"min_p", s.MinP, 1, &t.minP}, {"top_p", s.TopP, 1, &t.topP}} {
+	}{{"temperature", s.Temperature, MaxTemperature, &t.temperature}, {"min_p", s.MinP, 1, &t.minP}, {"top_p", s.TopP, 1, &t.topP}} {
 		if f.v == nil {
 			continue
 		}
@@ -93,7 +93,7 @@ func (t taste) pool(log []float64) []odd {
 			best = i
 		}
 	}
-	if t.heat == 0 {
+	if t.temperature == 0 {
 		return []odd{{best, log[best]}}
 	}
 	floor := math.Inf(-1)
@@ -109,7 +109,7 @@ func (t taste) pool(log []float64) []odd {
 	pool = t.nucleus(pool)
 	for i := range pool {
 		u := t.dice.Float64()
-		pool[i].log = pool[i].log/t.heat - math.Log(-math.Log(max(u, math.SmallestNonzeroFloat64)))
+		pool[i].log = pool[i].log/t.temperature - math.Log(-math.Log(max(u, math.SmallestNonzeroFloat64)))
 	}
 	return pool
 }

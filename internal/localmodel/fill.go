@@ -9,16 +9,16 @@ import (
 
 // filler writes one JSON value of a schema. It plans lengths ahead so that the value is whole within its room.
 type filler struct {
-	mem   *memory
-	heat  settings
-	dice  *rand.Rand
-	stale map[int]bool // lines earlier objects drew on
-	next  int          // the next reference to be answered for
-	tight bool         // there is no room for whole sentences
+	mem         *memory
+	temperature settings
+	dice        *rand.Rand
+	stale       map[int]bool // lines earlier objects drew on
+	next        int          // the next reference to be answered for
+	tight       bool         // there is no room for whole sentences
 }
 
-func fill(mem *memory, s *shape, room int, heat settings, dice *rand.Rand) []string {
-	f := &filler{mem: mem, heat: heat, dice: dice, stale: map[int]bool{}}
+func fill(mem *memory, s *shape, room int, temperature settings, dice *rand.Rand) []string {
+	f := &filler{mem: mem, temperature: temperature, dice: dice, stale: map[int]bool{}}
 	f.tight = f.least("", s) > room
 	return f.value("", s, room, f.scene(-1))
 }

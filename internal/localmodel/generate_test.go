@@ -44,10 +44,10 @@ func asking(words ...string) string {
 	return p.System + "\n" + p.User()
 }
 
-func request(heat, minP float64, seed int64, text string) inference.Request {
+func request(temperature, minP float64, seed int64, text string) inference.Request {
 	return inference.Request{
 		Model: localmodel.Associative, Messages: []inference.Message{{Role: "user", Content: text}}, MaxTokens: 80,
-		Sampling: inference.Sampling{Temperature: &heat, MinP: &minP, Seed: &seed},
+		Sampling: inference.Sampling{Temperature: &temperature, MinP: &minP, Seed: &seed},
 	}
 }
 
@@ -70,10 +70,10 @@ func generate(t *testing.T, r inference.Request) (inference.Answer, []string) {
 
 func TestEqualSeedsGiveEqualTexts(t *testing.T) {
 	t.Parallel()
-	for _, heat := range []float64{0, .4, 1, 1.4, 2} {
+	for _, temperature := range []float64{0, .4, 1, 1.4, 2} {
 		for seed := range int64(20) {
-			first, _ := generate(t, request(heat, .1, seed, asking()))
-			second, _ := generate(t, request(heat, .1, seed, asking()))
+			first, _ := generate(t, request(temperature, .1, seed, asking()))
+			second, _ := generate(t, request(temperature, .1, seed, asking()))
 			require.Equal(t, first, second)
 		}
 	}
@@ -104,11 +104,11 @@ func TestTemperatureZeroIsOneTextWhateverTheSeed(t *testing.T) {
 func TestTextsSpreadAsTheDreamWarms(t *testing.T) {
 	t.Parallel()
 	before := -1.0
-	for _, heat := range []float64{0, .3, .7, 1.4} {
+	for _, temperature := range []float64{0, .3, .7, 1.4} {
 		texts, first := map[string]bool{}, map[string]int{}
 		const draws = 1000
 		for seed := range int64(draws) {
-			a, pieces := generate(t, request(heat, .1, seed, asking()))
+			a, pieces := generate(t, request(temperature, .1, seed, asking()))
 			texts[a.Text] = true
 			first[pieces[0]]++
 		}
@@ -118,7 +118,7 @@ func TestTextsSpreadAsTheDreamWarms(t *testing.T) {
 			h -= p * math.Log2(p)
 		}
 		spread := h + float64(len(texts))/draws
-		require.Greater(t, spread, before, "temperature %v: first word %.2f bits, %d texts", heat, h, len(texts))
+		require.Greater(t, spread, before, "temperature %v: first word %.2f bits, %d texts", temperature, h, len(texts))
 		before = spread
 	}
 }
@@ -128,10 +128,10 @@ var twice = regexp.MustCompile(`(?i)\b(the the|a a|of of|in in|to to|and and|a t
 func TestADreamIsOneToThreeSentencesOfSeveralMemories(t *testing.T) {
 	t.Parallel()
 	shown := strings.Join(memories, "\n")
-	for _, heat := range []float64{.4, .7, 1, 1.4} {
+	for _, temperature := range []float64{.4, .7, 1, 1.4} {
 		ended := 0
 		for seed := range int64(200) {
-			a, _ := generate(t, request(heat, .1, seed, asking()))
+			a, _ := generate(t, request(temperature, .1, seed, asking()))
 			text := a.Text
 			require.NotContains(t, text, "  ")
 			require.NotRegexp(t, ` [.,]`, text)
@@ -147,7 +147,7 @@ func TestADreamIsOneToThreeSentencesOfSeveralMemories(t *testing.T) {
 				ended++
 			}
 		}
-		require.Greater(t, ended, 180, "temperature %v: nearly every dream comes to its end", heat)
+		require.Greater(t, ended, 180, "temperature %v: nearly every dream comes to its end", temperature)
 	}
 }
 
@@ -275,11 +275,11 @@ func FuzzGenerate(f *testing.F) {
 	f.Add("- [r1] a b c d\n- [r2] the a the a, and, and", int64(2), 1.4, 5)
 	f.Add("- \xff\xfe\n- 世界 ’ ‘ “x” (y)", int64(3), 2.0, 30)
 	f.Add("- I'd said that she said that he said it's\n- A an the", int64(4), .1, 200)
-	f.Fuzz(func(t *testing.T, text string, seed int64, heat float64, most int) {
-		if math.IsNaN(heat) || heat < 0 || heat > 2 || most < 1 || most > 1000 || len(text) > 20_000 {
+	f.Fuzz(func(t *testing.T, text string, seed int64, temperature float64, most int) {
+		if math.IsNaN(temperature) || temperature < 0 || temperature > 2 || most < 1 || most > 1000 || len(text) > 20_000 {
 			t.Skip("no request that a caller could make")
 		}
-		r := request(heat, .1, seed, text)
+		r := request(temperature, .1, seed, text)
 		r.MaxTokens = most
 		a, _ := generate(t, r)
 		require.NotEmpty(t, a.Text)

@@ -27,15 +27,15 @@ const (
 // Bounds of the built-in model: 2 is the highest temperature of the OpenAI wire, 32768 a window that holds the
 // largest prompt a dream makes with its default knobs several times over.
 const (
-	maxHeat = 2
-	window  = 32_768
+	maxTemperature = 2
+	window         = 32_768
 )
 
 // Specs are the catalogue's entries for the built-in models. They state a price of zero.
 func Specs() []inference.Spec {
 	generator := inference.Spec{
 		Name: Associative, Provider: Provider, Wire: "associative", Price: &budget.Price{}, Context: window,
-		MaxHeat: maxHeat, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema, BuiltIn: true,
+		MaxTemperature: maxTemperature, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema, BuiltIn: true,
 	}
 	specs := []inference.Spec{generator}
 	for _, e := range embedders {
@@ -72,11 +72,11 @@ func (m *Model) Generate(ctx context.Context, r inference.Request, token func(pi
 	if err := admit(r); err != nil {
 		return inference.Answer{}, err
 	}
-	heat := settingsOf(r.Sampling)
+	temperature := settingsOf(r.Sampling)
 	seed := seedOf(r)
 	prompt, asked := promptOf(r.Messages)
 	answer := inference.Answer{
-		UsageFrom: inference.ByProvider, Effective: heat.effective(seed), Model: Associative,
+		UsageFrom: inference.ByProvider, Effective: temperature.effective(seed), Model: Associative,
 		Provider: fmt.Sprintf("builtin-%016x", uint64(seed)), Tokens: budget.Tokens{In: asked},
 	}
 	if asked+int64(r.MaxTokens) > window {
@@ -85,7 +85,7 @@ func (m *Model) Generate(ctx context.Context, r inference.Request, token func(pi
 	if ctx.Err() != nil {
 		return cut(ctx, answer)
 	}
-	pieces, finish, err := compose(read(prompt), r, heat, rand.New(rand.NewPCG(uint64(seed), 0x6f6e6569726f73)))
+	pieces, finish, err := compose(read(prompt), r, temperature, rand.New(rand.NewPCG(uint64(seed), 0x6f6e6569726f73)))
 	if err != nil {
 		return inference.Answer{}, err
 	}
@@ -115,7 +115,7 @@ func (m *Model) Embed(ctx context.Context, model string, texts []string, _ strin
 }
 
 // compose writes the whole answer ahead of the stream: it takes milliseconds, and stop sequences may span pieces.
-func compose(mem *memory, r inference.Request, heat settings, dice *rand.Rand) ([]string, inference.Finish, error) {
+func compose(mem *memory, r inference.Request, temperature settings, dice *rand.Rand) ([]string, inference.Finish, error) {
 	var pieces []string
 	finish := inference.Stopped
 	if r.Schema != nil {
@@ -123,9 +123,9 @@ func compose(mem *memory, r inference.Request, heat settings, dice *rand.Rand) (
 		if err != nil {
 			return nil, "", badRequest("schema %q: %v", r.Schema.Name, err)
 		}
-		pieces = fill(mem, shape, r.MaxTokens, heat, dice)
+		pieces = fill(mem, shape, r.MaxTokens, temperature, dice)
 	} else {
-		pieces = newWriter(mem, heat, dice, r.MaxTokens).associate()
+		pieces = newWriter(mem, temperature, dice, r.MaxTokens).associate()
 	}
 	if len(pieces) > r.MaxTokens {
 		pieces, finish = pieces[:r.MaxTokens], inference.Length
@@ -206,7 +206,7 @@ func admit(r inference.Request) error {
 		name string
 		v    *float64
 		high float64
-	}{{"temperature", r.Sampling.Temperature, maxHeat}, {"min_p", r.Sampling.MinP, 1}, {"top_p", r.Sampling.TopP, 1}} {
+	}{{"temperature", r.Sampling.Temperature, maxTemperature}, {"min_p", r.Sampling.MinP, 1}, {"top_p", r.Sampling.TopP, 1}} {
 		if f.v != nil && (math.IsNaN(*f.v) || *f.v < 0 || *f.v > f.high) {
 			return badRequest("%s is %v; it must lie between 0 and %v", f.name, *f.v, f.high)
 		}

@@ -34,36 +34,36 @@ func TestTemperatureZeroIsTheHighestLogit(t *testing.T) {
 func TestEntropyOverAThousandDrawsRisesWithTemperature(t *testing.T) {
 	t.Parallel()
 	before := -1.0
-	for _, heat := range []float64{0, .2, .4, .7, 1, 1.4, 2} {
+	for _, temperature := range []float64{0, .2, .4, .7, 1, 1.4, 2} {
 		count := map[int]int{}
 		r := dice(2)
 		for range 1000 {
-			count[localmodel.Sample(someLogits, heat, 0, 1, r)]++
+			count[localmodel.Sample(someLogits, temperature, 0, 1, r)]++
 		}
 		h := 0.0
 		for _, n := range count {
 			p := float64(n) / 1000
 			h -= p * math.Log2(p)
 		}
-		require.Greater(t, h, before, "temperature %v", heat)
+		require.Greater(t, h, before, "temperature %v", temperature)
 		before = h
 	}
 }
 
 func TestMinPRemovesExactlyTheTokensBelowItsShareOfTheBest(t *testing.T) {
 	t.Parallel()
-	for _, heat := range []float64{.3, 1, 1.4, 2} {
-		plain := localmodel.Distribution(someLogits, heat, 0, 1)
+	for _, temperature := range []float64{.3, 1, 1.4, 2} {
+		plain := localmodel.Distribution(someLogits, temperature, 0, 1)
 		best := plain[0]
 		for _, minP := range []float64{.01, .05, .1, .3, .9} {
-			cut := localmodel.Distribution(someLogits, heat, minP, 1)
+			cut := localmodel.Distribution(someLogits, temperature, minP, 1)
 			left := 0.0
 			for i, p := range plain {
 				if p >= minP*best {
-					require.Positive(t, cut[i], "T %v, min-p %v, token %d", heat, minP, i)
+					require.Positive(t, cut[i], "T %v, min-p %v, token %d", temperature, minP, i)
 					left += p
 				} else {
-					require.Zero(t, cut[i], "T %v, min-p %v, token %d", heat, minP, i)
+					require.Zero(t, cut[i], "T %v, min-p %v, token %d", temperature, minP, i)
 				}
 			}
 			for i, p := range plain {

@@ -113,8 +113,8 @@ func prompts() []prompt.Text {
 	}
 }
 
-func structured(p prompt.Text, heat float64, seed int64, most int) inference.Request {
-	r := request(heat, .1, seed, "")
+func structured(p prompt.Text, temperature float64, seed int64, most int) inference.Request {
+	r := request(temperature, .1, seed, "")
 	r.Messages = []inference.Message{{Role: "system", Content: p.System}, {Role: "user", Content: p.User()}}
 	r.Schema, r.MaxTokens = &inference.Schema{Name: p.Name, JSON: p.Schema}, most
 	return r
@@ -130,8 +130,8 @@ func TestAnswersFitTheirSchemaAndTheirRoom(t *testing.T) {
 			most = 60 // S4 gives the observer 60 tokens
 		}
 		for seed := range int64(200) {
-			heat := []float64{0, .4, 1, 1.4}[seed%4]
-			a, _ := generate(t, structured(p, heat, seed, most))
+			temperature := []float64{0, .4, 1, 1.4}[seed%4]
+			a, _ := generate(t, structured(p, temperature, seed, most))
 			require.Equal(t, inference.Stopped, a.Finish, p.Name)
 			var value any
 			require.NoError(t, json.Unmarshal([]byte(a.Text), &value), a.Text)

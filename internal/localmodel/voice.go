@@ -58,7 +58,7 @@ func voiceOf(name string) (speak func(*filler, *writer, *scene) []string, least,
 
 // speak writes a string of at most so many tokens. What it draws on is noted in the scene.
 func (f *filler) speak(name string, room int, sc *scene) []string {
-	w := newWriter(f.mem, f.heat, f.dice, room)
+	w := newWriter(f.mem, f.temperature, f.dice, room)
 	w.anchor, w.stale = sc.anchor, f.stale
 	voice, _, _ := voiceOf(name)
 	var out []string
@@ -106,7 +106,7 @@ func (f *filler) formOf(sc *scene) int {
 		for i := range logits {
 			logits[i] = 1 - .3*float64(i)
 		}
-		sc.form = Sample(logits, f.heat.T, f.heat.minP, f.heat.topP, f.dice)
+		sc.form = Sample(logits, f.temperature.T, f.temperature.minP, f.temperature.topP, f.dice)
 	}
 	return sc.form
 }
@@ -174,7 +174,7 @@ func (f *filler) gist(w *writer, sc *scene) []string {
 
 // lasting says whether a line has something to say besides figures and dates.
 func (f *filler) lasting(from int) bool {
-	w := newWriter(f.mem, f.heat, f.dice, mostText)
+	w := newWriter(f.mem, f.temperature, f.dice, mostText)
 	w.plain, w.only = true, map[int]bool{from: true}
 	return f.has(w, true) || f.has(w, false)
 }
@@ -210,5 +210,5 @@ func (f *filler) title(w *writer, _ *scene) []string { return w.write(item{slot:
 // opening draws one of several first phrases.
 func (f *filler) opening(_ *writer, phrases ...string) []item {
 	logits := make([]float64, len(phrases))
-	return say(phrases[Sample(logits, max(f.heat.T, .1), 0, 1, f.dice)])
+	return say(phrases[Sample(logits, max(f.temperature.T, .1), 0, 1, f.dice)])
 }

@@ -43,16 +43,16 @@ func say(words string) []item {
 
 // writer writes one text token by token. All that it chooses, it chooses by Sample among candidates.
 type writer struct {
-	mem    *memory
-	heat   settings
-	dice   *rand.Rand
-	out    []string
-	room   int // tokens left
-	plan   []item
-	only   map[int]bool // lines that may be used; nil for all
-	anchor int          // the line the text must begin from; -1 for any
-	stale  map[int]bool // lines other texts of the same answer drew on
-	plain  bool         // no figures, dates or names of days
+	mem         *memory
+	temperature settings
+	dice        *rand.Rand
+	out         []string
+	room        int // tokens left
+	plan        []item
+	only        map[int]bool // lines that may be used; nil for all
+	anchor      int          // the line the text must begin from; -1 for any
+	stale       map[int]bool // lines other texts of the same answer drew on
+	plain       bool         // no figures, dates or names of days
 
 	at      spot  // where in which clause
 	inside  bool  // whether a clause is being said
@@ -83,9 +83,9 @@ type writer struct {
 	upperJoin  bool // the phrase opens a sentence and joins nothing yet
 }
 
-func newWriter(mem *memory, heat settings, dice *rand.Rand, room int) *writer {
+func newWriter(mem *memory, temperature settings, dice *rand.Rand, room int) *writer {
 	return &writer{
-		mem: mem, heat: heat, dice: dice, room: room, anchor: -1, from: -1, upper: true,
+		mem: mem, temperature: temperature, dice: dice, room: room, anchor: -1, from: -1, upper: true,
 		used: map[int]int{}, spoken: map[string]int{}, pairs: map[string]bool{}, sentence: map[string]bool{},
 	}
 }
@@ -195,7 +195,7 @@ func (w *writer) choose(options []candidate) candidate {
 	for i, t := range texts {
 		logits[i] = best[t].logit
 	}
-	return best[texts[Sample(logits, w.heat.T, w.heat.minP, w.heat.topP, w.dice)]]
+	return best[texts[Sample(logits, w.temperature.T, w.temperature.minP, w.temperature.topP, w.dice)]]
 }
 
 // emit puts one token into the text, with its space and capital.

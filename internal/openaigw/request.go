@@ -97,9 +97,9 @@ func limitOf(spec inference.Spec, r inference.Request) int {
 // accepted is the part of the sampling that this model on this provider takes (Z6).
 func (g *Gateway) accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
 	var out inference.Sampling
-	if s.Temperature != nil && spec.MaxHeat > 0 && g.profile.Temperature != Never {
-		heat := min(*s.Temperature, spec.MaxHeat)
-		out.Temperature = &heat
+	if s.Temperature != nil && spec.MaxTemperature > 0 && g.profile.Temperature != Never {
+		temperature := min(*s.Temperature, spec.MaxTemperature)
+		out.Temperature = &temperature
 	}
 	if spec.MinP && g.profile.MinP != Never {
 		out.MinP = s.MinP

@@ -23,7 +23,7 @@ const short = "data: {\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"index\":0,\"d
 // spec is a model that takes everything.
 func spec() inference.Spec {
 	price := budget.Price{In: 1, Out: 1}
-	return inference.Spec{Name: "p/m", Provider: "p", Wire: "m", Price: &price, MaxHeat: 2, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema}
+	return inference.Spec{Name: "p/m", Provider: "p", Wire: "m", Price: &price, MaxTemperature: 2, MinP: true, TopP: true, Seed: true, Stop: true, JSON: inference.JSONSchema}
 }
 
 // answering is a gateway to a server that answers everything with handle.
@@ -96,7 +96,7 @@ func TestWhatAModelRefusesIsNotSent(t *testing.T) {
 	r.Sampling = inference.Sampling{Temperature: ptr(1.5), MinP: ptr(.1), TopP: ptr(.9), Seed: ptr(int64(7))}
 	r.Stop, r.Reasoning = []string{"."}, 500
 	s := spec()
-	s.MaxHeat, s.MinP, s.TopP, s.Seed, s.Stop, s.Reasoning = 0, false, false, false, false, true
+	s.MaxTemperature, s.MinP, s.TopP, s.Seed, s.Stop, s.Reasoning = 0, false, false, false, false, true
 	f, a := sent(t, s, r)
 	for _, name := range []string{"temperature", "min_p", "top_p", "seed", "stop", "max_tokens"} {
 		require.NotContains(t, f, name)
@@ -105,7 +105,7 @@ func TestWhatAModelRefusesIsNotSent(t *testing.T) {
 	require.Empty(t, a.Effective)
 
 	s = spec()
-	s.MaxHeat = 1
+	s.MaxTemperature = 1
 	f, a = sent(t, s, r)
 	require.InDelta(t, 1, f["temperature"], 0)
 	require.InDelta(t, 80, f["max_tokens"], 0, "only a reasoning model gets the allowance")

@@ -208,7 +208,7 @@ func TestTheMoodSetsTheTemperatureWhereTheClientDoesNot(t *testing.T) {
 			o.MoodSampling, o.Talker = c.on, c.talker
 			table := catalogue()
 			warm, cool := table["p/free"], table["p/free"]
-			warm.Name, warm.MaxHeat, cool.Name, cool.MaxHeat = "p/warm", 2, "p/cool", 1
+			warm.Name, warm.MaxTemperature, cool.Name, cool.MaxTemperature = "p/warm", 2, "p/cool", 1
 			table["p/warm"], table["p/cool"] = warm, cool
 			p.Purse.Catalog = table
 		})

@@ -52,7 +52,7 @@ func originWords(f *dream.Fragment) string {
 		text += "; induction"
 	}
 	if t := f.Settings.Temperature; t != nil {
-		text += ", heat " + heat(*t)
+		text += ", heat " + temperature(*t)
 		if !strings.Contains(f.Settings.Effective, "temperature=") {
 			text += " by prompt only"
 		}
@@ -83,7 +83,7 @@ func loosenedWords(s dream.Settings) string {
 		text = ", one of several in one call"
 	case dream.TwoPhase:
 		text = ", one of several made of scraps"
-	case dream.ByHeat, dream.ByHeatMinP, dream.Auto:
+	case dream.ByTemperature, dream.ByTemperatureMinP, dream.Auto:
 	}
 	if p := s.Probability; p != nil {
 		text += fmt.Sprintf(", called %s likely", score(*p))

@@ -44,12 +44,12 @@ func tell(e event.Event, st Style) (about string, colour ink, text string) {
 		})
 	case "DepthChanged":
 		return read(e, func(p event.DepthChanged) (string, ink, string) {
-			return "depth", amber, fmt.Sprintf("%s to %s at heat %s", stageName(p.From), stageName(p.To), heat(p.Temperature))
+			return "depth", amber, fmt.Sprintf("%s to %s at heat %s", stageName(p.From), stageName(p.To), temperature(p.Temperature))
 		})
 	case "DaliInterrupt":
 		return read(e, func(p event.DaliInterrupt) (string, ink, string) {
 			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak heat %s",
-				tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, heat(p.Heat))
+				tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, temperature(p.Temperature))
 		})
 	case "FragmentCaptured":
 		return read(e, func(p event.FragmentCaptured) (string, ink, string) {
@@ -207,7 +207,7 @@ func early(reason string) string {
 	return " (" + reason + ")"
 }
 
-func heat(t float64) string { return fmt.Sprintf("%.2f", t) }
+func temperature(t float64) string { return fmt.Sprintf("%.2f", t) }
 
 // tooDeep tells of a cycle whose thoughts made no sense any more.
 func tooDeep(why string) string {

@@ -26,30 +26,30 @@ const nucleus = .9
 
 // Arms in the order in which they are begun.
 var Arms = []Arm{
-	{Name: With, Onset: true, Whole: true, Way: dream.ByHeatMinP},
-	{Name: "heat, top-p", Onset: true, Way: dream.ByHeatMinP, TopP: nucleus},
+	{Name: With, Onset: true, Whole: true, Way: dream.ByTemperatureMinP},
+	{Name: "heat, top-p", Onset: true, Way: dream.ByTemperatureMinP, TopP: nucleus},
 	{Name: "verbalised", Onset: true, Way: dream.Verbalised},
 	{Name: "two-phase", Onset: true, Way: dream.TwoPhase},
-	{Name: Without, Whole: true, Way: dream.ByHeatMinP},
+	{Name: Without, Whole: true, Way: dream.ByTemperatureMinP},
 }
 
 // Head says with what a record was made.
 type Head struct {
-	Model      string        `json:"model"` // as its maker calls it
-	Embedder   string        `json:"embedder"`
-	Day        string        `json:"day"`
-	In         budget.Micros `json:"in"`  // price of a million tokens of prompts
-	Out        budget.Micros `json:"out"` // and of answers
-	Judges     bool          `json:"judges"`
-	Cycles     int           `json:"cycles"`
-	Partials   int           `json:"partials"`
-	Tokens     int           `json:"tokens"` // of a partial
-	Heat       [2]float64    `json:"heat"`   // of the induction, and of the first cycle
-	MinP       float64       `json:"min_p"`
-	Scenarios  int           `json:"scenarios"`
-	Characters int           `json:"characters"` // of memory shown
-	Scorer     string        `json:"scorer,omitempty"`
-	AgentState string        `json:"life"`
+	Model       string        `json:"model"` // as its maker calls it
+	Embedder    string        `json:"embedder"`
+	Day         string        `json:"day"`
+	In          budget.Micros `json:"in"`  // price of a million tokens of prompts
+	Out         budget.Micros `json:"out"` // and of answers
+	Judges      bool          `json:"judges"`
+	Cycles      int           `json:"cycles"`
+	Partials    int           `json:"partials"`
+	Tokens      int           `json:"tokens"` // of a partial
+	Temperature [2]float64    `json:"heat"`   // of the induction, and of the first cycle
+	MinP        float64       `json:"min_p"`
+	Scenarios   int           `json:"scenarios"`
+	Characters  int           `json:"characters"` // of memory shown
+	Scorer      string        `json:"scorer,omitempty"`
+	AgentState  string        `json:"life"`
 }
 
 // Night is one that was dreamt, as ledger and store tell it.

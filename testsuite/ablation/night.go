@@ -197,7 +197,7 @@ func NewHead(e Endpoint, about string, now time.Time) Head {
 	k := Knobs(Arms[0])
 	return Head{
 		Model: about, Embedder: cmp.Or(e.EmbedModel, "builtin/lexical"), Day: now.UTC().Format(time.DateOnly), In: e.Price.In, Out: e.Price.Out,
-		Judges: e.Judges, Cycles: k.Cycles, Partials: k.Partials, Tokens: k.PartialTokens, Heat: [2]float64{k.InductionHeat, k.HeatHigh}, MinP: k.MinP,
+		Judges: e.Judges, Cycles: k.Cycles, Partials: k.Partials, Tokens: k.PartialTokens, Temperature: [2]float64{k.InductionTemperature, k.TemperatureHigh}, MinP: k.MinP,
 		Scenarios: k.Branches, Characters: k.ShownCharacters, AgentState: sample.Diaries()[0].Agent.Handle,
 	}
 }

@@ -116,7 +116,7 @@ func Report(r Record) string {
 	fmt.Fprintf(&b, "# made %s with %s; embedder %s; $%.2f in, $%.2f out a million tokens; life of %s\n", h.Day, h.Model, h.Embedder,
 		float64(h.In)/1e6, float64(h.Out)/1e6, h.AgentState)
 	fmt.Fprintf(&b, "# %d cycles of %d partials of %d tokens; heat %.2f in the induction, %.2f at the peak; min-p %.2f; %d scenarios a night; %d characters of memory shown\n",
-		h.Cycles, h.Partials, h.Tokens, h.Heat[0], h.Heat[1], h.MinP, h.Scenarios, h.Characters)
+		h.Cycles, h.Partials, h.Tokens, h.Temperature[0], h.Temperature[1], h.MinP, h.Scenarios, h.Characters)
 	for _, t := range Tables(r) {
 		fmt.Fprintf(&b, "\n%s, $%.6f an arm\n\n%s", t.Title, float64(t.Money)/1e6, t.Markdown())
 	}

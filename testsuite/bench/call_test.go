@@ -82,9 +82,9 @@ func BenchmarkStreamedCall(b *testing.B) {
 }
 
 func asked() inference.Request {
-	heat := 1.31
+	temperature := 1.31
 	return inference.Request{
-		Model: "p/script", MaxTokens: 80, Sampling: inference.Sampling{Temperature: &heat},
+		Model: "p/script", MaxTokens: 80, Sampling: inference.Sampling{Temperature: &temperature},
 		Messages: []inference.Message{
 			{Role: "system", Content: "Drift."},
 			{Role: "user", Content: "- [r1] The harbour was closed all winter.\n- [r2] Wages came late."},

@@ -36,7 +36,7 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	require.Greater(t, 2*figures.Equal, figures.Whole, "too few calls were settled at what they cost to prove anything")
 	require.Positive(t, figures.Kills)
 	require.NotEmpty(t, figures.Faults)
-	require.Subset(t, slices.Collect(maps.Keys(figures.Ways)), []dream.Loosening{dream.ByHeatMinP, dream.Verbalised, dream.TwoPhase}, "every way of loosening")
+	require.Subset(t, slices.Collect(maps.Keys(figures.Ways)), []dream.Loosening{dream.ByTemperatureMinP, dream.Verbalised, dream.TwoPhase}, "every way of loosening")
 	require.Len(t, figures.Judged, 2, "the observer is asked in both ways")
 	require.Len(t, figures.Asked, len(activities.Borders), "the hook is asked at every border")
 	require.Positive(t, figures.Barred["hook"], "fragments are held")

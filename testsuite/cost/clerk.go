@@ -47,7 +47,7 @@ func Specs(with ...Class) inference.Table {
 	for _, c := range with {
 		t["scripted/"+c.Name] = inference.Spec{
 			Name: "scripted/" + c.Name, Provider: "scripted", Wire: c.Name, Price: &c.Price, Context: 128_000, Tokenizer: Tokenizer,
-			JSON: inference.JSONSchema, Stop: true, Judges: true, MaxHeat: 2, MinP: true, TopP: true, Seed: true,
+			JSON: inference.JSONSchema, Stop: true, Judges: true, MaxTemperature: 2, MinP: true, TopP: true, Seed: true,
 		}
 	}
 	t["scripted/vectors"] = inference.Spec{

@@ -142,8 +142,8 @@ func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
 	return n
 }
 
-func (n *night) step(cycle, turn int, heat float64) activities.StepRequest {
-	return activities.StepRequest{Stretch: n.stretch, Limit: plenty, Cycle: cycle, Turn: turn, Heat: heat, Stage: dream.Peak}
+func (n *night) step(cycle, turn int, temperature float64) activities.StepRequest {
+	return activities.StepRequest{Stretch: n.stretch, Limit: plenty, Cycle: cycle, Turn: turn, Temperature: temperature, Stage: dream.Peak}
 }
 
 // think lets thoughts be caught and judged, one at a time, and answers the ids of those that the observer kept, and the texts of

@@ -103,7 +103,7 @@ func TestTheCataloguePricesEveryModelButOne(t *testing.T) {
 	c := provider.Catalog("p", provider.DefaultModels())
 	require.Len(t, c, len(provider.DefaultModels()))
 	require.Nil(t, c["p/unpriced"].Price)
-	require.Zero(t, c["p/strict"].MaxHeat)
+	require.Zero(t, c["p/strict"].MaxTemperature)
 	require.True(t, c["p/thinker"].Reasoning)
 	require.Equal(t, inference.JSONPrompt, c["p/script-prompt"].JSON)
 	require.True(t, c["p/vectors"].Embeds)

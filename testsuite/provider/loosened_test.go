@@ -50,7 +50,7 @@ func TestAModelThatHasSettledOnItsAnswerSaysTheSameUnlessSeveralAreAskedFor(t *t
 	require.NotEqual(t, listed.Ideas[0], listed.Ideas[1])
 }
 
-func TestHowSureAModelIsFallsWithHeatAndMinPHoldsIt(t *testing.T) {
+func TestHowSureAModelIsFallsWithTemperatureAndMinPHoldsIt(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	mean := func(fields string) float64 {

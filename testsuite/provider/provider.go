@@ -154,7 +154,7 @@ func Catalog(provider string, models []Model) inference.Table {
 			spec.JSON = inference.JSONSchema
 		}
 		if !m.NoSampling {
-			spec.MaxHeat, spec.MinP, spec.TopP, spec.Seed = 2, true, true, true
+			spec.MaxTemperature, spec.MinP, spec.TopP, spec.Seed = 2, true, true, true
 		}
 		t[spec.Name] = spec
 	}

@@ -5,9 +5,9 @@ import "math"
 // sureness is how likely each token of an answer is said to be, as its natural logarithm: less so the hotter the model was
 // asked, but with min-p no token falls below that share of the likeliest.
 func (q question) sureness() func(token int) float64 {
-	heat, least := 1.0, -20.0
+	temperature, least := 1.0, -20.0
 	if q.Temperature != nil {
-		heat = *q.Temperature
+		temperature = *q.Temperature
 	}
 	if q.MinP != nil && *q.MinP > 0 {
 		least = math.Log(*q.MinP)
@@ -15,6 +15,6 @@ func (q question) sureness() func(token int) float64 {
 	h := q.prompt()
 	return func(token int) float64 {
 		chance := float64(mix(h, uint64(token))>>11) / (1 << 53)
-		return max(least, -.05-heat*heat*2*chance)
+		return max(least, -.05-temperature*temperature*2*chance)
 	}
 }

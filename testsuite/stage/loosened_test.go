@@ -119,7 +119,7 @@ func TestAThinkersAllowanceIsReservedWithEveryCall(t *testing.T) {
 func TestAModelThatHasSettledOnOneAnswerHasMoreIdeasWhenItIsLoosened(t *testing.T) {
 	t.Parallel()
 	as := func(k *dream.Knobs) { k.Cycles, k.Depth = 3, dream.DepthFixed }
-	plainCalls, plain, before := loosenedNight(t, "typical", dream.ByHeat, as)
+	plainCalls, plain, before := loosenedNight(t, "typical", dream.ByTemperature, as)
 	looseCalls, loose, after := loosenedNight(t, "typical", dream.Auto, as)
 	require.Len(t, loose, len(plain), "as many partials")
 	require.Greater(t, distinct(loose), distinct(plain))

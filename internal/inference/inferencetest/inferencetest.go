@@ -155,7 +155,7 @@ func deadContextIsCut(t *testing.T, s Stage) {
 }
 
 func zeroIsZero(t *testing.T, s Stage) {
-	if s.Spec.MaxHeat <= 0 {
+	if s.Spec.MaxTemperature <= 0 {
 		t.Skip("the model refuses a temperature")
 	}
 	r := Story(s.Spec.Name)
@@ -170,8 +170,8 @@ func effectiveIsTrue(t *testing.T, s Stage) {
 	r := Story(s.Spec.Name)
 	r.Sampling = inference.Sampling{Temperature: ptr(1.31), MinP: ptr(.1), TopP: ptr(.9), Seed: ptr(int64(7))}
 	want := inference.Sampling{}
-	if s.Spec.MaxHeat > 0 {
-		want.Temperature = ptr(min(1.31, s.Spec.MaxHeat))
+	if s.Spec.MaxTemperature > 0 {
+		want.Temperature = ptr(min(1.31, s.Spec.MaxTemperature))
 	}
 	if s.Spec.MinP {
 		want.MinP = r.Sampling.MinP
@@ -190,7 +190,7 @@ func manyAtOnce(t *testing.T, s Stage) {
 		r := Story(s.Spec.Name)
 		r.Key = "inferencetest#" + strconv.Itoa(i)
 		r.Messages = append(r.Messages, inference.Message{Role: "user", Content: "This is drift " + strconv.Itoa(i) + "."})
-		if s.Spec.MaxHeat > 0 {
+		if s.Spec.MaxTemperature > 0 {
 			r.Sampling.Temperature = ptr(0.0)
 		}
 		return r
@@ -204,7 +204,7 @@ func manyAtOnce(t *testing.T, s Stage) {
 	group.Wait()
 	require.NoError(t, errors.Join(errs...))
 	calls(t, s, many)
-	if s.Spec.MaxHeat <= 0 {
+	if s.Spec.MaxTemperature <= 0 {
 		return // nothing promises that it repeats itself
 	}
 	for i := range 4 {

@@ -29,7 +29,7 @@ var commits = []clause{
 
 // oneOfEach is an item of every kind with its fields filled.
 func oneOfEach() []dream.Item {
-	resolved, residual, heat := dawn.Add(time.Hour), -.3, 1.31
+	resolved, residual, temperature := dawn.Add(time.Hour), -.3, 1.31
 	full := func(kind dream.Kind) dream.Head {
 		h := head(kind, "full-"+string(kind))
 		h.Taint, h.Dream, h.Phase = dream.FromDream, "echo/0001", dream.REM
@@ -45,7 +45,7 @@ func oneOfEach() []dream.Item {
 		&dream.Semantic{Head: full(dream.KindSemantic), Content: "tides", Strength: .4, Due: dawn, Affect: pad},
 		&dream.Fragment{
 			Head: full(dream.KindFragment), Content: "glass", Verdict: dream.Verdict{Novelty: .1, Composite: .6, Judge: "embedder"},
-			Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Settings: dream.Settings{Model: "m", Temperature: &heat},
+			Tone: pad, Cycle: 2, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Settings: dream.Settings{Model: "m", Temperature: &temperature},
 		},
 		&dream.Scenario{Head: full(dream.KindScenario), Content: "what if", Premise: "p", Counterfactual: true, Score: .5, Kept: true},
 		&dream.Hypothesis{Head: full(dream.KindHypothesis), Claim: "c", FirstStep: "f", Confidence: .2, Status: dream.HypothesisStaged, Confirmed: []string{"p1"}, Contradicted: []string{"p2"}},
