@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// house is a store, a bed over it, and the workflows that run by the test's word.
-type house struct {
+// fixture is a store, a bed over it, and the workflows that run by the test's word.
+type fixture struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *sqlitestore.Store
@@ -35,13 +35,13 @@ const paidModel, freeModel = "house/paid", "house/free"
 
 var night = time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
 
-func build(t *testing.T) *house {
+func build(t *testing.T) *fixture {
 	t.Helper()
 	ctx := context.Background()
 	store, err := sqlitestore.Open(ctx, filepath.Join(t.TempDir(), "memory.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	h := &house{
+	h := &fixture{
 		t: t, ctx: ctx, store: store, now: night, fleet: budget.Dollar, running: map[string]bool{},
 		agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "Asia/Tokyo", Tier: dream.Hardened, Caps: dream.Caps{Dream: 300, Day: 400, Month: 500}},
 	}
@@ -57,24 +57,24 @@ func build(t *testing.T) *house {
 	return h
 }
 
-func (h *house) Running(_ context.Context, workflow, _ string) (bool, error) {
+func (h *fixture) Running(_ context.Context, workflow, _ string) (bool, error) {
 	return h.running[workflow], nil
 }
 
-func (h *house) Here() string { return h.here }
+func (h *fixture) Here() string { return h.here }
 
-func (h *house) Plan(_ context.Context, agent string, _ time.Time) (activities.Order, string, error) {
+func (h *fixture) Plan(_ context.Context, agent string, _ time.Time) (activities.Order, string, error) {
 	return activities.Order{Dream: "dream/echo/0001", Agent: agent}, "", nil
 }
 
-func (h *house) Embedder(context.Context, dream.Agent) (string, string) {
+func (h *fixture) Embedder(context.Context, dream.Agent) (string, string) {
 	return "", "nothing is placed here"
 }
 
-func (h *house) FleetDay() budget.Micros { return h.fleet }
+func (h *fixture) FleetDay() budget.Micros { return h.fleet }
 
 // order is one that the agent may dream, its night on record.
-func (h *house) order(id string) activities.Order {
+func (h *fixture) order(id string) activities.Order {
 	h.t.Helper()
 	o := activities.Order{
 		Version: activities.OrderVersion, Dream: id, Agent: h.agent.ID, Handle: h.agent.Handle, Tier: dream.Hardened, AsOf: night,
@@ -88,7 +88,7 @@ func (h *house) order(id string) activities.Order {
 	return o
 }
 
-func (h *house) record(id string, at time.Time) {
+func (h *fixture) record(id string, at time.Time) {
 	h.t.Helper()
 	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: id, Add: []dream.Item{&dream.Night{
 		Head:     dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
@@ -97,14 +97,14 @@ func (h *house) record(id string, at time.Time) {
 	require.NoError(h.t, err)
 }
 
-func (h *house) night(id string) *dream.Night {
+func (h *fixture) night(id string) *dream.Night {
 	h.t.Helper()
 	n, err := memory.One[*dream.Night](h.ctx, h.store, h.agent.ID, id)
 	require.NoError(h.t, err)
 	return n
 }
 
-func (h *house) lieDown(o activities.Order, run string) activities.LieDownResult {
+func (h *fixture) lieDown(o activities.Order, run string) activities.LieDownResult {
 	h.t.Helper()
 	h.running[o.Dream] = true
 	lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: run})
@@ -112,7 +112,7 @@ func (h *house) lieDown(o activities.Order, run string) activities.LieDownResult
 	return lain
 }
 
-func (h *house) told(id string) []string {
+func (h *fixture) told(id string) []string {
 	h.t.Helper()
 	events, err := h.store.Events(h.ctx, h.agent.ID, 0, 0)
 	require.NoError(h.t, err)

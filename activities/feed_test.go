@@ -56,13 +56,13 @@ func number(metric string, n float64) dream.Reading {
 	return dream.Reading{Metric: metric, Number: &n}
 }
 
-func probe(h *house, m *market) *activities.Feed {
+func probe(h *fixture, m *market) *activities.Feed {
 	ports := h.bed.Ports
 	ports.Feeds = h.store
 	return &activities.Feed{Ports: ports, Fetch: m, Alarms: m, Pause: time.Nanosecond}
 }
 
-func raised(t *testing.T, h *house, agent string) []event.Event {
+func raised(t *testing.T, h *fixture, agent string) []event.Event {
 	t.Helper()
 	events, err := h.store.Events(h.ctx, agent, 0, 100)
 	require.NoError(t, err)

@@ -18,16 +18,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-func (h *house) reconcile() int {
+func (h *fixture) reconcile() int {
 	h.t.Helper()
 	n, err := h.bed.Reconcile(h.ctx)
 	require.NoError(h.t, err)
 	return n
 }
 
-func (h *house) later(d time.Duration) { h.now = h.now.Add(d) }
+func (h *fixture) later(d time.Duration) { h.now = h.now.Add(d) }
 
-func (h *house) allowance() budget.Micros {
+func (h *fixture) allowance() budget.Micros {
 	h.t.Helper()
 	taken, err := h.store.Ledger().Allowance(h.ctx, h.agent.ID, "2026-10-20")
 	require.NoError(h.t, err)
@@ -196,7 +196,7 @@ func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 }
 
 // buy puts a finished answer of a partial into the ledger.
-func (h *house) buy(o activities.Order, step, text string, cost budget.Micros) {
+func (h *fixture) buy(o activities.Order, step, text string, cost budget.Micros) {
 	h.t.Helper()
 	ledger := h.store.Ledger()
 	hold, err := ledger.Reserve(h.ctx, purse.Ask{
@@ -208,7 +208,7 @@ func (h *house) buy(o activities.Order, step, text string, cost budget.Micros) {
 	require.NoError(h.t, ledger.Settle(h.ctx, hold, purse.Bill{State: purse.Settled, Amount: cost, Answer: answer, At: h.now}))
 }
 
-func (h *house) fragments(o activities.Order) []string {
+func (h *fixture) fragments(o activities.Order) []string {
 	h.t.Helper()
 	found, err := h.store.Find(h.ctx, memory.Query{Agent: o.Agent, Dream: o.Dream, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.HighestScore})
 	require.NoError(h.t, err)
@@ -252,8 +252,8 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 
 func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(h *house, o activities.Order){
-		"risen": func(h *house, o activities.Order) {
+	for name, end := range map[string]func(h *fixture, o activities.Order){
+		"risen": func(h *fixture, o activities.Order) {
 			for range 2 {
 				_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
 					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
@@ -261,17 +261,17 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 				require.NoError(h.t, err)
 			}
 		},
-		"reconciled": func(h *house, o activities.Order) {
+		"reconciled": func(h *fixture, o activities.Order) {
 			h.running[o.Dream] = false
 			require.Equal(h.t, 1, h.reconcile())
 		},
-		"taken over": func(h *house, o activities.Order) {
+		"taken over": func(h *fixture, o activities.Order) {
 			h.running[o.Dream] = false
 			next := h.order("dream/echo/0002")
 			next.Budget, next.Accounts[0].Limit = 50, 50
 			require.Empty(h.t, h.lieDown(next, "r2").Refused)
 		},
-		"left behind": func(h *house, o activities.Order) {
+		"left behind": func(h *fixture, o activities.Order) {
 			require.NoError(h.t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
 			h.running[o.Dream] = false
 			h.later(time.Hour)

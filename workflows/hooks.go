@@ -23,8 +23,8 @@ func (n *night) vetoed(ctx workflow.Context, remaining budget.Micros) (string, e
 	if !n.guarded(activities.AtEntry) {
 		return "", nil
 	}
-	door := &phase{n: n, name: dream.Onset}
-	r, err := door.one(ctx, ask{"hooks at the entry", "Frontier.Enter", func() any {
+	app := &phase{n: n, name: dream.Onset}
+	r, err := app.one(ctx, ask{"hooks at the entry", "Frontier.Enter", func() any {
 		return activities.EntryRequest{Stretch: n.seat(ctx), Onset: n.plan.Onset, Remaining: remaining, Cycles: n.cycles(), Gathered: n.gathered}
 	}})
 	if err != nil || r.Scope == "" {

@@ -29,7 +29,7 @@ func (u unready) Relay(context.Context, inference.RelayRequest) (*inference.Rela
 }
 
 // being is every agent of the house awake. It must be closed.
-func (h *house) being(s *starter.Starter) *psyche.Being {
+func (h *deployment) being(s *starter.Starter) *psyche.Being {
 	c := h.told
 	o := psyche.Options{
 		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal, MemoriesPerUser: c.Serve.MemoriesPerUser,
@@ -74,7 +74,7 @@ func apart(s config.Serve) map[string]psyche.Switches {
 }
 
 // dreams are the dreams of the house as callers may see and direct them.
-func (h *house) dreams(s *starter.Starter) *psyche.Dreams {
+func (h *deployment) dreams(s *starter.Starter) *psyche.Dreams {
 	silent := map[string]bool{}
 	for handle, e := range h.told.Serve.Excepted() {
 		silent[handle] = e.Digest

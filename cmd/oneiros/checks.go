@@ -23,7 +23,7 @@ import (
 )
 
 // checks are what the doctor looks at, cheapest first. None of them spends money.
-func (d *door) checks(context.Context) []console.Check {
+func (d *app) checks(context.Context) []console.Check {
 	list := []console.Check{
 		{Name: "config", Look: d.checkConfig},
 		{Name: "clock", Look: d.checkClock},
@@ -65,7 +65,7 @@ func warn(advice, format string, args ...any) console.Finding {
 	return console.Finding{State: console.Warning, Found: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-func (d *door) checkConfig(context.Context) console.Finding {
+func (d *app) checkConfig(context.Context) console.Finding {
 	c, err := d.config()
 	switch {
 	case err != nil:
@@ -79,7 +79,7 @@ func (d *door) checkConfig(context.Context) console.Finding {
 }
 
 // checkClock finds a clock that stands before this program was possible, or after it can be trusted.
-func (d *door) checkClock(context.Context) console.Finding {
+func (d *app) checkClock(context.Context) console.Finding {
 	now := time.Now()
 	if now.Year() < 2025 || now.Year() > 2100 {
 		return ill("Set the clock; caps by day and month, TLS and every memory's time follow it.", "the clock says %s", now.Format(time.RFC3339))
@@ -93,7 +93,7 @@ const (
 	noDisk     = 100 << 20
 )
 
-func (d *door) checkDisk(context.Context) console.Finding {
+func (d *app) checkDisk(context.Context) console.Finding {
 	dir := d.told.DataDir
 	if dir == "" {
 		return warn("Correct the configuration first.", "not looked at: it is not known where anything is kept")
@@ -120,7 +120,7 @@ func (d *door) checkDisk(context.Context) console.Finding {
 	}
 }
 
-func (d *door) checkStore(ctx context.Context) console.Finding {
+func (d *app) checkStore(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
 	}
@@ -169,7 +169,7 @@ func bookable(ctx context.Context, ledger purse.Ledger) error {
 }
 
 // checkModels says what each role uses and what it costs.
-func (d *door) checkModels(context.Context) console.Finding {
+func (d *app) checkModels(context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
 	}
@@ -201,7 +201,7 @@ func (d *door) checkModels(context.Context) console.Finding {
 }
 
 // loosened says how the onset loosens its model, and why (Z6).
-func (d *door) loosened() string {
+func (d *app) loosened() string {
 	spec, err := d.told.Lookup(d.told.Roles.Models()[dream.Generator])
 	if err != nil {
 		return "the generator is not known"
@@ -213,7 +213,7 @@ func (d *door) loosened() string {
 const providerWithin = 10 * time.Second
 
 // checkProvider asks a provider for its list of models, which costs nothing.
-func (d *door) checkProvider(ctx context.Context, name string) console.Finding {
+func (d *app) checkProvider(ctx context.Context, name string) console.Finding {
 	p := d.told.Providers[name]
 	if p.Profile == config.InProcess {
 		if _, err := inProcess(d.told, name, p); err != nil {

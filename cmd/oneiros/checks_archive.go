@@ -20,7 +20,7 @@ const archiveWithin = 10 * time.Second
 
 // checkArchive holds the archive against the log. Nothing is written: a folder that does not exist belongs to the worker who
 // will make it.
-func (d *door) checkArchive(ctx context.Context) console.Finding {
+func (d *app) checkArchive(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
 	}
@@ -47,7 +47,7 @@ func (d *door) checkArchive(ctx context.Context) console.Finding {
 }
 
 // archiveStands looks for agents whose archive is of another log, or waits for longer than a worker lets it.
-func (d *door) archiveStands(ctx context.Context, h *house, a *archive.Archive) console.Finding {
+func (d *app) archiveStands(ctx context.Context, h *deployment, a *archive.Archive) console.Finding {
 	away := func(err error) console.Finding {
 		return ill("See that it can be reached and that its keys are right; docs/events.md says where they come from.", "%s: %v", a.Bucket.Where(), err)
 	}

@@ -18,8 +18,8 @@ import (
 func TestTheDoctorLooksAtTheArchive(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "archive")
-	require.Contains(t, doorOf(t, "").checkArchive(t.Context()).Found, "archive.url is empty")
-	d := doorOf(t, "archive:\n  url: "+folder+"\n")
+	require.Contains(t, appOf(t, "").checkArchive(t.Context()).Found, "archive.url is empty")
+	d := appOf(t, "archive:\n  url: "+folder+"\n")
 	look := func(state console.State, says string) {
 		t.Helper()
 		found := d.checkArchive(t.Context())

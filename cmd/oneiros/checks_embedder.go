@@ -18,7 +18,7 @@ const measuredText = "What did we say about the harbour last week?"
 
 // checkEmbedder measures how long the usual embedder takes for one text, beside the time that recall may take, and names the
 // agents whose memory lies with another one. A paid embedder is not asked: the doctor spends nothing.
-func (d *door) checkEmbedder(ctx context.Context) console.Finding {
+func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 	c, err := d.config()
 	if err != nil {
 		return warn("Correct the configuration first.", "not looked at")
@@ -91,7 +91,7 @@ func rounded(d time.Duration) time.Duration {
 }
 
 // unembedded says how far the embedding of each agent's memories is, where some have no vector yet.
-func (d *door) unembedded(ctx context.Context) []string {
+func (d *app) unembedded(ctx context.Context) []string {
 	h, err := build(ctx, d.told, d.told.StorePath())
 	if err != nil {
 		return nil // the store has a check of its own
@@ -105,7 +105,7 @@ func (d *door) unembedded(ctx context.Context) []string {
 }
 
 // behindEmbedder names the agents without an embedder of their own whose memory lies in another space than the usual one's.
-func (d *door) behindEmbedder(ctx context.Context, usual inference.Spec) []string {
+func (d *app) behindEmbedder(ctx context.Context, usual inference.Spec) []string {
 	h, err := build(ctx, d.told, d.told.StorePath())
 	if err != nil {
 		return nil // the store has a check of its own

@@ -60,7 +60,7 @@ func TestTheDoctorMeasuresTheEmbedder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := doorOf(t, c.yaml).checkEmbedder(t.Context())
+			f := appOf(t, c.yaml).checkEmbedder(t.Context())
 			require.Equal(t, c.state, f.State, f.Found)
 			require.Contains(t, f.Found, c.found)
 			require.Contains(t, f.Advice, c.do)
@@ -70,7 +70,7 @@ func TestTheDoctorMeasuresTheEmbedder(t *testing.T) {
 
 func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 	t.Parallel()
-	d := doorOf(t, "")
+	d := appOf(t, "")
 	store, err := sqlitestore.Open(t.Context(), d.told.StorePath())
 	require.NoError(t, err)
 	at := time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)

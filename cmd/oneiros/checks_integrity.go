@@ -17,7 +17,7 @@ const integrityWithin = 10 * time.Second
 
 // checkIntegrity looks whether the store is whole: what its kind can damage, and then everything that it keeps, read once as
 // an export reads it, with the sums of the ledger added up again. Large stores are not read to their end.
-func (d *door) checkIntegrity(ctx context.Context) console.Finding {
+func (d *app) checkIntegrity(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
 	}

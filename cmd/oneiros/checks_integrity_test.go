@@ -23,7 +23,7 @@ func TestTheDoctorFindsAStoreThatIsBroken(t *testing.T) {
 		"INSERT INTO accounts (scope, reserved, spent) VALUES ('fleet/2026-01-01', 0, 5)":                                                       "fleet/2026-01-01",
 		"UPDATE keys SET body = '{}'": "the body of key",
 	} {
-		d := doorOf(t, "")
+		d := appOf(t, "")
 		h, err := build(t.Context(), d.told, d.told.StorePath())
 		require.NoError(t, err)
 		k, _ := access.New("laptop", access.Client, nil, time.Now())

@@ -16,7 +16,7 @@ import (
 )
 
 // checkSeal looks at the sealing keys, whether or not a server runs that wants them.
-func (d *door) checkSeal(context.Context) console.Finding {
+func (d *app) checkSeal(context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
 	}
@@ -47,7 +47,7 @@ func exposed(c config.Config) string {
 const mostModels = 8 << 20
 
 // unlisted names the models of our roles that a provider's list lacks. A list that cannot be read, or is empty, lacks none.
-func (d *door) unlisted(provider string, body io.Reader) []string {
+func (d *app) unlisted(provider string, body io.Reader) []string {
 	var list struct {
 		Data []struct {
 			ID string `json:"id"`
@@ -82,7 +82,7 @@ func (d *door) unlisted(provider string, body io.Reader) []string {
 const feedsWithin = 5 * time.Second
 
 // checkFeeds asks the probes of pulled feeds whether their last pulls succeeded.
-func (d *door) checkFeeds(ctx context.Context) console.Finding {
+func (d *app) checkFeeds(ctx context.Context) console.Finding {
 	if _, err := d.config(); err != nil {
 		return warn("Correct the configuration first.", "not looked at")
 	}

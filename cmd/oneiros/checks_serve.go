@@ -14,7 +14,7 @@ import (
 const renewBefore = 14 * 24 * time.Hour
 
 // checkServe says who is answered at serve.listen, and why the server would not start.
-func (d *door) checkServe(ctx context.Context) console.Finding {
+func (d *app) checkServe(ctx context.Context) console.Finding {
 	c, err := d.config()
 	if err != nil {
 		return warn("Correct the configuration first.", "not looked at")

@@ -20,23 +20,23 @@ import (
 
 func TestTheDoctorSaysWhoIsAnsweredAndWhyNobodyWouldBe(t *testing.T) {
 	t.Parallel()
-	found := func(d *door, state console.State, says string) {
+	found := func(d *app, state console.State, says string) {
 		t.Helper()
 		f := d.checkServe(t.Context())
 		require.Equal(t, state, f.State, f.Found)
 		require.Contains(t, f.Found, says)
 	}
-	found(doorOf(t, "serve:\n  listen: \"\"\n"), console.Well, "serve.listen is empty")
-	found(doorOf(t, ""), console.Well, "127.0.0.1:7680, for this machine alone: there are no keys")
+	found(appOf(t, "serve:\n  listen: \"\"\n"), console.Well, "serve.listen is empty")
+	found(appOf(t, ""), console.Well, "127.0.0.1:7680, for this machine alone: there are no keys")
 
-	found(doorOf(t, "serve:\n  keys: required\n"), console.Warning, "serve.keys is required, and there is no key yet")
+	found(appOf(t, "serve:\n  keys: required\n"), console.Warning, "serve.keys is required, and there is no key yet")
 
-	marked := doorOf(t, "")
+	marked := appOf(t, "")
 	require.NoError(t, note(marked.told.DataDir, keysRequiredFile, ""))
 	empty, err := keepAnyFile(t.Context(), marked.told, marked.told.StorePath())
 	require.NoError(t, err)
 	require.NoError(t, empty.Close())
-	d := doorOf(t, "serve:\n  listen: 0.0.0.0:7680\n")
+	d := appOf(t, "serve:\n  listen: 0.0.0.0:7680\n")
 	found(d, console.Ill, "there is no key: the server does not start")
 	h, err := build(t.Context(), d.told, d.told.StorePath())
 	require.NoError(t, err)
@@ -68,10 +68,10 @@ func TestTheDoctorReadsTheCertificate(t *testing.T) {
 		100 * 24 * time.Hour: {console.Well, "127.0.0.1:7680"},
 	} {
 		cert, key := certificate(t, until)
-		f := doorOf(t, "serve:\n  tls_cert: "+cert+"\n  tls_key: "+key+"\n").checkServe(t.Context())
+		f := appOf(t, "serve:\n  tls_cert: "+cert+"\n  tls_key: "+key+"\n").checkServe(t.Context())
 		require.Equal(t, want.state, f.State, f.Found)
 		require.Contains(t, f.Found, want.says)
-		f = doorOf(t, "serve:\n  tls_cert: "+key+"\n  tls_key: "+key+"\n").checkServe(t.Context())
+		f = appOf(t, "serve:\n  tls_cert: "+key+"\n  tls_key: "+key+"\n").checkServe(t.Context())
 		require.Equal(t, console.Ill, f.State, f.Found)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // checkTemporal asks the cluster who it is and what it can do, and explains what it lacks (O4).
-func (d *door) checkTemporal(ctx context.Context) console.Finding {
+func (d *app) checkTemporal(ctx context.Context) console.Finding {
 	cluster, err := d.told.Cluster()
 	if err != nil {
 		return ill("Correct the temporal section or the standard Temporal client environment.", "%v", err)
@@ -26,7 +26,7 @@ func (d *door) checkTemporal(ctx context.Context) console.Finding {
 			return d.checkChild()
 		}
 	}
-	e := newEngine(&house{told: d.told})
+	e := newEngine(&deployment{told: d.told})
 	defer func() { _ = e.Stop() }()
 	if err := e.dial(ctx); err != nil {
 		return ill("Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.", "%v", err)
@@ -83,7 +83,7 @@ func clusterNamespace(c config.Cluster) string {
 }
 
 // checkChild says what `oneiros up` would start.
-func (d *door) checkChild() console.Finding {
+func (d *app) checkChild() console.Finding {
 	if d.told.Temporal.Child == "never" {
 		return ill("Set temporal.address.", "no cluster is configured, and temporal.child is never")
 	}

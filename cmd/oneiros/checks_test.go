@@ -14,13 +14,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 )
 
-// doorOf is a door with a configuration of its own.
-func doorOf(t *testing.T, yaml string) *door {
+// appOf is a door with a configuration of its own.
+func appOf(t *testing.T, yaml string) *app {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "oneiros.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("data_dir: "+dir+"\n"+yaml), 0o600))
-	d := newDoor([]string{"HOME=" + dir})
+	d := newApp([]string{"HOME=" + dir})
 	require.NoError(t, d.flags.Parse([]string{"--config", path}))
 	_, err := d.config()
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestAModelThatItsProviderDoesNotListIsToldOf(t *testing.T) {
 		`{"data":[{"id":"vectors"},{"id":"` + strings.Repeat("x", 99) + `"}]}`: "lacks small",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list)) }))
-		d := doorOf(t, "providers:\n  house:\n    base_url: "+server.URL+"/v1\n    profile: generic\n    models:\n      - {name: small, price: {in: 0, out: 0}}\n      - {name: vectors, price: {in: 0, out: 0}, embeds: true}\n"+
+		d := appOf(t, "providers:\n  house:\n    base_url: "+server.URL+"/v1\n    profile: generic\n    models:\n      - {name: small, price: {in: 0, out: 0}}\n      - {name: vectors, price: {in: 0, out: 0}, embeds: true}\n"+
 			"roles:\n  generator: house/small\n  embedder: house/vectors\n")
 		found := d.checkProvider(t.Context(), "house")
 		if want == "" {
@@ -54,7 +54,7 @@ func TestAModelThatItsProviderDoesNotListIsToldOf(t *testing.T) {
 func TestSealingKeysAreLookedAtThoughNoServerRuns(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys")
-	d := doorOf(t, "seal:\n  keys_file: "+file+"\n")
+	d := appOf(t, "seal:\n  keys_file: "+file+"\n")
 	require.Equal(t, console.Ill, d.checkSeal(t.Context()).State, "there is none")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.Contains(t, d.checkSeal(t.Context()).Found, "is empty")
@@ -64,13 +64,13 @@ func TestSealingKeysAreLookedAtThoughNoServerRuns(t *testing.T) {
 	found := d.checkSeal(t.Context())
 	require.Equal(t, console.Warning, found.State)
 	require.Contains(t, found.Found, "its mode is 0644, and 0600 is right")
-	require.Equal(t, console.Well, doorOf(t, "").checkSeal(t.Context()).State)
-	require.Equal(t, console.Well, doorOf(t, "").checkFeeds(t.Context()).State)
+	require.Equal(t, console.Well, appOf(t, "").checkSeal(t.Context()).State)
+	require.Equal(t, console.Well, appOf(t, "").checkFeeds(t.Context()).State)
 }
 
 func TestADiskIsNotLookedAtWhereNoFolderIsKnown(t *testing.T) {
 	t.Parallel()
-	d := newDoor(nil)
+	d := newApp(nil)
 	require.NoError(t, d.flags.Parse([]string{"--config", filepath.Join(t.TempDir(), "absent.yaml")}))
 	_, err := d.config()
 	require.Error(t, err)

@@ -12,8 +12,8 @@ import (
 )
 
 // codec is what the console's sealing commands need.
-func (d *door) codec() console.CodecDoor {
-	return console.CodecDoor{Getenv: d.getenv, Random: rand.Reader, Keys: func() (payload.Keys, string, error) {
+func (d *app) codec() console.CodecCommand {
+	return console.CodecCommand{Getenv: d.getenv, Random: rand.Reader, Keys: func() (payload.Keys, string, error) {
 		c, err := d.config()
 		if err != nil {
 			return payload.Keys{}, "", err

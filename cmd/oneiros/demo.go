@@ -24,7 +24,7 @@ var lookPath = exec.LookPath
 
 // demo builds a house apart in its own folder: sample lives, the built-in model only, and nothing of the configuration
 // but how a dream is shaped.
-func (d *door) demo(ctx context.Context, dir string, tell func(string, ...any)) (*console.House, console.Engine, error) {
+func (d *app) demo(ctx context.Context, dir string, tell func(string, ...any)) (*console.Deployment, console.Engine, error) {
 	c, err := d.config()
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +59,7 @@ func (d *door) demo(ctx context.Context, dir string, tell func(string, ...any)) 
 }
 
 // settle imports the sample lives, once, and answers the evening after the last thing that happened in them.
-func (h *house) settle(ctx context.Context) (time.Time, error) {
+func (h *deployment) settle(ctx context.Context) (time.Time, error) {
 	var last time.Time
 	for _, agentState := range sample.Diaries() {
 		a := agentState.Agent

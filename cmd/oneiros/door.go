@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 )
 
-// door holds what the process was told, read once, when the first command needs it.
-type door struct {
+// app holds what the process was told, read once, when the first command needs it.
+type app struct {
 	env    []string
 	args   []string // of the process; none where it must not become another program
 	flags  *pflag.FlagSet
@@ -27,9 +27,9 @@ type door struct {
 	fault  error
 }
 
-func newDoor(env []string) *door { return &door{env: env, flags: config.Flags()} }
+func newApp(env []string) *app { return &app{env: env, flags: config.Flags()} }
 
-func (d *door) getenv(name string) string {
+func (d *app) getenv(name string) string {
 	for _, line := range d.env {
 		if value, ok := strings.CutPrefix(line, name+"="); ok {
 			return value
@@ -39,7 +39,7 @@ func (d *door) getenv(name string) string {
 }
 
 // config reads the configuration; its faults are faults of use.
-func (d *door) config() (config.Config, error) {
+func (d *app) config() (config.Config, error) {
 	d.once.Do(func() {
 		d.told, d.fault = config.Load(config.Options{Env: d.env, Flags: d.flags, BuiltIn: localmodel.Specs()})
 	})
@@ -49,7 +49,7 @@ func (d *door) config() (config.Config, error) {
 	return d.told, nil
 }
 
-func (d *door) configuration() console.Configuration {
+func (d *app) configuration() console.Configuration {
 	_, _ = d.config()
 	c := console.Configuration{File: d.told.File, Warnings: d.told.Warnings}
 	for _, s := range d.told.Redacted() {
@@ -61,10 +61,10 @@ func (d *door) configuration() console.Configuration {
 	return c
 }
 
-func (d *door) confirmAbove() budget.Micros { return d.told.Consent.ConfirmAbove }
+func (d *app) confirmAbove() budget.Micros { return d.told.Consent.ConfirmAbove }
 
 // open builds the house on the configured store.
-func (d *door) open(ctx context.Context) (*console.House, error) {
+func (d *app) open(ctx context.Context) (*console.Deployment, error) {
 	c, err := d.config()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (d *door) open(ctx context.Context) (*console.House, error) {
 }
 
 // show gives the console its view of a house, and remembers which one it was.
-func (d *door) show(h *house) *console.House {
+func (d *app) show(h *deployment) *console.Deployment {
 	d.houses.Store(h.shown, h)
 	return h.shown
 }

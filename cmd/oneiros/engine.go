@@ -23,39 +23,39 @@ import (
 
 // engine is what this process runs.
 type engine struct {
-	house     *house
-	client    client.Client
-	namespace string
-	starter   *starter.Starter
-	child     *temporalchild.Child
-	record    *temporalchild.Record
-	beside    int  // the process whose server this one uses; 0 when there is none
-	known     bool // the child listens where Temporal's tools look first, with its user interface
-	listens   bool // it takes in readings that are pushed
-	worker    *workers.Worker
-	meter     *telemetry.Meter // nil where nothing is measured
-	salon     *salon           // nil where clients are not answered
-	places    []console.Place
-	asOf      time.Time
-	log       tlog.Logger
-	plainLog  *slog.Logger // the same for parts that are not Temporal's
-	files     []io.Closer
-	gone      chan error
-	stopping  chan struct{}
-	tending   chan struct{} // closed when the tending is over
+	deployment *deployment
+	client     client.Client
+	namespace  string
+	starter    *starter.Starter
+	child      *temporalchild.Child
+	record     *temporalchild.Record
+	beside     int  // the process whose server this one uses; 0 when there is none
+	known      bool // the child listens where Temporal's tools look first, with its user interface
+	listens    bool // it takes in readings that are pushed
+	worker     *workers.Worker
+	meter      *telemetry.Meter // nil where nothing is measured
+	api        *apiServer       // nil where clients are not answered
+	places     []console.Place
+	asOf       time.Time
+	log        tlog.Logger
+	plainLog   *slog.Logger // the same for parts that are not Temporal's
+	files      []io.Closer
+	gone       chan error
+	stopping   chan struct{}
+	tending    chan struct{} // closed when the tending is over
 
 	unserved     string // why no client is answered here; empty when they are, or nobody wanted it
 	unsearchable string // why dreams cannot be searched on this cluster; empty when they can
 }
 
-func newEngine(h *house) *engine {
-	e := &engine{house: h, gone: make(chan error, 2), stopping: make(chan struct{})}
+func newEngine(h *deployment) *engine {
+	e := &engine{deployment: h, gone: make(chan error, 2), stopping: make(chan struct{})}
 	e.writeLog(os.Stderr)
 	return e
 }
 
 func (e *engine) writeLog(to io.Writer) {
-	e.plainLog = plainLogger(e.house.told.Log, to)
+	e.plainLog = plainLogger(e.deployment.told.Log, to)
 	e.log = tlog.NewStructuredLogger(e.plainLog)
 }
 
@@ -71,8 +71,8 @@ func (e *engine) Gone() <-chan error { return e.gone }
 // Stop lets clients go first, and then the worker, so that deeds reach a token boundary while the server still listens.
 func (e *engine) Stop() error {
 	var faults []error
-	if e.salon != nil {
-		faults = append(faults, e.salon.stop())
+	if e.api != nil {
+		faults = append(faults, e.api.stop())
 	}
 	close(e.stopping)
 	if e.tending != nil {
@@ -88,7 +88,7 @@ func (e *engine) Stop() error {
 		e.client.Close()
 	}
 	if e.record != nil {
-		faults = append(faults, e.record.Withdraw(e.house.told.DataDir))
+		faults = append(faults, e.record.Withdraw(e.deployment.told.DataDir))
 	}
 	if e.child != nil {
 		faults = append(faults, e.child.Stop())
@@ -102,7 +102,7 @@ func (e *engine) Stop() error {
 // logFile opens a log in the data folder, beginning anew when it has grown large.
 func (e *engine) logFile(name string) (*os.File, error) {
 	const large = 16 << 20
-	dir := e.house.told.DataDir
+	dir := e.deployment.told.DataDir
 	if err := folder(dir); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (e *engine) place(name, where string) {
 }
 
 // reach connects as a client only.
-func (d *door) reach(ctx context.Context, h *console.House) (console.Engine, error) {
+func (d *app) reach(ctx context.Context, h *console.Deployment) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (d *door) reach(ctx context.Context, h *console.House) (console.Engine, err
 }
 
 // work runs a worker against whatever is there.
-func (d *door) work(ctx context.Context, h *console.House) (console.Engine, error) {
+func (d *app) work(ctx context.Context, h *console.Deployment) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (d *door) work(ctx context.Context, h *console.House) (console.Engine, erro
 }
 
 // up runs everything, with a server of our own when no cluster is known.
-func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...any)) (console.Engine, error) {
+func (d *app) up(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (d *door) up(ctx context.Context, h *console.House, tell func(string, ...an
 }
 
 // here is up for a single dream. The screen is the dream's, so what the SDK says goes to a file.
-func (d *door) here(ctx context.Context, h *console.House, tell func(string, ...any)) (console.Engine, error) {
+func (d *app) here(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (d *door) here(ctx context.Context, h *console.House, tell func(string, ...
 }
 
 // raise finds a server or starts one, and a worker.
-func (d *door) raise(ctx context.Context, e *engine, tell func(string, ...any)) (console.Engine, error) {
+func (d *app) raise(ctx context.Context, e *engine, tell func(string, ...any)) (console.Engine, error) {
 	err := e.dial(ctx)
 	if errors.Is(err, console.ErrNobody) {
 		err = e.spawn(ctx, d, tell)
@@ -239,7 +239,7 @@ func (e *engine) dial(ctx context.Context) error {
 
 // options say how to reach that cluster or server. console.ErrNobody when there is none.
 func (e *engine) options() (client.Options, error) {
-	cluster, err := e.house.told.Cluster()
+	cluster, err := e.deployment.told.Cluster()
 	if err != nil {
 		return client.Options{}, &console.Exit{Code: console.Usage, Err: err}
 	}
@@ -247,7 +247,7 @@ func (e *engine) options() (client.Options, error) {
 		e.place("temporal", fmt.Sprintf("%s, namespace %s (from %s)", cluster.Options.HostPort, cluster.Options.Namespace, cluster.Source))
 		return cluster.Options, nil
 	}
-	record, alive, err := temporalchild.Look(e.house.told.DataDir)
+	record, alive, err := temporalchild.Look(e.deployment.told.DataDir)
 	if err != nil || !alive {
 		if err == nil {
 			err = console.ErrNobody
@@ -278,7 +278,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	if err != nil {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("ask Temporal at %s: %w", o.HostPort, err)}
 	}
-	e.starter = e.house.starter()
+	e.starter = e.deployment.starter()
 	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
 	e.unsearchable = found.Unsearchable()
 	return nil
@@ -287,13 +287,13 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 // prepare is what every client of ours has in common.
 func (e *engine) prepare(o *client.Options) error {
 	o.Logger = e.log
-	if err := traceTemporal(o, e.house.tracing); err != nil {
+	if err := traceTemporal(o, e.deployment.tracing); err != nil {
 		return err
 	}
 	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
 		o.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{} // it costs CPU and saves no wire
 	}
-	return seal(o, e.house.told)
+	return seal(o, e.deployment.told)
 }
 
 // hold makes a client that connects when it is first used.
@@ -305,7 +305,7 @@ func (e *engine) hold(o client.Options) error {
 	if err != nil {
 		return &console.Exit{Code: console.Usage, Err: fmt.Errorf("a client of Temporal at %s: %w", o.HostPort, err)}
 	}
-	e.client, e.namespace, e.starter = c, o.Namespace, e.house.starter()
+	e.client, e.namespace, e.starter = c, o.Namespace, e.deployment.starter()
 	e.starter.Client = c
 	return nil
 }

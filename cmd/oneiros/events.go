@@ -14,7 +14,7 @@ import (
 )
 
 // lookable gives the console the archive to look at; nil where none is configured.
-func (h *house) lookable() func() (*archive.Archive, error) {
+func (h *deployment) lookable() func() (*archive.Archive, error) {
 	if h.told.Archive.URL == "" {
 		return nil
 	}
@@ -34,8 +34,8 @@ const (
 
 // archives writes what is announced into the archive until ctx ends, and then what has come since.
 func (e *engine) archives(ctx context.Context) {
-	every := e.house.told.Archive.Every
-	if e.house.told.Archive.URL == "" {
+	every := e.deployment.told.Archive.Every
+	if e.deployment.told.Archive.URL == "" {
 		return
 	}
 	var a *archive.Archive
@@ -72,8 +72,8 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 	var err error
 	if *a == nil {
 		var bucket archive.Bucket
-		if bucket, err = archive.Open(ctx, e.house.told.Archive.URL); err == nil {
-			*a = &archive.Archive{Log: e.house.store, Bucket: bucket, Now: time.Now}
+		if bucket, err = archive.Open(ctx, e.deployment.told.Archive.URL); err == nil {
+			*a = &archive.Archive{Log: e.deployment.store, Bucket: bucket, Now: time.Now}
 		}
 	}
 	if err == nil {
@@ -87,9 +87,9 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 
 // measure begins to count what this process will tell.
 func (e *engine) measure(ctx context.Context) error {
-	o := telemetry.Options{Log: e.house.store, Version: version}
-	if e.house.told.Metrics.Agents {
-		o.Agents = e.house.store.Agents
+	o := telemetry.Options{Log: e.deployment.store, Version: version}
+	if e.deployment.told.Metrics.Agents {
+		o.Agents = e.deployment.store.Agents
 	}
 	e.meter = telemetry.New(o)
 	if err := e.meter.Begin(ctx); err != nil {
@@ -101,12 +101,12 @@ func (e *engine) measure(ctx context.Context) error {
 // announces says where events are archived, and answers GET /metrics where it is configured. Where the port is another's, most often another worker's of this host, this
 // one does without: each counts all there is.
 func (e *engine) announces(ctx context.Context) error {
-	if kept := e.house.told.Archive; kept.URL != "" {
+	if kept := e.deployment.told.Archive; kept.URL != "" {
 		if bucket, err := archive.Reach(kept.URL); err == nil {
 			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
 		}
 	}
-	at := e.house.told.Metrics.Listen
+	at := e.deployment.told.Metrics.Listen
 	if at == "" || !e.listens {
 		return nil
 	}

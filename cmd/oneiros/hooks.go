@@ -28,8 +28,8 @@ func hooks(c config.Config) (activities.Hooks, error) {
 }
 
 // hooks is what the console's hooks commands need.
-func (d *door) hooks() console.HooksDoor {
-	return console.HooksDoor{
+func (d *app) hooks() console.HooksCommand {
+	return console.HooksCommand{
 		Rules: func() ([]activities.HookRule, map[string]string, error) {
 			c, err := d.config()
 			if err != nil {
@@ -60,7 +60,7 @@ func (d *door) hooks() console.HooksDoor {
 	}
 }
 
-func (d *door) checkHooks(context.Context) console.Finding {
+func (d *app) checkHooks(context.Context) console.Finding {
 	c, err := d.config()
 	if err != nil {
 		return warn("", "not looked at: the configuration is wrong")

@@ -28,8 +28,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// house is store, purse and models behind their ports.
-type house struct {
+// deployment is store, purse and models behind their ports.
+type deployment struct {
 	told  config.Config
 	store kept
 	keys  *markedKeys
@@ -37,7 +37,7 @@ type house struct {
 	relay inference.Relay
 	purse *purse.Purse
 	roles map[dream.Role]string
-	shown *console.House
+	shown *console.Deployment
 	log   *slog.Logger
 
 	tracing *telemetry.Tracing // nil where nobody listens
@@ -47,7 +47,7 @@ type house struct {
 }
 
 // build opens the store and connects the providers.
-func build(ctx context.Context, c config.Config, path string) (*house, error) {
+func build(ctx context.Context, c config.Config, path string) (*deployment, error) {
 	models, wants := providers(c)
 	fitted, unfit := hooks(c)
 	wants = errors.Join(wants, unfit)
@@ -60,10 +60,10 @@ func build(ctx context.Context, c config.Config, path string) (*house, error) {
 		return nil, errors.Join(err, tracing.Close())
 	}
 	catalog := inference.Remembered(c)
-	h := &house{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
+	h := &deployment{told: c, store: store, model: tracing.Model(inference.Switchboard{Catalog: c, Providers: models}), relay: tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}), tracing: tracing, roles: c.Roles.Models(), wants: wants, hooks: fitted, log: plainLogger(c.Log, os.Stderr)}
 	h.keys = marked(store, c.DataDir, h.log)
 	h.purse = &purse.Purse{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
-	h.shown = &console.House{
+	h.shown = &console.Deployment{
 		Store: store, Ledger: store.ledger, Events: store, Wakes: store, Feeds: store, Keys: h.keys, Catalog: c, Roles: h.roles, Caps: c.Money.Caps(),
 		Auto: c.Agent.Auto, Knobs: c.Dream, Embed: h.embed, Settings: settings(c), FleetDay: c.Money.FleetDay,
 		Jobs: store, Holder: holder(), Background: h.background,
@@ -150,7 +150,7 @@ func holder() string {
 
 // background names the other process of this data folder that embeds in the background; false for the embedders that take
 // microseconds a text.
-func (h *house) background(spec inference.Spec) (int, bool) {
+func (h *deployment) background(spec inference.Spec) (int, bool) {
 	if spec.BuiltIn && spec.Name != localmodel.MiniLM {
 		return 0, false
 	}
@@ -162,13 +162,13 @@ func (h *house) background(spec inference.Spec) (int, bool) {
 }
 
 // embedJobs embeds what imports have stored, until ctx ends.
-func (h *house) embedJobs(ctx context.Context, log *slog.Logger) {
+func (h *deployment) embedJobs(ctx context.Context, log *slog.Logger) {
 	w := importer.EmbedWorker{Store: h.store, Holder: h.shown.Holder, Now: time.Now, Log: log, Serving: h.serving}
 	w.Run(ctx)
 }
 
 // serving is the embedder that serves an agent.
-func (h *house) serving(ctx context.Context, a dream.Agent) (importer.Embedder, error) {
+func (h *deployment) serving(ctx context.Context, a dream.Agent) (importer.Embedder, error) {
 	spec, err := h.embedder(ctx, a, "")
 	if err != nil {
 		return importer.Embedder{}, err
@@ -182,7 +182,7 @@ func (h *house) serving(ctx context.Context, a dream.Agent) (importer.Embedder, 
 }
 
 // embedder is the one named, or the one that serves an agent.
-func (h *house) embedder(ctx context.Context, agent dream.Agent, named string) (inference.Spec, error) {
+func (h *deployment) embedder(ctx context.Context, agent dream.Agent, named string) (inference.Spec, error) {
 	if named != "" {
 		return h.told.Lookup(named)
 	}
@@ -195,7 +195,7 @@ func (h *house) embedder(ctx context.Context, agent dream.Agent, named string) (
 
 // embed places texts in an agent's space. The built-in embedder is called straight, since it cannot cost anything; every
 // other call passes the purse under the agent's caps.
-func (h *house) embed(ctx context.Context, agent dream.Agent, model string, texts []string) ([][]float32, string, error) {
+func (h *deployment) embed(ctx context.Context, agent dream.Agent, model string, texts []string) ([][]float32, string, error) {
 	spec, err := h.embedder(ctx, agent, model)
 	if err != nil {
 		return nil, "", err
@@ -218,7 +218,7 @@ func (h *house) embed(ctx context.Context, agent dream.Agent, model string, text
 	return v.V, v.Space, err
 }
 
-func (h *house) ports() activities.Ports {
+func (h *deployment) ports() activities.Ports {
 	return activities.Ports{
 		Hooks:  h.hooks,
 		Memory: h.store, Purse: h.purse, Catalog: h.told, Now: time.Now, Presence: h.store, WakeBus: h.store, Feeds: h.store, Jobs: h.store,
@@ -226,7 +226,7 @@ func (h *house) ports() activities.Ports {
 }
 
 // starter is the client of the workflows over this house; it needs no connection to estimate.
-func (h *house) starter() *starter.Starter {
+func (h *deployment) starter() *starter.Starter {
 	return &starter.Starter{
 		Memory: h.store, Catalog: h.told, Now: time.Now, Presence: h.store, WakeBus: h.store, Ledger: h.store.ledger, Feeds: h.store,
 		Options: starter.Options{

@@ -36,7 +36,7 @@ func findEngine(self string, look func(string) (string, error)) (string, error) 
 
 // handOver becomes the program that has the bindings, with the same words and the same environment. It returns only when
 // there is none.
-func (d *door) handOver() error {
+func (d *app) handOver() error {
 	path, err := findEngine(self(), lookPath)
 	if err == nil && len(d.args) == 0 {
 		err = errNoEngine
@@ -51,7 +51,7 @@ func (d *door) handOver() error {
 
 // lend hands over when a provider's model runs in this process and this program cannot run it. The nights of a process
 // that cannot be handed over say so themselves.
-func (d *door) lend(c config.Config) error {
+func (d *app) lend(c config.Config) error {
 	if linked || c.InProcess() == "" {
 		return nil
 	}

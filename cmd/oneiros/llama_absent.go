@@ -13,8 +13,8 @@ import (
 // linked says whether this program has llama.cpp's bindings.
 const linked = false
 
-func (d *door) llama() console.LlamaDoor {
-	return console.LlamaDoor{
+func (d *app) llama() console.LlamaCommand {
+	return console.LlamaCommand{
 		Getenv: d.getenv,
 		Serve:  func(context.Context, console.LlamaServer, func(string, string)) error { return d.handOver() },
 		Learn: func(context.Context, console.Lesson) (console.Learned, error) {

@@ -18,8 +18,8 @@ import (
 // linked says whether this program has llama.cpp's bindings.
 const linked = true
 
-func (d *door) llama() console.LlamaDoor {
-	return console.LlamaDoor{Getenv: d.getenv, Serve: serveLlama, Learn: learn, Effect: d.effect}
+func (d *app) llama() console.LlamaCommand {
+	return console.LlamaCommand{Getenv: d.getenv, Serve: serveLlama, Learn: learn, Effect: d.effect}
 }
 
 func engineOptions(m console.LlamaModel) llama.Options {
@@ -74,7 +74,7 @@ func learn(ctx context.Context, l console.Lesson) (told console.Learned, err err
 }
 
 // effect measures a vector. Its distances are taken with a model of the catalogue; asking one that costs is the user's affair.
-func (d *door) effect(ctx context.Context, t console.Trial) (told console.Tried, err error) {
+func (d *app) effect(ctx context.Context, t console.Trial) (told console.Tried, err error) {
 	c, err := d.config()
 	if err != nil {
 		return told, err

@@ -51,7 +51,7 @@ func TestTheUsualProgramLoadsNoLibrary(t *testing.T) {
 func say(t *testing.T, env []string, args ...string) (string, int) {
 	t.Helper()
 	var beside bytes.Buffer
-	app := newDoor(append([]string{"HOME=" + t.TempDir()}, env...)).app()
+	app := newApp(append([]string{"HOME=" + t.TempDir()}, env...)).app()
 	app.Out, app.Err, app.In, app.Terminal = &beside, &beside, strings.NewReader(""), false
 	code := console.Run(t.Context(), app, args)
 	return beside.String(), code
@@ -87,5 +87,5 @@ func TestAWorkerDoesNotBeginWithoutTheModelOfAProvider(t *testing.T) {
 	}
 	_, err := models["here"].Generate(t.Context(), inference.Request{Model: "here/any"}, nil)
 	require.Error(t, err)
-	require.NoError(t, newDoor(nil).lend(c), "there is nobody to hand over to, and the sentence is said by the worker")
+	require.NoError(t, newApp(nil).lend(c), "there is nobody to hand over to, and the sentence is said by the worker")
 }

@@ -35,19 +35,19 @@ func run() int {
 		<-ctx.Done()
 		stop()
 	}()
-	d := newDoor(os.Environ())
+	d := newApp(os.Environ())
 	d.args = os.Args
 	return console.Run(ctx, d.app(), os.Args[1:])
 }
 
 // app is the console with everything it stands on.
-func (d *door) app() *console.App {
+func (d *app) app() *console.App {
 	app := &console.App{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Now: time.Now,
 		Version: builtFrom(), Zone: machineZone(d.getenv("TZ")),
 		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Span: config.ParseSpan, Open: d.open, Checks: d.checks,
 		Policy: d.policy, Codec: d.codec(), Hooks: d.hooks(), Stores: d.stores(), Llama: d.llama(),
-		Night: console.NightDoor{
+		Night: console.DreamCommand{
 			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Serve: d.serve, Speak: d.speak, Here: d.here, Demo: d.demo,
 			Active: d.active, Abandon: d.abandon, Waker: d.waker, Rehearse: d.rehearse, EstimateAgain: d.estimateAgain,
 		},

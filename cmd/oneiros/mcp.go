@@ -17,7 +17,7 @@ import (
 
 // speak answers a client of MCP over a pair of streams. It stands where serve does, but without a cluster, too: talk and memory
 // need none, and dreams are not offered then.
-func (d *door) speak(ctx context.Context, h *console.House, s console.Speech) (err error) {
+func (d *app) speak(ctx context.Context, h *console.Deployment, s console.Speech) (err error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ const keyVariable = "ONEIROS_KEY"
 
 // speaker is who a client over standard input speaks as. Who can open the store needs no key; a key in the environment makes the
 // client the same as over HTTP, with the key's role and day.
-func (h *house) speaker(ctx context.Context, s console.Speech, secret string) (psyche.Caller, error) {
+func (h *deployment) speaker(ctx context.Context, s console.Speech, secret string) (psyche.Caller, error) {
 	usage := func(format string, args ...any) (psyche.Caller, error) {
 		return psyche.Caller{}, &console.Exit{Code: console.Usage, Err: fmt.Errorf(format, args...)}
 	}
@@ -101,7 +101,7 @@ func (h *house) speaker(ctx context.Context, s console.Speech, secret string) (p
 // dialIfAny connects to the cluster, and says whether there is one to connect to.
 func (e *engine) dialIfAny(ctx context.Context) (bool, error) {
 	if _, err := e.options(); errors.Is(err, console.ErrNobody) {
-		e.starter = e.house.starter()
+		e.starter = e.deployment.starter()
 		return false, nil
 	}
 	err := e.dialLater(ctx, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })

@@ -19,8 +19,8 @@ import (
 )
 
 // stores opens what the commands that move a store need.
-func (d *door) stores() console.StoreDoor {
-	return console.StoreDoor{
+func (d *app) stores() console.StoreCommand {
+	return console.StoreCommand{
 		Here: d.deposit(keep), Fill: d.deposit(keepAnyFile, redisstore.Refill()),
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			c, err := d.config()
@@ -56,7 +56,7 @@ func keepAnyFile(ctx context.Context, c config.Config, path string) (kept, error
 }
 
 // deposit opens the configured store to be handed over or filled.
-func (d *door) deposit(open keeping, options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
+func (d *app) deposit(open keeping, options ...redisstore.Option) func(ctx context.Context) (console.Deposit, error) {
 	return func(ctx context.Context) (console.Deposit, error) {
 		c, err := d.config()
 		if err != nil {
@@ -67,7 +67,7 @@ func (d *door) deposit(open keeping, options ...redisstore.Option) func(ctx cont
 }
 
 // storeAbsent names the configured file, and says whether it is missing or empty.
-func (d *door) storeAbsent(ctx context.Context) (path string, absent bool, err error) {
+func (d *app) storeAbsent(ctx context.Context) (path string, absent bool, err error) {
 	c, err := d.config()
 	if err != nil {
 		return "", false, err

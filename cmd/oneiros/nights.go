@@ -19,9 +19,9 @@ import (
 )
 
 // behind finds the house behind what the console was shown.
-func (d *door) behind(h *console.House) (*house, error) {
+func (d *app) behind(h *console.Deployment) (*deployment, error) {
 	if found, ok := d.houses.Load(h); ok {
-		return found.(*house), nil
+		return found.(*deployment), nil
 	}
 	return nil, errors.New("this house was not built by this door")
 }
@@ -123,7 +123,7 @@ func (n nights) Running(ctx context.Context, dreamID string) (bool, error) {
 
 // active tells an agent's life that the agent is used, where there is a cluster. A machine without one loses nothing: the
 // life asks the store before it dreams by itself.
-func (d *door) active(ctx context.Context, h *console.House, handle string) {
+func (d *app) active(ctx context.Context, h *console.Deployment, handle string) {
 	own, err := d.behind(h)
 	if err != nil {
 		return
@@ -137,7 +137,7 @@ func (d *door) active(ctx context.Context, h *console.House, handle string) {
 }
 
 // abandon closes a dream without asking Temporal.
-func (d *door) abandon(ctx context.Context, h *console.House, agent, dreamID string) error {
+func (d *app) abandon(ctx context.Context, h *console.Deployment, agent, dreamID string) error {
 	own, err := d.behind(h)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (d *door) abandon(ctx context.Context, h *console.House, agent, dreamID str
 }
 
 // estimate prices a dream without Temporal.
-func (d *door) estimate(ctx context.Context, h *console.House, w console.Wish) (console.Estimate, error) {
+func (d *app) estimate(ctx context.Context, h *console.Deployment, w console.Wish) (console.Estimate, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return console.Estimate{}, err
@@ -156,7 +156,7 @@ func (d *door) estimate(ctx context.Context, h *console.House, w console.Wish) (
 }
 
 // estimateAgain prices a dream that goes on from another.
-func (d *door) estimateAgain(ctx context.Context, h *console.House, w console.Again) (console.Estimate, error) {
+func (d *app) estimateAgain(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return console.Estimate{}, err
@@ -166,7 +166,7 @@ func (d *door) estimateAgain(ctx context.Context, h *console.House, w console.Ag
 }
 
 // rehearse tells a dream without dreaming it.
-func (d *door) rehearse(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
+func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.Wish) (console.Rehearsal, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return console.Rehearsal{}, err

@@ -13,7 +13,7 @@ func rulesOf(c config.Config) *policy.Rules {
 }
 
 // policy are the rules that a dream of the agent would be held to if it began now.
-func (d *door) policy(handle string) (policy.Rules, error) {
+func (d *app) policy(handle string) (policy.Rules, error) {
 	c, err := d.config()
 	if err != nil {
 		return policy.Rules{}, err

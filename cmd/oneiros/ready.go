@@ -78,7 +78,7 @@ func (r *readiness) look(ctx context.Context) {
 }
 
 func (r *readiness) store(ctx context.Context) bool {
-	_, err := r.engine.house.store.Agents(ctx)
+	_, err := r.engine.deployment.store.Agents(ctx)
 	return err == nil
 }
 
@@ -89,7 +89,7 @@ func (r *readiness) temporal(ctx context.Context) bool {
 
 // provider asks whether the server of the model that talks can be reached at all; what it answers does not matter.
 func (r *readiness) provider(ctx context.Context) bool {
-	c := r.engine.house.told
+	c := r.engine.deployment.told
 	spec, err := c.Lookup(c.TalkModel())
 	if err != nil {
 		return false

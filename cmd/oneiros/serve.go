@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
-// salon is where clients are answered: the server, the agents awake behind it, and how both end.
-type salon struct {
+// apiServer is where clients are answered: the server, the agents awake behind it, and how both end.
+type apiServer struct {
 	server *front.Server
 	being  *psyche.Being
 	tools  *mcpserver.Face
@@ -33,7 +33,7 @@ type salon struct {
 }
 
 // serve answers clients and works on nothing.
-func (d *door) serve(ctx context.Context, h *console.House, tell func(string, ...any)) (console.Engine, error) {
+func (d *app) serve(ctx context.Context, h *console.Deployment, tell func(string, ...any)) (console.Engine, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (d *door) serve(ctx context.Context, h *console.House, tell func(string, ..
 		return nil, err
 	}
 	err = e.welcome(ctx, tell)
-	if err == nil && e.salon == nil {
+	if err == nil && e.api == nil {
 		err = &console.Exit{Code: console.Unreachable, Err: errors.New(e.unserved)}
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func (e *engine) retell(ctx context.Context) {
 		cancel()
 	}()
 	var embedding sync.WaitGroup
-	embedding.Go(func() { e.house.embedJobs(ctx, e.plainLog) })
+	embedding.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
 	defer embedding.Wait()
 	e.starter.Record(ctx)
 }
@@ -105,7 +105,7 @@ func (e *engine) retell(ctx context.Context) {
 // welcome answers clients at serve.listen. Where the port is another's, most often another process's of this host, this one does
 // without, and says so.
 func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
-	c := e.house.told.Serve
+	c := e.deployment.told.Serve
 	if c.Listen == "" {
 		return nil
 	}
@@ -114,11 +114,11 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 			return err
 		}
 	}
-	s := &salon{being: e.house.being(e.starter), grace: c.Grace, over: make(chan error, 1)}
-	s.tools = mcpserver.New(s.being, e.house.dreams(e.starter), mcpserver.Options{
+	s := &apiServer{being: e.deployment.being(e.starter), grace: c.Grace, over: make(chan error, 1)}
+	s.tools = mcpserver.New(s.being, e.deployment.dreams(e.starter), mcpserver.Options{
 		Version: version, Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins), Sessions: c.Sessions, Report: e.report,
 	})
-	hush, err := e.house.store.Listen(s.being.Reread)
+	hush, err := e.deployment.store.Listen(s.being.Reread)
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen to the bell: %w", err), s.close())
 	}
@@ -136,8 +136,8 @@ func (e *engine) welcome(ctx context.Context, tell func(string, ...any)) error {
 		}
 		return errors.Join(&console.Exit{Code: console.Usage, Err: fmt.Errorf("serve: %w", err)}, s.close())
 	}
-	e.salon = s
-	s.cool = reading(ctx, e.house.warm)
+	e.api = s
+	s.cool = reading(ctx, e.deployment.warm)
 	go func() { s.over <- s.server.Serve() }()
 	scheme := "http"
 	if c.TLSCert != "" {
@@ -163,24 +163,24 @@ func reading(ctx context.Context, do func(context.Context)) (end func()) {
 
 // locked sees that no door stands open to other machines: one that they reach needs keys.
 func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
-	c := e.house.told.Serve
+	c := e.deployment.told.Serve
 	if c.Listen == "" {
 		return nil
 	}
-	required, err := e.house.keys.KeysRequired(ctx)
+	required, err := e.deployment.keys.KeysRequired(ctx)
 	if err != nil {
 		return fmt.Errorf("read whether keys are required: %w", err)
 	}
-	keys, err := e.house.keys.Keys(ctx)
+	keys, err := e.deployment.keys.Keys(ctx)
 	if err != nil {
 		return fmt.Errorf("read the keys: %w", err)
 	}
 	if len(keys) == 0 && required {
-		e.house.log.Warn("every client is refused: this deployment needs a key for every request and its store has none; restore the store, " +
+		e.deployment.log.Warn("every client is refused: this deployment needs a key for every request and its store has none; restore the store, " +
 			"or make a key with oneiros keys add NAME; oneiros keys open lets requests of this machine in without a key again")
 	}
 	if len(keys) == 0 && !required && c.Keys == config.KeysRequired {
-		e.house.log.Warn("every client is refused: serve.keys is required and there is no key yet; make one with oneiros keys add NAME")
+		e.deployment.log.Warn("every client is refused: serve.keys is required and there is no key yet; make one with oneiros keys add NAME")
 	}
 	if c.Loopback() {
 		return nil
@@ -196,13 +196,13 @@ func (e *engine) locked(ctx context.Context, tell func(string, ...any)) error {
 }
 
 // doorway is the front of the server, with every face behind it.
-func (e *engine) doorway(s *salon) front.Options {
-	c := e.house.told.Serve
-	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.house.told.Agent.ClientTimeout, Note: e.noted}
-	asleep := &dreamhttp.Face{Dreams: e.house.dreams(e.starter), Memories: s.being}
+func (e *engine) doorway(s *apiServer) front.Options {
+	c := e.deployment.told.Serve
+	talk := &openaihttp.Face{Talk: s.being, Mind: s.being, Now: time.Now, Hold: e.deployment.told.Agent.ClientTimeout, Note: e.noted}
+	asleep := &dreamhttp.Face{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	o := front.Options{
-		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.house.tracing),
-		Keys:   e.house.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
+		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...), e.deployment.tracing),
+		Keys:   e.deployment.keys, Keyless: c.Keyless(), Hosts: config.Listed(c.Hosts), Origins: config.Listed(c.Origins),
 		Limits: front.Limits{
 			Rate: c.Rate, Day: keyDay(c.KeyDay), Streams: c.KeyStreams, All: c.MaxStreams, Body: int64(c.MaxBody), WriteTime: c.WriteIn,
 			Answers: c.AnswersPerPrincipal,
@@ -232,7 +232,7 @@ func (e *engine) entered(l front.Entry) {
 	if l.Err != nil {
 		fields = append(fields, "error", unquoted(l.Err))
 	}
-	e.house.log.Log(context.Background(), level, "request", fields...)
+	e.deployment.log.Log(context.Background(), level, "request", fields...)
 }
 
 // unquoted is an error without what a provider may have quoted in it.
@@ -244,7 +244,7 @@ func unquoted(err error) string {
 }
 
 func (e *engine) report(err error) {
-	e.house.log.Warn("the server for clients", "error", unquoted(err))
+	e.deployment.log.Warn("the server for clients", "error", unquoted(err))
 }
 
 // noted counts a turn.
@@ -262,7 +262,7 @@ func (e *engine) noted(path string) func(openaihttp.Passed) {
 const rememberWithin = 5 * time.Second
 
 // stop lets nobody new in, gives answers under way their time, and keeps what was said.
-func (s *salon) stop() error {
+func (s *apiServer) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 	defer cancel()
 	s.cool()
@@ -273,7 +273,7 @@ func (s *salon) stop() error {
 	return errors.Join(err, <-s.over, s.close())
 }
 
-func (s *salon) close() error {
+func (s *apiServer) close() error {
 	if s.hush != nil {
 		s.hush()
 	}

@@ -16,8 +16,8 @@ import (
 
 // hire starts a worker in this process and tends the agents' lives.
 func (e *engine) hire(ctx context.Context) error {
-	c := e.house.told
-	ports := e.house.ports()
+	c := e.deployment.told
+	ports := e.deployment.ports()
 	ports.World = e.starter
 	e.worker = workers.New(e.client, ports, e.starter.Executions(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Activities: c.Worker.Concurrent, StickyCache: c.Worker.Cache, StopTimeout: c.Worker.StopWithin,
@@ -31,7 +31,7 @@ func (e *engine) hire(ctx context.Context) error {
 		return &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}
 	}
 	e.place("worker", fmt.Sprintf("task queue %s, %d deeds at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
-	e.place("store", e.house.store.name)
+	e.place("store", e.deployment.store.name)
 	if e.listens {
 		if err := e.listen(ctx); err != nil {
 			return err
@@ -59,22 +59,22 @@ func (e *engine) tend(ctx context.Context) {
 	var recording sync.WaitGroup
 	recording.Go(func() { e.starter.Record(ctx) })
 	recording.Go(func() { e.archives(ctx) })
-	recording.Go(func() { e.house.embedJobs(ctx, e.plainLog) })
+	recording.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
 	defer recording.Wait()
 	defer cancel()
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	probed := map[string]string{} // by feed, what its probe was told
 	told := map[string]string{}   // by agent, what its record adds to the settings: its life has heard the rest of them too
-	listener := &activities.Listener{Memory: e.house.store, Events: e.house.store, Calls: e.starter, Now: time.Now}
+	listener := &activities.Listener{Memory: e.deployment.store, Events: e.deployment.store, Calls: e.starter, Now: time.Now}
 	for {
-		if _, err := workers.Reconcile(ctx, e.house.ports(), e.starter.Executions()); err != nil && ctx.Err() == nil {
+		if _, err := workers.Reconcile(ctx, e.deployment.ports(), e.starter.Executions()); err != nil && ctx.Err() == nil {
 			e.log.Warn("the books of ended dreams could not be closed", "error", err)
 		}
-		if _, err := workers.Lapse(ctx, e.house.ports()); err != nil && ctx.Err() == nil {
+		if _, err := workers.Lapse(ctx, e.deployment.ports()); err != nil && ctx.Err() == nil {
 			e.log.Warn("predictions that are due could not be resolved", "error", err)
 		}
-		agents, err := e.house.store.Agents(ctx)
+		agents, err := e.deployment.store.Agents(ctx)
 		if err != nil && ctx.Err() == nil {
 			e.log.Warn("the agents could not be read", "error", err)
 		}

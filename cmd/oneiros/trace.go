@@ -55,4 +55,4 @@ func traced(routes []front.Route, t *telemetry.Tracing) []front.Route {
 }
 
 // closing ends what a house has open, its traces first.
-func (h *house) closing() error { return errors.Join(h.tracing.Close(), h.store.Close()) }
+func (h *deployment) closing() error { return errors.Join(h.tracing.Close(), h.store.Close()) }

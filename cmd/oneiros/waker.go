@@ -30,7 +30,7 @@ type waker struct {
 }
 
 // waker opens the way to whoever sleeps.
-func (d *door) waker(_ context.Context, h *console.House) (console.Waker, error) {
+func (d *app) waker(_ context.Context, h *console.Deployment) (console.Waker, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ const askEvery = 100 * time.Millisecond
 func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
 	awoken, err := w.engine.starter.Recorded(ctx, agent, epoch)
 	if err == nil {
-		w.woken, _ = w.engine.house.store.Agent(ctx, agent)
+		w.woken, _ = w.engine.deployment.store.Agent(ctx, agent)
 		return awoken, nil
 	}
 	if !errors.Is(err, memory.ErrNotFound) {
@@ -89,7 +89,7 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 	if w.nobody != nil {
 		return awoken, w.nobody
 	}
-	a, err := w.engine.house.store.Agent(ctx, agent)
+	a, err := w.engine.deployment.store.Agent(ctx, agent)
 	if err != nil {
 		return awoken, err
 	}
@@ -121,7 +121,7 @@ func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows
 		return awoken
 	}
 	awoken.Dream = s.Last.Dream
-	if night, err := memory.One[*dream.Night](ctx, w.engine.house.store, agent, awoken.Dream); err == nil {
+	if night, err := memory.One[*dream.Night](ctx, w.engine.deployment.store, agent, awoken.Dream); err == nil {
 		awoken.Until = night.Until
 	}
 	return awoken

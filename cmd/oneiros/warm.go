@@ -14,7 +14,7 @@ const mostWarmed = 250_000
 
 // warm reads the agents' memories into the index, so that no first question has to wait for it: those that lived last first, as
 // many as mostWarmed allows. Until an agent's is read, its turns go on without their memories when their time is over.
-func (h *house) warm(ctx context.Context) {
+func (h *deployment) warm(ctx context.Context) {
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
 		return // who asks a question hears why

@@ -54,7 +54,7 @@ func TestMemoriesAreReadAheadOfThoseThatLivedLastAsFarAsThereIsRoom(t *testing.T
 		"never":  {0, 0},
 		"long":   {7, 1},
 	}}
-	h := &house{store: kept{store: s}, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	h := &deployment{store: kept{store: s}, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	h.warm(t.Context())
 	require.Equal(t, []string{"last", "before"}, s.read)
 }

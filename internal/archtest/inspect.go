@@ -36,16 +36,16 @@ func Inspect(tree fs.FS) (faults []Fault, packages int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	h := house{found}
+	h := module{found}
 	for _, dir := range slices.Sorted(maps.Keys(found)) {
 		faults = append(faults, h.faults(found[dir])...)
 	}
 	return faults, len(found), nil
 }
 
-type house struct{ sources map[string]*source }
+type module struct{ sources map[string]*source }
 
-func (h house) faults(s *source) (faults []Fault) {
+func (h module) faults(s *source) (faults []Fault) {
 	report := func(wall, format string, args ...any) {
 		faults = append(faults, Fault{wall, s.dir, fmt.Sprintf(format, args...)})
 	}
@@ -89,7 +89,7 @@ func (h house) faults(s *source) (faults []Fault) {
 }
 
 // stands asks whether a package in its place may import the package in folder.
-func (h house) stands(at place, from, folder string) (wall, why string) {
+func (h module) stands(at place, from, folder string) (wall, why string) {
 	if under(folder, beside...) || suite(folder) && !suite(from) {
 		return "stage", fmt.Sprintf("imports %s, which only tests may", folder)
 	}
@@ -107,7 +107,7 @@ func (h house) stands(at place, from, folder string) (wall, why string) {
 }
 
 // broken lists what in s, or in what s reaches of ours where the ban says so, the ban forbids; path is the way there.
-func (h house) broken(b ban, s *source, path []string, seen map[string]bool) (whys []string) {
+func (h module) broken(b ban, s *source, path []string, seen map[string]bool) (whys []string) {
 	if seen[s.dir] {
 		return nil
 	}

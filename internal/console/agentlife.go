@@ -67,7 +67,7 @@ const (
 const agentStateWithin = 1500 * time.Millisecond
 
 // agentStateOf gathers it from the store, and from Temporal where that answers.
-func (app *App) agentStateOf(ctx context.Context, h *House, a dream.Agent) (agentView, error) {
+func (app *App) agentStateOf(ctx context.Context, h *Deployment, a dream.Agent) (agentView, error) {
 	l := agentView{knobs: h.Knobs}
 	var err error
 	if l.Status, err = app.status(ctx, h, a); err != nil {
@@ -93,7 +93,7 @@ func (app *App) agentStateOf(ctx context.Context, h *House, a dream.Agent) (agen
 }
 
 // past reads the newest wakes and how often alarms ended onsets.
-func (l *agentView) past(ctx context.Context, h *House, a dream.Agent) error {
+func (l *agentView) past(ctx context.Context, h *Deployment, a dream.Agent) error {
 	l.Wakes = []*interruption{}
 	var events []event.Event
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (bool, error) {
@@ -113,7 +113,7 @@ func (l *agentView) past(ctx context.Context, h *House, a dream.Agent) error {
 }
 
 // means is what is left under the caps, and what an agent with so much left may do (H24).
-func (l *agentView) means(ctx context.Context, h *House, a dream.Agent, now time.Time) error {
+func (l *agentView) means(ctx context.Context, h *Deployment, a dream.Agent, now time.Time) error {
 	today := now.In(location(a.Zone)).Format(time.DateOnly)
 	var bind []circadian.Cap
 	for i, account := range activities.DayAccounts(a, today, h.FleetDay) {
@@ -144,7 +144,7 @@ func (l *agentView) means(ctx context.Context, h *House, a dream.Agent, now time
 }
 
 // free says whether every model that the agent dreams with states a price of zero.
-func free(h *House, a dream.Agent) bool {
+func free(h *Deployment, a dream.Agent) bool {
 	for _, role := range dream.Roles {
 		name := a.Models[role]
 		if name == "" {
@@ -159,7 +159,7 @@ func free(h *House, a dream.Agent) bool {
 }
 
 // state is what the store says, as every face of the agent tells it; the agent's workflow is asked for the rest of its life.
-func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentView) error {
+func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agentView) error {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (app *App) state(ctx context.Context, h *House, a dream.Agent, l *agentView
 	return ctx.Err()
 }
 
-func (app *App) askAgentState(ctx context.Context, h *House, a dream.Agent) (workflows.AgentState, error) {
+func (app *App) askAgentState(ctx context.Context, h *Deployment, a dream.Agent) (workflows.AgentState, error) {
 	if app.Night.Waker == nil {
 		return workflows.AgentState{}, ErrNobody
 	}

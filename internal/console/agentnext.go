@@ -15,7 +15,7 @@ import (
 )
 
 // next applies the law of the agent's own rhythm to what is known of its past.
-func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentView) (nextDream, error) {
+func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentView) (nextDream, error) {
 	o := outlook{now: app.Now(), agent: a, settings: h.Settings, past: circadian.Past{Active: l.Status.Seen}}
 	dreams := 0
 	if l.AgentState != nil {
@@ -71,7 +71,7 @@ func (app *App) next(ctx context.Context, h *House, a dream.Agent, l agentView) 
 }
 
 // remembered is the past as far as the store knows it.
-func remembered(ctx context.Context, h *House, a dream.Agent, past *circadian.Past) error {
+func remembered(ctx context.Context, h *Deployment, a dream.Agent, past *circadian.Past) error {
 	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
 	for _, n := range memory.As[*dream.Night](found) {
 		past.Dream = n.Ended

@@ -97,7 +97,7 @@ type publicVisit struct {
 	HoldMS float64 `json:"hold_ms,omitempty"`
 }
 
-func (l agentView) public(h *House) publicAgentView {
+func (l agentView) public(h *Deployment) publicAgentView {
 	p := publicAgentView{agentView: l, Status: publicly(l.Status, h.untold()), Next: publicNext{l.Next, urgencyOf(l.Next.Urgency)}}
 	if w := l.AgentState; w != nil {
 		p.AgentState = &temporalsWords{

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func (app *App) putAgent(cmd *cobra.Command, h *House, flags *agentFlags, a dream.Agent, did string) error {
+func (app *App) putAgent(cmd *cobra.Command, h *Deployment, flags *agentFlags, a dream.Agent, did string) error {
 	name := a.Handle
 	if err := flags.apply(cmd, &a); err != nil {
 		return usage(err)

@@ -64,7 +64,7 @@ func (app *App) agentsList() *cobra.Command {
 	}}
 }
 
-func (app *App) agentLine(cmd *cobra.Command, h *House, a dream.Agent) (agentLine, error) {
+func (app *App) agentLine(cmd *cobra.Command, h *Deployment, a dream.Agent) (agentLine, error) {
 	l := agentLine{Agent: a}
 	var err error
 	if l.Episodes, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}}); err != nil {
@@ -134,7 +134,7 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 	}
 }
 
-func (app *App) counts(cmd *cobra.Command, h *House, a dream.Agent) (map[dream.Kind]int, error) {
+func (app *App) counts(cmd *cobra.Command, h *Deployment, a dream.Agent) (map[dream.Kind]int, error) {
 	counts := map[dream.Kind]int{}
 	for _, kind := range dream.Kinds {
 		n, err := h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})

@@ -72,7 +72,7 @@ Exit codes: 0 removed, 3 no such agent, 4 it dreams, is held awake or nobody agr
 	return cmd
 }
 
-func (app *App) removeAgent(ctx context.Context, h *House, name string, yes bool) error {
+func (app *App) removeAgent(ctx context.Context, h *Deployment, name string, yes bool) error {
 	a, err := h.Store.Agent(ctx, name)
 	if errors.Is(err, memory.ErrRemoved) {
 		return app.removeRest(ctx, h, name)
@@ -115,7 +115,7 @@ func (app *App) removeAgent(ctx context.Context, h *House, name string, yes bool
 }
 
 // dropAgent removes by the waker, which reaches Temporal where there is one.
-func (app *App) dropAgent(ctx context.Context, h *House, name string) (Removed, error) {
+func (app *App) dropAgent(ctx context.Context, h *Deployment, name string) (Removed, error) {
 	w, err := app.waker(ctx, h)
 	if err != nil {
 		return Removed{}, err
@@ -125,7 +125,7 @@ func (app *App) dropAgent(ctx context.Context, h *House, name string) (Removed, 
 }
 
 // removeRest ends what an earlier removal has left to Temporal.
-func (app *App) removeRest(ctx context.Context, h *House, id string) error {
+func (app *App) removeRest(ctx context.Context, h *Deployment, id string) error {
 	done, err := app.dropAgent(ctx, h, id)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
@@ -150,7 +150,7 @@ func noAgent(name string) error {
 }
 
 // mayRemove refuses an agent that dreams, or that a client holds awake.
-func (app *App) mayRemove(ctx context.Context, h *House, a dream.Agent) error {
+func (app *App) mayRemove(ctx context.Context, h *Deployment, a dream.Agent) error {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (app *App) mayRemove(ctx context.Context, h *House, a dream.Agent) error {
 }
 
 // spendOf adds up what the spend ledger keeps of an agent.
-func spendOf(ctx context.Context, h *House, a dream.Agent) (keptSpend, error) {
+func spendOf(ctx context.Context, h *Deployment, a dream.Agent) (keptSpend, error) {
 	rows, err := h.Ledger.Rows(ctx, purse.Query{Agent: a.ID})
 	if err != nil {
 		return keptSpend{}, fmt.Errorf("read what %s has spent: %w", a.Handle, err)
@@ -184,7 +184,7 @@ func spendOf(ctx context.Context, h *House, a dream.Agent) (keptSpend, error) {
 }
 
 // removalQuestion says in one sentence what a removal does.
-func (app *App) removalQuestion(ctx context.Context, h *House, a dream.Agent, spend keptSpend) (string, error) {
+func (app *App) removalQuestion(ctx context.Context, h *Deployment, a dream.Agent, spend keptSpend) (string, error) {
 	items := map[dream.Kind]int{}
 	for _, kind := range dream.Kinds {
 		n, err := h.Store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: dream.States})
@@ -223,7 +223,7 @@ func itemsTold(items map[dream.Kind]int) string {
 }
 
 // keysOf are the live keys of the server that name an agent.
-func keysOf(ctx context.Context, h *House, a dream.Agent) ([]string, error) {
+func keysOf(ctx context.Context, h *Deployment, a dream.Agent) ([]string, error) {
 	if h.Keys == nil {
 		return nil, nil
 	}
@@ -240,7 +240,7 @@ func keysOf(ctx context.Context, h *House, a dream.Agent) ([]string, error) {
 	return names, nil
 }
 
-func (app *App) tellRemoved(h *House, done Removed, spend keptSpend, keys []string) error {
+func (app *App) tellRemoved(h *Deployment, done Removed, spend keptSpend, keys []string) error {
 	var notes []string
 	if done.Running != "" {
 		notes = append(notes, fmt.Sprintf("Its workflow could not be ended (%s). Until it is, it can do nothing; "+

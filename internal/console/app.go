@@ -43,25 +43,25 @@ type App struct {
 	Policy        func(handle string) (policy.Rules, error) // the rules of an agent's dreams, or of all when no handle is given
 	Reference     func() string
 	Span          func(string) (time.Duration, error) // reads a duration as the configuration does; nil: time.ParseDuration
-	Open          func(ctx context.Context) (*House, error)
+	Open          func(ctx context.Context) (*Deployment, error)
 	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
-	Night         NightDoor
-	Codec         CodecDoor
-	Hooks         HooksDoor
-	Stores        StoreDoor
-	Llama         LlamaDoor
+	Night         DreamCommand
+	Codec         CodecCommand
+	Hooks         HooksCommand
+	Stores        StoreCommand
+	Llama         LlamaCommand
 
-	open   sync.Once
-	house  *House
-	fail   error
-	json   bool
-	began  time.Time // when the command started
-	misled error     // the command that help was asked on, and that there is none of
-	again  string    // the command that goes on with what is watched, when it is not oneiros up alone
+	open       sync.Once
+	deployment *Deployment
+	fail       error
+	json       bool
+	began      time.Time // when the command started
+	misled     error     // the command that help was asked on, and that there is none of
+	again      string    // the command that goes on with what is watched, when it is not oneiros up alone
 }
 
-// House is what most commands stand on.
-type House struct {
+// Deployment is what most commands stand on.
+type Deployment struct {
 	Store   memory.Store
 	Ledger  purse.Ledger
 	Events  fabric.Log
@@ -142,7 +142,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	}
 	root.PersistentFlags().BoolVar(&app.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(misflagged)
-	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: house, Title: "The house:"})
+	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"}, &cobra.Group{ID: deployment, Title: "The house:"})
 	root.AddCommand(
 		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(), app.journal(), app.dreams(),
 		app.spend(), app.config(), app.doctor(), app.version(), exitCodes(), app.depth(),
@@ -150,12 +150,12 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.AddCommand(app.review(), app.health())
 	app.addNights(root)
 	root.AddCommand(app.policy())
-	root.AddCommand(app.codec(), app.hooks(), app.doorKeys())
+	root.AddCommand(app.codec(), app.hooks(), app.serverKeys())
 	root.AddCommand(app.store())
 	root.AddCommand(app.events())
 	root.AddCommand(app.llama(), app.steering())
-	root.SetHelpCommandGroupID(house)
-	root.SetCompletionCommandGroupID(house)
+	root.SetHelpCommandGroupID(deployment)
+	root.SetCompletionCommandGroupID(deployment)
 	root.InitDefaultCompletionCmd()
 	app.mindHelp(root)
 	mindArguments(root)
@@ -163,9 +163,9 @@ Try it without any configuration:  oneiros dream --demo`,
 }
 
 const (
-	nights = "nights"
-	minds  = "minds"
-	house  = "house"
+	nights     = "nights"
+	minds      = "minds"
+	deployment = "house"
 )
 
 // Run executes one command line and answers its exit code.
@@ -182,8 +182,8 @@ func Run(ctx context.Context, app *App, args []string) int {
 	if err == nil && out.fail != nil {
 		err = fmt.Errorf("write the answer: %w", out.fail)
 	}
-	if app.house != nil && app.house.Close != nil {
-		if closing := app.house.Close(); err == nil {
+	if app.deployment != nil && app.deployment.Close != nil {
+		if closing := app.deployment.Close(); err == nil {
 			err = closing
 		}
 	}
@@ -209,7 +209,7 @@ func (w *writer) Write(p []byte) (int, error) {
 }
 
 // within opens the house, once.
-func (app *App) within(ctx context.Context) (*House, error) {
-	app.open.Do(func() { app.house, app.fail = app.Open(ctx) })
-	return app.house, app.fail
+func (app *App) within(ctx context.Context) (*Deployment, error) {
+	app.open.Do(func() { app.deployment, app.fail = app.Open(ctx) })
+	return app.deployment, app.fail
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // announce says plainly when words of a dream will be the built-in model's, and which.
-func (app *App) announce(h *House, a dream.Agent) {
+func (app *App) announce(h *Deployment, a dream.Agent) {
 	models := map[dream.Role]string{}
 	for _, role := range dream.Roles {
 		models[role] = a.Models[role]
@@ -25,7 +25,7 @@ func (app *App) announce(h *House, a dream.Agent) {
 
 // builtIn names the roles whose words are the built-in model's, in the order of roles; all when no other model speaks. The
 // embedder says nothing, so it does not count.
-func builtIn(h *House, models map[dream.Role]string) (own []string, all bool) {
+func builtIn(h *Deployment, models map[dream.Role]string) (own []string, all bool) {
 	speaking := 0
 	for _, role := range dream.Roles {
 		if role == dream.Embedder || models[role] == "" {

@@ -38,7 +38,7 @@ func TestASearchGoesByTheCalibrationThatTheDeploymentMeasured(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	catalog := inference.Table{"p/model": {Name: "p/model", Provider: "p", Price: &budget.Price{}, Embeds: true}}
-	h := &House{Store: store, Ledger: store.Ledger(), Catalog: catalog}
+	h := &Deployment{Store: store, Ledger: store.Ledger(), Catalog: catalog}
 	a := dream.Agent{ID: "a", Models: map[dream.Role]string{dream.Embedder: "p/model"}}
 	require.Equal(t, inference.Cautious, calibrationOf(t.Context(), h, a))
 	payer := &purse.Purse{Ledger: store.Ledger(), Catalog: catalog, Model: apart{}, Now: time.Now}

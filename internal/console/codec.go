@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// CodecDoor is what the sealing commands need of the door.
-type CodecDoor struct {
+// CodecCommand is what the sealing commands need of the door.
+type CodecCommand struct {
 	Keys   func() (keys payload.Keys, place string, err error) // as configured; empty when nothing is sealed
 	Getenv func(name string) string
 	Random io.Reader
@@ -31,7 +31,7 @@ const usualCodec = "127.0.0.1:8081"
 
 func (app *App) codec() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "codec", Short: "Seal what Temporal stores: make keys, open what is sealed, serve the UI", GroupID: house,
+		Use: "codec", Short: "Seal what Temporal stores: make keys, open what is sealed, serve the UI", GroupID: deployment,
 		Long: "Codec is about the keys that seal what Temporal stores of a dream, named by seal.keys_file or seal.keys_env.\ndocs/sealing.md says what is sealed, what never is, and how to change keys.",
 	}
 	cmd.AddCommand(app.codecNewKey(), app.codecServe(), app.codecDecode())

@@ -25,7 +25,7 @@ func sealed(t *testing.T, keys string) (app *App, out, beside *bytes.Buffer) {
 	out, beside = &bytes.Buffer{}, &bytes.Buffer{}
 	return &App{
 		In: strings.NewReader(""), Out: out, Err: beside, Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) },
-		Codec: CodecDoor{
+		Codec: CodecCommand{
 			Random: strings.NewReader(strings.Repeat("0123456789abcdef", 8)),
 			Getenv: func(name string) string { return map[string]string{"TOKEN": "sesame", "EMPTY": " "}[name] },
 			Keys: func() (payload.Keys, string, error) {

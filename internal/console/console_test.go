@@ -40,8 +40,8 @@ type fixture struct {
 
 	in         string
 	terminal   bool
-	night      console.NightDoor
-	stores     console.StoreDoor
+	night      console.DreamCommand
+	stores     console.StoreCommand
 	embed      console.Embed // letters when nil
 	background func(inference.Spec) (int, bool)
 	hall       hall
@@ -53,7 +53,7 @@ type fixture struct {
 	rules      map[string]policy.Rules // by handle
 
 	windows []string // hours that are open to dreams; none: all
-	hooks   console.HooksDoor
+	hooks   console.HooksCommand
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -85,14 +85,14 @@ func (d *fixture) run(width int, args ...string) int {
 	d.app = &console.App{
 		Patience: 20 * time.Millisecond, Night: d.night, Stores: d.stores, Hooks: d.hooks, Terminal: d.terminal, In: strings.NewReader(d.in), Out: &d.out, Err: &d.err, Now: func() time.Time { return now }, Width: width, Zone: "Europe/Berlin",
 		Version: console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
-		Open: func(context.Context) (*console.House, error) {
+		Open: func(context.Context) (*console.Deployment, error) {
 			if d.closed != nil {
 				return nil, d.closed
 			}
 			if d.stuck != nil {
 				<-d.stuck
 			}
-			return &console.House{
+			return &console.Deployment{
 				Wakes: &d.hall, Feeds: d.store, Keys: d.store, Digest: d.digest, Private: d.private, Roles: d.roles,
 				Settings: workflows.Settings{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, ResumeAfter: 5 * time.Minute, Jitter: time.Minute, Windows: d.windows},
 				Store:    d.store, Ledger: d.store.Ledger(), Events: d.store, Catalog: models, Caps: dream.DefaultCaps, Knobs: d.knobs, Embed: embed,

@@ -63,7 +63,7 @@ type depthParameter struct {
 	Most  float64 `json:"most"`
 }
 
-func (app *App) depthOf(cmd *cobra.Command, h *House, a dream.Agent) (depthTold, error) {
+func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depthTold, error) {
 	now := app.Now()
 	d := depthTold{Agent: a.Handle, Tier: a.Tier, Chance: hypnagogia.Chance, Policy: "prior", knobs: h.Knobs}
 	var l agentView

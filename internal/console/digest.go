@@ -30,7 +30,7 @@ type digestEntry struct {
 }
 
 // digestOf reads what a wake has to tell, as much of it as is wanted and allowed. Nothing else of a dream is read here (W6).
-func digestOf(ctx context.Context, h *House, a dream.Agent, w presence.Wake, mode string) (digest, error) {
+func digestOf(ctx context.Context, h *Deployment, a dream.Agent, w presence.Wake, mode string) (digest, error) {
 	if mode == "" {
 		mode = h.Digest
 	}

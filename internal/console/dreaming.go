@@ -115,7 +115,7 @@ func (f *dreamFlags) wish() (Wish, error) {
 }
 
 // consent shows the price and asks where Z13 wants a question. It is done when only the price was wanted.
-func (app *App) consent(ctx context.Context, h *House, w Wish, f *dreamFlags) (done bool, err error) {
+func (app *App) consent(ctx context.Context, h *Deployment, w Wish, f *dreamFlags) (done bool, err error) {
 	e, err := app.Night.Estimate(ctx, h, w)
 	if err != nil {
 		return false, err
@@ -132,7 +132,7 @@ func (app *App) asks(e Estimate, f *dreamFlags) bool {
 }
 
 // agree shows a price and asks where that is wanted.
-func (app *App) agree(ctx context.Context, h *House, w Wish, e Estimate, f *dreamFlags) (done bool, err error) {
+func (app *App) agree(ctx context.Context, h *Deployment, w Wish, e Estimate, f *dreamFlags) (done bool, err error) {
 	if f.estimate {
 		if a, err := findAgent(ctx, h, w.Agent); err == nil {
 			app.announce(h, a)
@@ -152,7 +152,7 @@ func (app *App) agree(ctx context.Context, h *House, w Wish, e Estimate, f *drea
 }
 
 // mindOpen tells of a dream that was left half-way, before anybody agrees to the price of another.
-func (app *App) mindOpen(ctx context.Context, h *House, handle string) {
+func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
 	a, err := findAgent(ctx, h, handle)
 	if err != nil {
 		return
@@ -164,7 +164,7 @@ func (app *App) mindOpen(ctx context.Context, h *House, handle string) {
 }
 
 // dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
-func (app *App) dreamNow(ctx context.Context, h *House, a dream.Agent, w Wish, watch bool) error {
+func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w Wish, watch bool) error {
 	engine, err := app.Night.Reach(ctx, h)
 	own := errors.Is(err, ErrNobody)
 	if own {
@@ -182,7 +182,7 @@ func (app *App) dreamNow(ctx context.Context, h *House, a dream.Agent, w Wish, w
 }
 
 // dreamAlone dreams where nothing else carries dreams on: one that was left half-way goes on, and is watched to its end.
-func (app *App) dreamAlone(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, _ bool) error {
+func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w Wish, _ bool) error {
 	id, err := underWay(ctx, h, engine, a)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (app *App) dreamAlone(ctx context.Context, h *House, a dream.Agent, engine 
 	return app.follow(ctx, h, a, engine, id)
 }
 
-func (app *App) dreamOn(ctx context.Context, h *House, a dream.Agent, engine Engine, w Wish, watch bool) error {
+func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w Wish, watch bool) error {
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}
@@ -247,8 +247,8 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
 	if err != nil {
 		return err
 	}
-	if app.house == nil { // the report and its catalogue are the demo's
-		app.open.Do(func() { app.house = h })
+	if app.deployment == nil { // the report and its catalogue are the demo's
+		app.open.Do(func() { app.deployment = h })
 	}
 	app.again = "oneiros dream --demo"
 	if f.dir != "" {

@@ -85,7 +85,7 @@ func (app *App) dreamsShow() *cobra.Command {
 }
 
 // report tells a night to a person, or gives all of it as JSON.
-func (app *App) report(ctx context.Context, h *House, a dream.Agent, night *dream.Night) error {
+func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Night) error {
 	r, err := reportOf(ctx, h, a, night)
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", night.ID, err)
@@ -111,7 +111,7 @@ func (app *App) style(a dream.Agent) screen.Style {
 }
 
 // reportOf reads from the store everything a dream left behind.
-func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) (screen.NightReport, error) {
+func reportOf(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Night) (screen.NightReport, error) {
 	r := screen.NightReport{Agent: a.Handle, Night: *night}
 	items, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: night.ID, Order: memory.Oldest,
@@ -151,7 +151,7 @@ func reportOf(ctx context.Context, h *House, a dream.Agent, night *dream.Night) 
 }
 
 // archivedBy is what a dream has put aside, as its events told it; what was forgotten since is left out.
-func archivedBy(ctx context.Context, h *House, night *dream.Night) ([]screen.Archived, error) {
+func archivedBy(ctx context.Context, h *Deployment, night *dream.Night) ([]screen.Archived, error) {
 	events, err := eventsOf(ctx, h, night)
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func hooked(t *testing.T, hook activities.Hook) *fixture {
 	t.Helper()
 	d := newFixture(t).furnish()
 	rule := activities.HookRule{Name: "guard", At: activities.Borders, Timeout: 2 * time.Second, Silent: activities.SilentAllow}
-	d.hooks = console.HooksDoor{
+	d.hooks = console.HooksCommand{
 		Rules: func() ([]activities.HookRule, map[string]string, error) {
 			return []activities.HookRule{rule}, map[string]string{"guard": "https://guard.example:8443/services/hush?key=hush"}, nil
 		},
@@ -60,7 +60,7 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 			t.Parallel()
 			d := hooked(t, quietHook{}).asleep(&sleeper{}, 40_000)
 			d.guarded(&porter{agentState: agentState})
-			d.night.Rehearse = func(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
+			d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.Wish) (console.Rehearsal, error) {
 				e, err := d.night.Estimate(ctx, h, w)
 				return rehearsed(e), err
 			}

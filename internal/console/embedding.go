@@ -18,7 +18,7 @@ type embedStore struct {
 }
 
 // embedWorker embeds memories in this process.
-func (app *App) embedWorker(h *House) *importer.EmbedWorker {
+func (app *App) embedWorker(h *Deployment) *importer.EmbedWorker {
 	return &importer.EmbedWorker{Store: embedStore{h.Store, h.Jobs}, Holder: h.Holder, Now: app.Now}
 }
 
@@ -39,7 +39,7 @@ type embedOutcome struct {
 
 // embedImported gives imported memories their vectors: in the background where a server of this data folder runs and the
 // embedder is not the quickest, else here, with a bar.
-func (app *App) embedImported(ctx context.Context, h *House, a dream.Agent) (embedOutcome, error) {
+func (app *App) embedImported(ctx context.Context, h *Deployment, a dream.Agent) (embedOutcome, error) {
 	e := importer.Embedder{
 		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 			return h.Embed(ctx, a, "", texts)
@@ -89,7 +89,7 @@ type embeddingState struct {
 }
 
 // embeddingOf is nil when every memory has its vector.
-func embeddingOf(ctx context.Context, h *House, a dream.Agent, now time.Time) (*embeddingState, error) {
+func embeddingOf(ctx context.Context, h *Deployment, a dream.Agent, now time.Time) (*embeddingState, error) {
 	pending, of, err := importer.Pending(ctx, h.Store, a.ID)
 	if err != nil || pending == 0 {
 		return nil, err
@@ -119,7 +119,7 @@ func embeddingOf(ctx context.Context, h *House, a dream.Agent, now time.Time) (*
 }
 
 // Unembedded says of each agent with memories that have no vector yet how far their embedding is.
-func Unembedded(ctx context.Context, h *House, now time.Time) ([]string, error) {
+func Unembedded(ctx context.Context, h *Deployment, now time.Time) ([]string, error) {
 	agents, err := h.Store.Agents(ctx)
 	if err != nil {
 		return nil, err

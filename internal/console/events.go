@@ -113,7 +113,7 @@ func (asked eventsAsked) wants(e event.Event) bool {
 }
 
 // eventsOf tells one agent's.
-func (app *App) eventsOf(ctx context.Context, h *House, a dream.Agent, asked eventsAsked) error {
+func (app *App) eventsOf(ctx context.Context, h *Deployment, a dream.Agent, asked eventsAsked) error {
 	t := app.teller(false, a)
 	after, err := app.newestFirst(ctx, h, a, asked, t)
 	if err != nil {
@@ -160,7 +160,7 @@ func (app *App) eventsOf(ctx context.Context, h *House, a dream.Agent, asked eve
 }
 
 // newestFirst tells the newest events when nobody said from where, and answers the number of the newest there is.
-func (app *App) newestFirst(ctx context.Context, h *House, a dream.Agent, asked eventsAsked, t *teller) (newest int64, err error) {
+func (app *App) newestFirst(ctx context.Context, h *Deployment, a dream.Agent, asked eventsAsked, t *teller) (newest int64, err error) {
 	newest, err = newestOf(ctx, h.Events, a.ID)
 	if err != nil || asked.from > 0 {
 		return newest, err
@@ -182,7 +182,7 @@ func (app *App) newestFirst(ctx context.Context, h *House, a dream.Agent, asked 
 }
 
 // newestWanted are an agent's newest events of the types that are wanted, oldest first.
-func newestWanted(ctx context.Context, h *House, a dream.Agent, asked eventsAsked) ([]event.Event, error) {
+func newestWanted(ctx context.Context, h *Deployment, a dream.Agent, asked eventsAsked) ([]event.Event, error) {
 	var found []event.Event
 	if asked.last == 0 {
 		return nil, nil
@@ -211,7 +211,7 @@ func (app *App) eventsFrom(a dream.Agent, asked eventsAsked, newest int64) int64
 }
 
 // eventsOfAll tells every agent's: the newest by their time, then what comes, each agent's in order.
-func (app *App) eventsOfAll(ctx context.Context, h *House, all []dream.Agent, asked eventsAsked) error {
+func (app *App) eventsOfAll(ctx context.Context, h *Deployment, all []dream.Agent, asked eventsAsked) error {
 	t := app.teller(true, all...)
 	after, err := h.Events.Heads(ctx)
 	if err != nil {

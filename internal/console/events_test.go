@@ -55,7 +55,7 @@ func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ..
 	l.Helper()
 	l.run(0, "version")
 	open := l.app.Open
-	app := &console.App{Out: out, Err: warn, In: strings.NewReader(""), Now: l.app.Now, Zone: "UTC", Open: func(ctx context.Context) (*console.House, error) {
+	app := &console.App{Out: out, Err: warn, In: strings.NewReader(""), Now: l.app.Now, Zone: "UTC", Open: func(ctx context.Context) (*console.Deployment, error) {
 		h, err := open(ctx)
 		if l.log != nil {
 			h.Events = l.log

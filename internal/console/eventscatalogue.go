@@ -87,7 +87,7 @@ func (app *App) archiveStands(cmd *cobra.Command, a *archive.Archive) error {
 		return err
 	}
 	ill := ""
-	err = app.each(cmd, func(_ *House, agent dream.Agent) error {
+	err = app.each(cmd, func(_ *Deployment, agent dream.Agent) error {
 		s, err := a.Status(cmd.Context(), agent.ID, heads[agent.ID])
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ const (
 )
 
 // followAll tells what comes of any agent, those that are new as well.
-func (app *App) followAll(ctx context.Context, h *House, after map[string]int64, asked eventsAsked, t *teller) error {
+func (app *App) followAll(ctx context.Context, h *Deployment, after map[string]int64, asked eventsAsked, t *teller) error {
 	sweep := fabric.Sweep{Log: h.Events, After: after, Lost: func(id string, head int64) {
 		if a, known := t.agents[id]; known {
 			app.lostItsNewest(a, head)
@@ -102,7 +102,7 @@ func (app *App) teller(many bool, agents ...dream.Agent) *teller {
 }
 
 // meet looks up an agent that is told of for the first time.
-func (t *teller) meet(ctx context.Context, h *House, id string) error {
+func (t *teller) meet(ctx context.Context, h *Deployment, id string) error {
 	if _, known := t.agents[id]; known {
 		return nil
 	}

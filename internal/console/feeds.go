@@ -51,7 +51,7 @@ type feedLine struct {
 }
 
 // lineOf tells a feed, with the agents that follow it.
-func lineOf(ctx context.Context, h *House, f dream.Feed) (feedLine, error) {
+func lineOf(ctx context.Context, h *Deployment, f dream.Feed) (feedLine, error) {
 	l := feedLine{Name: f.Name, Path: f.Path, Rules: orEmpty(f.Rules), Followers: []string{}}
 	if f.URL != "" {
 		l.Host, l.Every = "a URL that cannot be read", f.Every
@@ -146,7 +146,7 @@ func presetHelp() string {
 	return strings.Join(lines, "\n")
 }
 
-func (app *App) putFeed(ctx context.Context, h *House, f dream.Feed) error {
+func (app *App) putFeed(ctx context.Context, h *Deployment, f dream.Feed) error {
 	err := app.probing(ctx, h, func(feeds Feeds) error { return feeds.Put(ctx, f) })
 	if errors.Is(err, ErrNobody) {
 		if err = h.Feeds.PutFeed(ctx, f); err == nil {
@@ -171,7 +171,7 @@ func (app *App) putFeed(ctx context.Context, h *House, f dream.Feed) error {
 }
 
 // probing does something that probes must hear of.
-func (app *App) probing(ctx context.Context, h *House, do func(Feeds) error) error {
+func (app *App) probing(ctx context.Context, h *Deployment, do func(Feeds) error) error {
 	engine, err := app.Night.Reach(ctx, h)
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func (app *App) stamp(t time.Time) string {
 	return clock(t, app.Now(), app.Zone)
 }
 
-func (app *App) feedOf(ctx context.Context, name string) (*House, dream.Feed, error) {
+func (app *App) feedOf(ctx context.Context, name string) (*Deployment, dream.Feed, error) {
 	h, err := app.within(ctx)
 	if err != nil {
 		return nil, dream.Feed{}, err

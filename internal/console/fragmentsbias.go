@@ -48,7 +48,7 @@ type biasTold struct {
 	Markers int     `json:"markers"` // somatic markers that it may feel
 }
 
-func (app *App) biasOf(cmd *cobra.Command, h *House, a dream.Agent) (biasTold, error) {
+func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTold, error) {
 	told := biasTold{Agent: a.Handle, Judge: hypnagogia.Measured, Every: hypnagogia.BiasEvery, Least: hypnagogia.LeastBias, Most: hypnagogia.MostBias}
 	model := a.Models[dream.Observer]
 	if model == "" {

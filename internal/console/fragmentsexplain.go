@@ -50,7 +50,7 @@ type explanation struct {
 	Predictions []*dream.Prediction `json:"predictions,omitempty"`
 }
 
-func explained(ctx context.Context, h *House, a dream.Agent, f *dream.Fragment) (explanation, error) {
+func explained(ctx context.Context, h *Deployment, a dream.Agent, f *dream.Fragment) (explanation, error) {
 	e := explanation{Fragment: f}
 	e.Kept, e.Why = whyKept(f)
 	var ids []string

@@ -34,7 +34,7 @@ const notLookedAt = "not looked at: "
 
 func (app *App) health() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "health", Short: "Hold what was planned and told against what there is", GroupID: house, Args: cobra.NoArgs,
+		Use: "health", Short: "Hold what was planned and told against what there is", GroupID: deployment, Args: cobra.NoArgs,
 		Long: `Health holds what was planned and told against what there is: nights that were due, empty and failed ones in a row,
 when a night last kept something, what nights said they made against what lies in the store, what they said they spent
 against the ledger, reservations that nobody closes, predictions past their time, what waits for a review, feeds that
@@ -96,7 +96,7 @@ func (app *App) examine(ctx context.Context, cmd *cobra.Command) ([]healthLine, 
 }
 
 // examined are the named agent, or all.
-func (app *App) examined(cmd *cobra.Command, h *House) ([]dream.Agent, error) {
+func (app *App) examined(cmd *cobra.Command, h *Deployment) ([]dream.Agent, error) {
 	if name, _ := cmd.Flags().GetString("agent"); name != "" {
 		a, err := findAgent(cmd.Context(), h, name)
 		return []dream.Agent{a}, err

@@ -10,18 +10,18 @@ import (
 
 // archive holds the archive of events against the log, where there is one.
 func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healthLine {
-	if e.house.Archive == nil {
+	if e.deployment.Archive == nil {
 		return nil
 	}
 	l := healthLine{Name: "archive", State: Fine}
-	a, err := e.house.Archive()
+	a, err := e.deployment.Archive()
 	if err != nil {
 		l.State, l.Found, l.Advice = Wrong, err.Error(), "Correct archive.url; oneiros doctor says more."
 		return []healthLine{l}
 	}
 	ctx, cancel := context.WithTimeout(ctx, visitWithin)
 	defer cancel()
-	heads, err := e.house.Events.Heads(ctx)
+	heads, err := e.deployment.Events.Heads(ctx)
 	var other, late []string
 	waits := 0
 	for _, agent := range agents {

@@ -22,15 +22,15 @@ const feedSilence = 24 * time.Hour
 
 // examination is a house that is looked at, with the way to Temporal where there is one.
 type examination struct {
-	app    *App
-	house  *House
-	now    time.Time
-	engine Engine
-	why    error // there is none
+	app        *App
+	deployment *Deployment
+	now        time.Time
+	engine     Engine
+	why        error // there is none
 }
 
-func (app *App) visit(ctx context.Context, h *House) *examination {
-	e := &examination{app: app, house: h, now: app.Now(), why: ErrNobody}
+func (app *App) visit(ctx context.Context, h *Deployment) *examination {
+	e := &examination{app: app, deployment: h, now: app.Now(), why: ErrNobody}
 	if app.Night.Reach == nil {
 		return e
 	}
@@ -89,7 +89,7 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 		return l
 	}
 	for _, a := range agents {
-		_, err := e.app.askAgentState(ctx, e.house, a)
+		_, err := e.app.askAgentState(ctx, e.deployment, a)
 		switch {
 		case err == nil:
 			l.Found = "it answers for " + a.Handle
@@ -106,7 +106,7 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 
 // reservations looks for money that is set aside for dreams which nobody dreams.
 func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([]healthLine, error) {
-	open, err := e.house.Ledger.OpenDreams(ctx)
+	open, err := e.deployment.Ledger.OpenDreams(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the open reservations: %w", err)
 	}
@@ -123,7 +123,7 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 			going++
 			continue
 		}
-		rows, err := e.house.Ledger.Rows(ctx, purse.Query{Dream: id, States: []purse.State{purse.Open}})
+		rows, err := e.deployment.Ledger.Rows(ctx, purse.Query{Dream: id, States: []purse.State{purse.Open}})
 		if err != nil {
 			return nil, fmt.Errorf("read the open reservations of %s: %w", id, err)
 		}
@@ -157,7 +157,7 @@ func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id strin
 				return runs, true, nil
 			}
 		}
-		night, err := memory.One[*dream.Night](ctx, e.house.Store, a.ID, id)
+		night, err := memory.One[*dream.Night](ctx, e.deployment.Store, a.ID, id)
 		if errors.Is(err, memory.ErrNotFound) {
 			return false, true, nil
 		}
@@ -186,7 +186,7 @@ func (e *examination) feeds(ctx context.Context, agents []dream.Agent) []healthL
 
 func (e *examination) feed(ctx context.Context, name string) healthLine {
 	l := healthLine{Name: "feed " + name, State: Fine}
-	_, err := e.house.Feeds.Feed(ctx, name)
+	_, err := e.deployment.Feeds.Feed(ctx, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		l.State, l.Found, l.Advice = Wrong, "it is followed, and there is no such feed", "oneiros feed add "+name+" adds it."

@@ -18,7 +18,7 @@ const failedAlarm = 2
 
 // nightsOf are the newest, newest first, those that were undone too.
 func (e *examination) nightsOf(ctx context.Context, a dream.Agent) ([]*dream.Night, error) {
-	items, err := e.house.Store.Find(ctx, memory.Query{
+	items, err := e.deployment.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Limit: nightsLooked,
 	})
 	return memory.As[*dream.Night](items), err
@@ -48,11 +48,11 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, nights []*drea
 		return l, nil
 	}
 	l.Found = plural(week, "night", "nights") + " within a week"
-	agentState, err := e.app.agentStateOf(ctx, e.house, a)
+	agentState, err := e.app.agentStateOf(ctx, e.deployment, a)
 	if err != nil {
 		return l, err
 	}
-	auto := a.Auto || e.house.Settings.Auto
+	auto := a.Auto || e.deployment.Settings.Auto
 	switch missed := agentState.Next.missed; {
 	case !missed.at.IsZero():
 		by := ""
@@ -111,7 +111,7 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, nights []*dream
 	if len(parts) > 0 {
 		l.Found = strings.Join(parts, ", ")
 	}
-	alarm := e.house.Knobs.EmptyAlarm
+	alarm := e.deployment.Knobs.EmptyAlarm
 	if alarm == 0 {
 		alarm = dream.DefaultEmptyAlarm
 	}
@@ -179,12 +179,12 @@ func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Nig
 	const swept = 5 * time.Minute // a worker resolves what is due once a minute
 	l := healthLine{Name: "predictions", State: Fine}
 	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionOpen}}
-	open, err := e.house.Store.Count(ctx, q)
+	open, err := e.deployment.Store.Count(ctx, q)
 	if err != nil {
 		return l, err
 	}
 	q.DueBefore = e.now.Add(-swept)
-	late, err := e.house.Store.Count(ctx, q)
+	late, err := e.deployment.Store.Count(ctx, q)
 	l.Found = fmt.Sprintf("%d open, none overdue", open)
 	if late > 0 {
 		l.State, l.Found = Look, fmt.Sprintf("%d open, %d of them past their time", open, late)
@@ -196,7 +196,7 @@ func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Nig
 // reviews counts what waits for a person.
 func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Night) (healthLine, error) {
 	l := healthLine{Name: "review", State: Fine, Found: "nothing waits"}
-	items, err := e.app.reviewing(e.house).Waiting(ctx, a.ID)
+	items, err := e.app.reviewing(e.deployment).Waiting(ctx, a.ID)
 	if err != nil || len(items) == 0 {
 		return l, err
 	}

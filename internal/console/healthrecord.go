@@ -43,7 +43,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, nights []*dre
 	}
 	parts = append(parts, short...)
 	l.Found = strings.Join(parts, "; ")
-	forgotten, err := e.house.Store.Forgettings(ctx, a.ID)
+	forgotten, err := e.deployment.Store.Forgettings(ctx, a.ID)
 	if forgotten > 0 {
 		l.State = Look
 		l.Advice = fmt.Sprintf("Something of %s was forgotten for good %s since, which takes away what dreams made of it too, where that was asked.", a.Handle, plural(int(forgotten), "time", "times"))
@@ -86,7 +86,7 @@ func (e *examination) told(ctx context.Context, a dream.Agent, nights []*dream.N
 			add(id)
 		}
 	}
-	err := backwards(ctx, e.house.Events, a.ID, func(v event.Event) (bool, error) {
+	err := backwards(ctx, e.deployment.Events, a.ID, func(v event.Event) (bool, error) {
 		if field := naming[v.Type]; field != "" && mine[v.Dream] {
 			var data map[string]any
 			if json.Unmarshal(v.Data, &data) == nil {
@@ -103,7 +103,7 @@ func (e *examination) told(ctx context.Context, a dream.Agent, nights []*dream.N
 func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) ([]string, error) {
 	var gone []string
 	for page := range slices.Chunk(ids, 500) {
-		items, err := e.house.Store.Get(ctx, a.ID, page...)
+		items, err := e.deployment.Store.Get(ctx, a.ID, page...)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +131,7 @@ func (e *examination) short(ctx context.Context, a dream.Agent, nights []*dream.
 			if !ok || t.Kept == 0 {
 				continue
 			}
-			there, err := e.house.Store.Count(ctx, memory.Query{Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{kind}, States: dream.States})
+			there, err := e.deployment.Store.Count(ctx, memory.Query{Agent: a.ID, Dream: n.ID, Kinds: []dream.Kind{kind}, States: dream.States})
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +153,7 @@ func (e *examination) spent(ctx context.Context, a dream.Agent, nights []*dream.
 		if n.Unsettled() {
 			continue
 		}
-		rows, err := e.house.Ledger.Rows(ctx, purse.Query{Dream: n.ID})
+		rows, err := e.deployment.Ledger.Rows(ctx, purse.Query{Dream: n.ID})
 		if err != nil {
 			return l, fmt.Errorf("read the ledger of %s: %w", n.ID, err)
 		}

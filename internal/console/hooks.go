@@ -14,15 +14,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// HooksDoor is what the hooks commands need of the door.
-type HooksDoor struct {
+// HooksCommand is what the hooks commands need of the door.
+type HooksCommand struct {
 	Rules func() (rules []activities.HookRule, urls map[string]string, err error)
 	Fit   func(name string) (activities.Hook, activities.HookRule, error)
 }
 
 func (app *App) hooks() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "hooks", Short: "Who is asked at the borders of every dream", GroupID: house,
+		Use: "hooks", Short: "Who is asked at the borders of every dream", GroupID: deployment,
 		Long: `Hooks are services of yours that are asked at the borders of every dream: before the onset, which they may veto, when
 fragments were captured, which they may hold for review, and when the dream is over. They are configured under hooks.<name>;
 docs/hooks.md says what they are shown and how their questions are signed.`,

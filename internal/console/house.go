@@ -9,7 +9,7 @@ import (
 )
 
 func (app *App) config() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "What Oneiros was told, and by which place", GroupID: house}
+	cmd := &cobra.Command{Use: "config", Short: "What Oneiros was told, and by which place", GroupID: deployment}
 	changed := false
 	show := &cobra.Command{Use: "show", Short: "Show every knob, what holds and which place said it", RunE: func(*cobra.Command, []string) error {
 		c := app.Configuration()
@@ -86,7 +86,7 @@ type Finding struct {
 
 func (app *App) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check Temporal, store, models, clock and disk, and say what to do", GroupID: house,
+		Use: "doctor", Short: "Check Temporal, store, models, clock and disk, and say what to do", GroupID: deployment,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type told struct {
 				Name string `json:"name"`
@@ -130,7 +130,7 @@ func (app *App) tellFinding(name string, f Finding) {
 }
 
 func (app *App) version() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Say which version this is", GroupID: house, RunE: func(*cobra.Command, []string) error {
+	return &cobra.Command{Use: "version", Short: "Say which version this is", GroupID: deployment, RunE: func(*cobra.Command, []string) error {
 		v := app.Version
 		if app.json {
 			return app.answer(v)

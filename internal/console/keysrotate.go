@@ -65,7 +65,7 @@ A key that was revoked or has expired is not rotated; keys add NAME --principal 
 }
 
 // rotatable finds a live key by its id, or by a name that only one live key has.
-func (app *App) rotatable(ctx context.Context, h *House, name string) (access.Key, error) {
+func (app *App) rotatable(ctx context.Context, h *Deployment, name string) (access.Key, error) {
 	keys, err := h.Keys.Keys(ctx)
 	if err != nil {
 		return access.Key{}, err
@@ -99,7 +99,7 @@ func (app *App) rotatable(ctx context.Context, h *House, name string) (access.Ke
 }
 
 // speakingAs are the ids of the keys that speak as a principal already; none of the empty one.
-func speakingAs(ctx context.Context, h *House, principal string) ([]string, error) {
+func speakingAs(ctx context.Context, h *Deployment, principal string) ([]string, error) {
 	if principal == "" {
 		return nil, nil
 	}

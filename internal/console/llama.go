@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// LlamaDoor is what runs GGUF models in this process. A program that was built without it answers with how to get one.
-type LlamaDoor struct {
+// LlamaCommand is what runs GGUF models in this process. A program that was built without it answers with how to get one.
+type LlamaCommand struct {
 	Getenv func(name string) string
 	Serve  func(ctx context.Context, s LlamaServer, ready func(address, about string)) error
 	Learn  func(ctx context.Context, l Lesson) (Learned, error)
@@ -117,7 +117,7 @@ func (app *App) llama() *cobra.Command {
 	var layers, key string
 	var alpha float64
 	cmd := &cobra.Command{
-		Use: "llama", Short: "Serve a GGUF model on an OpenAI-compatible endpoint, steered by request", GroupID: house,
+		Use: "llama", Short: "Serve a GGUF model on an OpenAI-compatible endpoint, steered by request", GroupID: deployment,
 		Long: `Llama runs a GGUF model in this process, through llama.cpp's shared libraries, and answers the OpenAI wire until Ctrl-C:
 chat completions, streamed or whole, with min_p, seed, stop, logprobs and schemas.
 

@@ -26,7 +26,7 @@ type Speech struct {
 func (app *App) mcp() *cobra.Command {
 	var role, principal, user string
 	cmd := &cobra.Command{
-		Use: "mcp", Short: "Speak MCP over standard input and output", GroupID: house, Args: cobra.NoArgs,
+		Use: "mcp", Short: "Speak MCP over standard input and output", GroupID: deployment, Args: cobra.NoArgs,
 		Long: `Mcp lets a client of the Model Context Protocol that starts its servers itself talk to one agent: it speaks the
 protocol over standard input and output until the input ends. What else it has to say goes to standard error.
 
@@ -76,7 +76,7 @@ Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 const longestUser = 256
 
 // knownPrincipal refuses a principal that no key speaks as: talk under a mistyped name would be found by nobody.
-func knownPrincipal(ctx context.Context, h *House, name string) error {
+func knownPrincipal(ctx context.Context, h *Deployment, name string) error {
 	if name == "" || name == access.Local {
 		return nil
 	}

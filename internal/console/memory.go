@@ -83,7 +83,7 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 }
 
 // asked is the question that a list's flags put. A dream that they name must be there.
-func (app *App) asked(ctx context.Context, h *House, a dream.Agent, f *listFlags) (memory.Query, error) {
+func (app *App) asked(ctx context.Context, h *Deployment, a dream.Agent, f *listFlags) (memory.Query, error) {
 	q, err := f.query(a, app.Now())
 	if err == nil && f.dream != "" {
 		q.Dream, err = dreamNamed(ctx, h, a, f.dream)
@@ -182,7 +182,7 @@ func (app *App) memoryList() *cobra.Command {
 }
 
 // more tells how much a limit has left out.
-func (app *App) more(cmd *cobra.Command, h *House, q memory.Query, shown int) error {
+func (app *App) more(cmd *cobra.Command, h *Deployment, q memory.Query, shown int) error {
 	if q.Limit == 0 || shown < q.Limit || app.json {
 		return nil
 	}

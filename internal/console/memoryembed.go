@@ -69,7 +69,7 @@ type placing struct {
 func (p placing) memories() string { return plural(p.Memories, "memory", "memories") }
 
 // planPlacing adds up what the purse will reserve for each call.
-func planPlacing(ctx context.Context, h *House, a dream.Agent) (placing, error) {
+func planPlacing(ctx context.Context, h *Deployment, a dream.Agent) (placing, error) {
 	p := placing{Agent: a.Handle, Model: modelOf(h, a, dream.Embedder)}
 	spec, err := h.Catalog.Lookup(p.Model)
 	if err != nil {
@@ -104,7 +104,7 @@ func planPlacing(ctx context.Context, h *House, a dream.Agent) (placing, error) 
 }
 
 // keepsPlace refuses a move while a dream waits: it measures in the old space, and could not go on in another.
-func (app *App) keepsPlace(ctx context.Context, h *House, a dream.Agent, p placing) error {
+func (app *App) keepsPlace(ctx context.Context, h *Deployment, a dream.Agent, p placing) error {
 	if p.From == "" || p.From == p.To {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (app *App) keepsPlace(ctx context.Context, h *House, a dream.Agent, p placi
 }
 
 // modelOf is an agent's model for a role: its own, or the configured one.
-func modelOf(h *House, a dream.Agent, role dream.Role) string {
+func modelOf(h *Deployment, a dream.Agent, role dream.Role) string {
 	if name := a.Models[role]; name != "" {
 		return name
 	}
@@ -145,7 +145,7 @@ func (app *App) sayPlaced(agent, model string) {
 }
 
 // embedMemory places and moves, and says how far it came.
-func (app *App) embedMemory(ctx context.Context, h *House, a dream.Agent, p placing) error {
+func (app *App) embedMemory(ctx context.Context, h *Deployment, a dream.Agent, p placing) error {
 	bar := app.meter("placing")
 	moved, err := app.embedWorker(h).Embed(ctx, a, p.embedder, bar.move)
 	bar.done()
@@ -177,7 +177,7 @@ func (app *App) embedMemory(ctx context.Context, h *House, a dream.Agent, p plac
 }
 
 // embedderOf is the embedder that serves an agent now.
-func embedderOf(ctx context.Context, h *House, a dream.Agent) (inference.Spec, error) {
+func embedderOf(ctx context.Context, h *Deployment, a dream.Agent) (inference.Spec, error) {
 	space, err := h.Store.Space(ctx, a.ID)
 	if err != nil {
 		return inference.Spec{}, err
@@ -209,7 +209,7 @@ func Behind(ctx context.Context, store memory.Store, usual inference.Spec) ([]st
 
 // offerEmbedder says which agents could change over to the usual embedder, and how. It is only an offer: what cannot be read is
 // left to the checks of the store.
-func (app *App) offerEmbedder(ctx context.Context, h *House, only string) {
+func (app *App) offerEmbedder(ctx context.Context, h *Deployment, only string) {
 	usual, err := h.Catalog.Lookup(h.Roles[dream.Embedder])
 	if err != nil {
 		return
@@ -227,7 +227,7 @@ func (app *App) offerEmbedder(ctx context.Context, h *House, only string) {
 }
 
 // mindSpace tells an agent's owner that another embedder was named than the one its memories lie with.
-func (app *App) mindSpace(ctx context.Context, h *House, a dream.Agent) error {
+func (app *App) mindSpace(ctx context.Context, h *Deployment, a dream.Agent) error {
 	space, err := h.Store.Space(ctx, a.ID)
 	if err != nil || space == "" {
 		return err

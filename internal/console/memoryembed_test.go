@@ -17,10 +17,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// house is a paid embedder that counts its calls; it refuses from call number limit on, when there is a limit.
-type house struct{ calls, limit int }
+// countingEmbedder is a paid embedder that counts its calls; it refuses from call number limit on, when there is a limit.
+type countingEmbedder struct{ calls, limit int }
 
-func (e *house) embed(ctx context.Context, a dream.Agent, _ string, texts []string) ([][]float32, string, error) {
+func (e *countingEmbedder) embed(ctx context.Context, a dream.Agent, _ string, texts []string) ([][]float32, string, error) {
 	if e.limit > 0 && e.calls >= e.limit {
 		return nil, "", &purse.OverCap{Scope: "day:echo/2026-11-20", Limit: 100, Counted: 90, Asks: 20}
 	}
@@ -30,9 +30,9 @@ func (e *house) embed(ctx context.Context, a dream.Agent, _ string, texts []stri
 }
 
 // moving is a furnished desk whose echo has been given the paid embedder.
-func moving(t *testing.T) (*fixture, *house) {
+func moving(t *testing.T) (*fixture, *countingEmbedder) {
 	t.Helper()
-	e := &house{}
+	e := &countingEmbedder{}
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
 	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--model", "embedder=house/vectors"), d.err.String())
 	require.Contains(t, d.err.String(), "Its memories lie in space letters/1/8, which house/vectors does not make.")

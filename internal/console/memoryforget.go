@@ -214,7 +214,7 @@ func erasureTable(p erasure.Plan, a dream.Agent) *table {
 	return t
 }
 
-func (app *App) forget(ctx context.Context, h *House, a dream.Agent, f forgetFlags, plan erasure.Plan) error {
+func (app *App) forget(ctx context.Context, h *Deployment, a dream.Agent, f forgetFlags, plan erasure.Plan) error {
 	public := psyche.TellPlan(plan)
 	if f.dry {
 		if public.DryRun = true; app.json {

@@ -38,11 +38,11 @@ func (app *App) memoryShow() *cobra.Command {
 }
 
 // itemOf finds an item by its id, or by the beginning or end of one, in the named agent's memory or in any.
-func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*House, dream.Agent, dream.Item, error) {
-	var house *House
+func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Deployment, dream.Agent, dream.Item, error) {
+	var deployment *Deployment
 	var owner dream.Agent
 	var item dream.Item
-	err := app.each(cmd, func(h *House, a dream.Agent) error {
+	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
 		got, err := oneItem(cmd.Context(), h, a, id, kinds)
 		if err != nil || got == nil {
 			return err
@@ -50,16 +50,16 @@ func (app *App) itemOf(cmd *cobra.Command, id string, kinds ...dream.Kind) (*Hou
 		if item != nil {
 			return exit(Usage, "%q is known to %s and to %s; say whose with --agent", id, owner.Handle, a.Handle)
 		}
-		house, owner, item = h, a, got
+		deployment, owner, item = h, a, got
 		return nil
 	})
 	if err == nil && item == nil {
 		err = app.noItem(cmd, id, kinds)
 	}
 	if err == nil {
-		err = memory.ReadClaims(cmd.Context(), house.Store, owner.ID, []dream.Item{item})
+		err = memory.ReadClaims(cmd.Context(), deployment.Store, owner.ID, []dream.Item{item})
 	}
-	return house, owner, item, err
+	return deployment, owner, item, err
 }
 
 // noItem is the error for an id that leads to nothing, or to something of another kind than was asked for.
@@ -94,7 +94,7 @@ func oneOfKind(k dream.Kind) string {
 
 // oneItem finds an item by its id, whole or as lists write it (0001/nrem/backward/1), or by a beginning or an end that only
 // one id has; nil when there is none.
-func oneItem(ctx context.Context, h *House, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
+func oneItem(ctx context.Context, h *Deployment, a dream.Agent, id string, kinds []dream.Kind) (dream.Item, error) {
 	items, err := h.Store.Get(ctx, a.ID, whole(id, a))
 	if err == nil && len(items) == 0 {
 		items, err = h.Store.Get(ctx, a.ID, id)
@@ -202,14 +202,14 @@ func mapText(m map[string]any, zone string) string {
 var errNight = errors.New("no such dream")
 
 // nightOf finds the record of a dream by id, by number, or as the last one ("last").
-func (app *App) nightOf(cmd *cobra.Command, name string) (*House, dream.Agent, *dream.Night, error) {
+func (app *App) nightOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, *dream.Night, error) {
 	if name == "last" {
 		return app.lastNight(cmd)
 	}
-	var house *House
+	var deployment *Deployment
 	var owner dream.Agent
 	var night *dream.Night
-	err := app.each(cmd, func(h *House, a dream.Agent) error {
+	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
 		got, err := memory.One[*dream.Night](cmd.Context(), h.Store, a.ID, dreamID(name, a))
 		if errors.Is(err, memory.ErrNotFound) {
 			return nil
@@ -217,16 +217,16 @@ func (app *App) nightOf(cmd *cobra.Command, name string) (*House, dream.Agent, *
 		if err == nil && night != nil {
 			return exit(Usage, "%s and %s both have a dream %q; say whose with --agent", owner.Handle, a.Handle, name)
 		}
-		house, owner, night = h, a, got
+		deployment, owner, night = h, a, got
 		return err
 	})
 	if err == nil && night == nil {
 		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, name)}
 	}
-	return house, owner, night, err
+	return deployment, owner, night, err
 }
 
-func (app *App) lastNight(cmd *cobra.Command) (*House, dream.Agent, *dream.Night, error) {
+func (app *App) lastNight(cmd *cobra.Command) (*Deployment, dream.Agent, *dream.Night, error) {
 	h, a, err := app.agentOf(cmd)
 	if err != nil {
 		return h, a, nil, err
@@ -236,7 +236,7 @@ func (app *App) lastNight(cmd *cobra.Command) (*House, dream.Agent, *dream.Night
 }
 
 // newest is the record of an agent's last dream.
-func newest(ctx context.Context, h *House, a dream.Agent) (*dream.Night, error) {
+func newest(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Night, error) {
 	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
 	for _, n := range memory.As[*dream.Night](items) {
 		return n, err
@@ -248,7 +248,7 @@ func newest(ctx context.Context, h *House, a dream.Agent) (*dream.Night, error) 
 }
 
 // dreamNamed is the id of an agent's dream by its id, by its number, or as the last one.
-func dreamNamed(ctx context.Context, h *House, a dream.Agent, name string) (string, error) {
+func dreamNamed(ctx context.Context, h *Deployment, a dream.Agent, name string) (string, error) {
 	if name == "last" {
 		n, err := newest(ctx, h, a)
 		if err != nil {

@@ -54,7 +54,7 @@ only for its owner; what is nobody's talk is the agent's own and is not listed.`
 	return cmd
 }
 
-func (app *App) ownersOf(ctx context.Context, h *House, a dream.Agent) ([]publicOwned, error) {
+func (app *App) ownersOf(ctx context.Context, h *Deployment, a dream.Agent) ([]publicOwned, error) {
 	owned, err := psyche.Owners(ctx, h.Store, a.ID)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (app *App) ownersOf(ctx context.Context, h *House, a dream.Agent) ([]public
 }
 
 // memoriesByPrincipal counts the live memories that all agents keep of each principal.
-func memoriesByPrincipal(ctx context.Context, h *House) (map[string]int, error) {
+func memoriesByPrincipal(ctx context.Context, h *Deployment) (map[string]int, error) {
 	agents, err := h.Store.Agents(ctx)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func sum(given []psyche.Given) int {
 }
 
 // nothingOf says that there is nothing to give, and who there is.
-func (app *App) nothingOf(ctx context.Context, h *House, a dream.Agent, giver psyche.Owner) error {
+func (app *App) nothingOf(ctx context.Context, h *Deployment, a dream.Agent, giver psyche.Owner) error {
 	list, err := app.ownersOf(ctx, h, a)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (app *App) memorySearch() *cobra.Command {
 }
 
 // questionEmbed places a question for an agent whose memories have places.
-func questionEmbed(h *House, a dream.Agent) recall.Embed {
+func questionEmbed(h *Deployment, a dream.Agent) recall.Embed {
 	return func(ctx context.Context, text string) ([]float32, string, error) {
 		own, err := h.Store.Space(ctx, a.ID)
 		if err != nil || own == "" {
@@ -105,7 +105,7 @@ func questionEmbed(h *House, a dream.Agent) recall.Embed {
 }
 
 // calibrationOf is that of the agent's embedder, by the catalogue or as the deployment has measured it; none when nobody knows.
-func calibrationOf(ctx context.Context, h *House, a dream.Agent) inference.Calibration {
+func calibrationOf(ctx context.Context, h *Deployment, a dream.Agent) inference.Calibration {
 	spec, err := embedderOf(ctx, h, a)
 	if err != nil {
 		return inference.Calibration{}

@@ -50,7 +50,7 @@ func (app *App) memoryUndo() *cobra.Command {
 }
 
 // named finds memories by their ids, whole or as lists write them, and answers the whole ids too.
-func named(ctx context.Context, h *House, a dream.Agent, names []string) ([]string, []dream.Item, error) {
+func named(ctx context.Context, h *Deployment, a dream.Agent, names []string) ([]string, []dream.Item, error) {
 	var ids []string
 	var items []dream.Item
 	for _, name := range names {

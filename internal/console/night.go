@@ -97,34 +97,34 @@ var ErrAwake = errors.New("awake")
 // ErrNobody is returned by Reach when no cluster is configured and no server of ours runs.
 var ErrNobody = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
 
-// NightDoor is the way to Temporal, which only some commands take.
-type NightDoor struct {
+// DreamCommand is the way to Temporal, which only some commands take.
+type DreamCommand struct {
 	ConfirmAbove func() budget.Micros // a dearer estimate asks first
-	Estimate     func(ctx context.Context, h *House, w Wish) (Estimate, error)
+	Estimate     func(ctx context.Context, h *Deployment, w Wish) (Estimate, error)
 	// Rehearse tells all of a dream that can be told without dreaming it. It writes nothing.
-	Rehearse func(ctx context.Context, h *House, w Wish) (Rehearsal, error)
+	Rehearse func(ctx context.Context, h *Deployment, w Wish) (Rehearsal, error)
 	// EstimateAgain prices a dream that goes on from a phase of another.
-	EstimateAgain func(ctx context.Context, h *House, w Again) (Estimate, error)
+	EstimateAgain func(ctx context.Context, h *Deployment, w Again) (Estimate, error)
 	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNobody.
-	Reach func(ctx context.Context, h *House) (Engine, error)
+	Reach func(ctx context.Context, h *Deployment) (Engine, error)
 	// Work connects likewise and runs a worker in this process.
-	Work func(ctx context.Context, h *House) (Engine, error)
+	Work func(ctx context.Context, h *Deployment) (Engine, error)
 	// Up runs a worker in this process, and a server as its child when no cluster is configured.
-	Up func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	Up func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
 	// Serve answers clients in this process, and works on nothing.
-	Serve func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	Serve func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
 	// Speak answers a client of MCP in this process until its input ends. It works on nothing.
-	Speak func(ctx context.Context, h *House, s Speech) error
+	Speak func(ctx context.Context, h *Deployment, s Speech) error
 	// Here is Up for a single dream: what it has to say goes to a file, since the screen is the dream's.
-	Here func(ctx context.Context, h *House, tell func(format string, args ...any)) (Engine, error)
+	Here func(ctx context.Context, h *Deployment, tell func(format string, args ...any)) (Engine, error)
 	// Waker opens the way to whoever sleeps, without waiting for Temporal.
-	Waker func(ctx context.Context, h *House) (Waker, error)
+	Waker func(ctx context.Context, h *Deployment) (Waker, error)
 	// Active tells the agent's life, where one can be reached, that the agent is being used. Nobody hears of its failure.
-	Active func(ctx context.Context, h *House, handle string)
+	Active func(ctx context.Context, h *Deployment, handle string)
 	// Abandon closes a dream on a cluster that is gone. memory.ErrNotFound when the dream does not go on.
-	Abandon func(ctx context.Context, h *House, agent, dreamID string) error
+	Abandon func(ctx context.Context, h *Deployment, agent, dreamID string) error
 	// Demo is a house apart: its own folder, sample lives, the built-in model, a server and a worker.
-	Demo func(ctx context.Context, dir string, tell func(format string, args ...any)) (*House, Engine, error)
+	Demo func(ctx context.Context, dir string, tell func(format string, args ...any)) (*Deployment, Engine, error)
 }
 
 func (app *App) addNights(root *cobra.Command) {

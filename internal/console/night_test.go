@@ -114,11 +114,13 @@ func (s *sleeper) Running(context.Context, string) (bool, error) {
 // asleep gives a desk a way to Temporal.
 func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 	s.fixture, s.gone = d, make(chan error, 1)
-	reach := func(context.Context, *console.House) (console.Engine, error) { return s, nil }
-	up := func(context.Context, *console.House, func(string, ...any)) (console.Engine, error) { return s, nil }
-	d.night = console.NightDoor{
+	reach := func(context.Context, *console.Deployment) (console.Engine, error) { return s, nil }
+	up := func(context.Context, *console.Deployment, func(string, ...any)) (console.Engine, error) {
+		return s, nil
+	}
+	d.night = console.DreamCommand{
 		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up, Serve: up,
-		Estimate: func(_ context.Context, _ *console.House, w console.Wish) (console.Estimate, error) {
+		Estimate: func(_ context.Context, _ *console.Deployment, w console.Wish) (console.Estimate, error) {
 			return console.Estimate{
 				Agent: w.Agent, Tier: dream.Hardened, Free: expected == 0, Calls: 27, Expected: expected, Worst: 3 * expected, Cap: budget.Dollar / 2,
 				Models: map[dream.Role]string{dream.Generator: "builtin/associative", dream.Embedder: "builtin/lexical"},
@@ -246,7 +248,7 @@ func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.night.Reach = func(context.Context, *console.House) (console.Engine, error) { return nil, console.ErrNobody }
+	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	s.dead = true
 	id, err := s.Begin(t.Context(), console.Wish{})
 	require.NoError(t, err)

@@ -15,11 +15,11 @@ func (app *App) outer() string {
 		}
 		return ""
 	}
-	return (&House{Dir: given("data-dir"), File: given("config")}).option()
+	return (&Deployment{Dir: given("data-dir"), File: given("config")}).option()
 }
 
 // option is what a command line needs beside the rest to find this house.
-func (h *House) option() string {
+func (h *Deployment) option() string {
 	text := ""
 	if h.Dir != "" {
 		text = " --data-dir " + quotedArg(h.Dir)
@@ -39,7 +39,7 @@ func quotedArg(word string) string {
 }
 
 // onward is the command that carries on the dreams of a house.
-func (app *App) onward(h *House) string {
+func (app *App) onward(h *Deployment) string {
 	if app.again != "" {
 		return app.again + " again, or oneiros up" + h.option()
 	}

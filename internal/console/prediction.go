@@ -68,12 +68,12 @@ func residual(p *dream.Prediction) string {
 }
 
 // reckoning holds predictions against what happened.
-func (app *App) reckoning(h *House) activities.Reckoning {
+func (app *App) reckoning(h *Deployment) activities.Reckoning {
 	return activities.Reckoning{Memory: h.Store, Feeds: h.Feeds, Now: app.Now}
 }
 
 // predictionOf finds a prediction by its id, or by a part of it.
-func (app *App) predictionOf(cmd *cobra.Command, id string) (*House, dream.Agent, *dream.Prediction, error) {
+func (app *App) predictionOf(cmd *cobra.Command, id string) (*Deployment, dream.Agent, *dream.Prediction, error) {
 	h, a, item, err := app.itemOf(cmd, id, dream.KindPrediction)
 	if err != nil {
 		return h, a, nil, err
@@ -96,7 +96,7 @@ func (app *App) completePredictions(then ...string) cobra.CompletionFunc {
 		}
 		cmd.SetContext(existing(cmd))
 		var ids []string
-		err := app.each(cmd, func(h *House, a dream.Agent) error {
+		err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
 			found, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Order: memory.SoonestDue, Limit: dreamsOffered})
 			for _, item := range found {
 				ids = append(ids, item.Header().ID)
@@ -167,7 +167,7 @@ func (w watchFlags) watch(a dream.Agent) (*dream.Watch, error) {
 }
 
 // unfit gives an error of the reckoning its exit code, and says what to do about it.
-func unfit(ctx context.Context, h *House, a dream.Agent, err error) error {
+func unfit(ctx context.Context, h *Deployment, a dream.Agent, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -20,14 +20,14 @@ var errLate = fmt.Errorf("the store has not opened within %s; nobody was woken o
 
 // opened is a house and the agent that a command is about.
 type opened struct {
-	house *House
-	agent dream.Agent
-	err   error
+	deployment *Deployment
+	agent      dream.Agent
+	err        error
 }
 
 // promptly is agentOf for a command that may not wait for a slow store. One that opens later than that is left behind: the
 // process ends. Every failure to reach the store is one to answer.
-func (app *App) promptly(cmd *cobra.Command) (*House, dream.Agent, error) {
+func (app *App) promptly(cmd *cobra.Command) (*Deployment, dream.Agent, error) {
 	ctx, late := context.WithCancelCause(cmd.Context())
 	timer := time.AfterFunc(openWithin, func() { late(errLate) })
 	name, _ := cmd.Flags().GetString("agent")
@@ -44,11 +44,11 @@ func (app *App) promptly(cmd *cobra.Command) (*House, dream.Agent, error) {
 	select {
 	case o := <-found:
 		timer.Stop()
-		app.open.Do(func() { app.house = o.house })
+		app.open.Do(func() { app.deployment = o.deployment })
 		if o.err != nil && errors.Is(context.Cause(ctx), errLate) {
 			o.err = fmt.Errorf("%w (%w)", errLate, o.err)
 		}
-		return o.house, o.agent, unanswered(o.err)
+		return o.deployment, o.agent, unanswered(o.err)
 	case <-ctx.Done():
 		return nil, dream.Agent{}, unanswered(context.Cause(ctx))
 	}

@@ -58,7 +58,7 @@ Exit codes: as those of oneiros dream.`,
 	return cmd
 }
 
-func (app *App) redream(ctx context.Context, h *House, a dream.Agent, w Again, f *dreamFlags) error {
+func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w Again, f *dreamFlags) error {
 	e, err := app.Night.EstimateAgain(ctx, h, w)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (app *App) redream(ctx context.Context, h *House, a dream.Agent, w Again, f
 	return errors.Join(app.redreamOn(ctx, h, a, engine, w, f.watch || own), engine.Stop())
 }
 
-func (app *App) redreamOn(ctx context.Context, h *House, a dream.Agent, engine Engine, w Again, watch bool) error {
+func (app *App) redreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w Again, watch bool) error {
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func proposalText(p *dream.Proposal) string {
 		signed(by(func(m mood.PAD) float64 { return m.Arousal })), signed(by(func(m mood.PAD) float64 { return m.Dominance })))
 }
 
-func (app *App) reviewing(h *House) activities.Reviewing {
+func (app *App) reviewing(h *Deployment) activities.Reviewing {
 	return activities.Reviewing{Memory: h.Store, Now: app.Now, MaxStaged: h.Knobs.MaxStaged}
 }
 
@@ -92,7 +92,7 @@ func (app *App) reviewList() *cobra.Command {
 }
 
 // unreviewed is what waits of an agent, or of one of its dreams.
-func (app *App) unreviewed(ctx context.Context, h *House, a dream.Agent, of string) ([]dream.Item, error) {
+func (app *App) unreviewed(ctx context.Context, h *Deployment, a dream.Agent, of string) ([]dream.Item, error) {
 	items, err := app.reviewing(h).Waiting(ctx, a.ID)
 	if err != nil || of == "" {
 		return items, err
@@ -206,7 +206,7 @@ Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 }
 
 // chosen are the things that a command decides, and those it leaves because the policy bars them.
-func (app *App) chosen(ctx context.Context, h *House, a dream.Agent, f *reviewFlags, names []string, accept bool) (items, left []dream.Item, err error) {
+func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, names []string, accept bool) (items, left []dream.Item, err error) {
 	if len(names) > 0 {
 		for _, name := range names {
 			item, err := oneItem(ctx, h, a, name, nil)
@@ -234,7 +234,7 @@ func (app *App) chosen(ctx context.Context, h *House, a dream.Agent, f *reviewFl
 }
 
 // decide decides dream by dream.
-func (app *App) decide(ctx context.Context, h *House, a dream.Agent, f *reviewFlags, items, left []dream.Item, accept bool) error {
+func (app *App) decide(ctx context.Context, h *Deployment, a dream.Agent, f *reviewFlags, items, left []dream.Item, accept bool) error {
 	did, verb := "rejected", "rejects"
 	if accept {
 		did, verb = "accepted", "accepts"
@@ -317,7 +317,7 @@ func (app *App) waitingDreams(cmd *cobra.Command) []string {
 func (app *App) waitingNames(cmd *cobra.Command, name func(dream.Item) string) []string {
 	cmd.SetContext(existing(cmd))
 	var names []string
-	err := app.each(cmd, func(h *House, a dream.Agent) error {
+	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
 		items, err := app.unreviewed(cmd.Context(), h, a, "")
 		for _, item := range items {
 			if n := name(item); !slices.Contains(names, n) {

@@ -161,7 +161,7 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.night.EstimateAgain = func(ctx context.Context, h *console.House, w console.Again) (console.Estimate, error) {
+	d.night.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
 		return d.night.Estimate(ctx, h, w.Wish)
 	}
 	d.ok(0, "dreams", "redream", "last", "-a", "echo", "--from", "rem", "--seed", "9", "--json")
@@ -185,7 +185,7 @@ func TestADryRunTellsEverythingAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
-	d.night.Rehearse = func(ctx context.Context, h *console.House, w console.Wish) (console.Rehearsal, error) {
+	d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.Wish) (console.Rehearsal, error) {
 		e, err := d.night.Estimate(ctx, h, w)
 		return rehearsed(e), err
 	}

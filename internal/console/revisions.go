@@ -18,7 +18,7 @@ type revision struct {
 }
 
 // showRevisions writes the item as it is and then every state it has been in.
-func (app *App) showRevisions(cmd *cobra.Command, h *House, a dream.Agent, item dream.Item) error {
+func (app *App) showRevisions(cmd *cobra.Command, h *Deployment, a dream.Agent, item dream.Item) error {
 	revisions, err := h.Store.Revisions(cmd.Context(), a.ID, item.Header().ID)
 	if err != nil {
 		return err

@@ -106,7 +106,7 @@ func (app *App) scenariosShow() *cobra.Command {
 }
 
 // searchOf finds the dream that is named, or that of the scenario that is.
-func (app *App) searchOf(cmd *cobra.Command, name string) (*House, dream.Agent, string, *dream.Scenario, error) {
+func (app *App) searchOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, string, *dream.Scenario, error) {
 	h, a, night, err := app.nightOf(cmd, name)
 	if err == nil {
 		return h, a, night.ID, nil, nil
@@ -126,7 +126,7 @@ func (app *App) searchOf(cmd *cobra.Command, name string) (*House, dream.Agent, 
 }
 
 // searched are the scenarios of a dream in the order they were made.
-func searched(ctx context.Context, h *House, a dream.Agent, id string) ([]*dream.Scenario, error) {
+func searched(ctx context.Context, h *Deployment, a dream.Agent, id string) ([]*dream.Scenario, error) {
 	items, err := h.Store.Find(ctx, memory.Query{
 		Agent: a.ID, Dream: id, Kinds: []dream.Kind{dream.KindScenario}, Order: memory.Oldest,
 		States: dream.States,
@@ -165,7 +165,7 @@ func (app *App) completeScenarios(cmd *cobra.Command, args []string, part string
 	if len(args) > 0 {
 		return ids, directive
 	}
-	err := app.each(cmd, func(h *House, a dream.Agent) error {
+	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
 		found, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindScenario}, Limit: dreamsOffered})
 		for _, item := range found {
 			ids = append(ids, item.Header().ID)

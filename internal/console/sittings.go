@@ -58,7 +58,7 @@ already, 5 Temporal or the store does not answer; with --watch those of oneiros 
 }
 
 // interrupted finds the dream to resume.
-func (app *App) interrupted(cmd *cobra.Command, args []string) (*House, dream.Agent, *dream.Night, error) {
+func (app *App) interrupted(cmd *cobra.Command, args []string) (*Deployment, dream.Agent, *dream.Night, error) {
 	if len(args) == 1 {
 		h, a, night, err := app.nightOf(cmd, args[0])
 		if err == nil && !app.mayGoOn(night) {
@@ -81,7 +81,7 @@ func (app *App) interrupted(cmd *cobra.Command, args []string) (*House, dream.Ag
 	return h, a, night, err
 }
 
-func (app *App) resume(ctx context.Context, h *House, a dream.Agent, night *dream.Night, watch bool) error {
+func (app *App) resume(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Night, watch bool) error {
 	engine, err := app.Night.Reach(ctx, h)
 	if err != nil {
 		return err

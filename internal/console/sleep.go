@@ -62,7 +62,7 @@ func clientsOf(s presence.Status) []presence.Lease {
 	return list
 }
 
-func (app *App) leave(ctx context.Context, h *House, a dream.Agent, before presence.Status, client string) error {
+func (app *App) leave(ctx context.Context, h *Deployment, a dream.Agent, before presence.Status, client string) error {
 	for _, l := range before.Leases {
 		if l.Client == client {
 			return app.letSleep(ctx, h, a, before, func(w Waker) error { return w.Leave(ctx, a.ID, client) })
@@ -72,7 +72,7 @@ func (app *App) leave(ctx context.Context, h *House, a dream.Agent, before prese
 }
 
 // letSleep does it and says what holds from now on.
-func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before presence.Status, do func(Waker) error) error {
+func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, before presence.Status, do func(Waker) error) error {
 	if len(before.Leases) > 0 || before.Awake(app.Now()) {
 		w, err := app.waker(ctx, h)
 		if err != nil {
@@ -103,7 +103,7 @@ func (app *App) letSleep(ctx context.Context, h *House, a dream.Agent, before pr
 }
 
 // waiting mentions a dream that was interrupted and may go on now.
-func (app *App) waiting(ctx context.Context, h *House, a dream.Agent) error {
+func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error {
 	n, err := app.resumable(ctx, h, a)
 	if err != nil || n == nil {
 		return err
@@ -118,7 +118,7 @@ func (app *App) waiting(ctx context.Context, h *House, a dream.Agent) error {
 
 // goesOn says when an interrupted dream goes on if nobody comes: by the agent's life, which draws how much later than its
 // settings say; else by the settings.
-func (app *App) goesOn(ctx context.Context, h *House, a dream.Agent, n *dream.Night) (string, error) {
+func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Night) (string, error) {
 	short, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
 	agentState, err := app.askAgentState(short, h, a)

@@ -98,7 +98,7 @@ counted in full. The total is never below what a provider bills.`,
 }
 
 // narrow resolves --agent and --dream, and answers the handles of all agents by id.
-func (app *App) narrow(cmd *cobra.Command, h *House, q *purse.Query) (map[string]string, error) {
+func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *purse.Query) (map[string]string, error) {
 	all, err := h.Store.Agents(cmd.Context())
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (app *App) narrow(cmd *cobra.Command, h *House, q *purse.Query) (map[string
 
 // knownDream makes the dream asked for a whole id, and finds out whether any of these agents dreamt it. The ledger outlives
 // a record that was forgotten.
-func knownDream(ctx context.Context, h *House, all []dream.Agent, q *purse.Query) error {
+func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.Query) error {
 	for _, a := range all {
 		id := dreamID(q.Dream, a)
 		_, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)

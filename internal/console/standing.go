@@ -32,4 +32,4 @@ func tellable(w presence.Wake, untold bool) presence.Wake {
 }
 
 // untold says whether this deployment tells clients nothing of dreams, unless they ask and may.
-func (h *House) untold() bool { return h.Private || h.Digest == journal.DigestOff }
+func (h *Deployment) untold() bool { return h.Private || h.Digest == journal.DigestOff }

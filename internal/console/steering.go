@@ -15,7 +15,7 @@ import (
 
 func (app *App) steering() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "steering", Short: "Make a creativity vector for a GGUF model, and measure what it does", GroupID: house,
+		Use: "steering", Short: "Make a creativity vector for a GGUF model, and measure what it does", GroupID: deployment,
 		Long: `Steering adds a direction to what the middle layers of a model put out while it thinks (S4, Layer 3). The direction is
 learned from pairs of answers, one that drifts and one that explains. docs/steering.md says how, and what was measured.`,
 	}

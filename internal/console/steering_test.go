@@ -35,7 +35,7 @@ func (b *bench) run(args ...string) int {
 	app := &console.App{
 		In: strings.NewReader(""), Out: &b.out, Err: &b.out, Width: b.width,
 		Now: func() time.Time { clock = clock.Add(28 * time.Second); return clock },
-		Llama: console.LlamaDoor{
+		Llama: console.LlamaCommand{
 			Getenv: func(name string) string { return b.env[name] },
 			Serve: func(_ context.Context, s console.LlamaServer, ready func(string, string)) error {
 				b.served = s

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// StoreDoor is what the commands that move a store need of the door.
-type StoreDoor struct {
+// StoreCommand is what the commands that move a store need of the door.
+type StoreCommand struct {
 	Here  func(ctx context.Context) (Deposit, error)               // the configured one, to be read
 	Fill  func(ctx context.Context) (Deposit, error)               // the configured one, to be filled
 	There func(ctx context.Context, p StorePlace) (Deposit, error) // another, to be filled
@@ -49,7 +49,7 @@ const plainly = "An archive holds everything in plain text: memories, dreams, ve
 
 func (app *App) store() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "store", Short: "Move everything that is kept to another store, or to and from a file", GroupID: house,
+		Use: "store", Short: "Move everything that is kept to another store, or to and from a file", GroupID: deployment,
 		Long: "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up.",
 	}
 	cmd.AddCommand(app.storeInfo(), app.storeMove(), app.storeExport(), app.storeImport(), app.storeNew())

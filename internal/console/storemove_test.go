@@ -29,7 +29,7 @@ func (d *fixture) depot() {
 	here := func(context.Context) (console.Deposit, error) {
 		return console.Deposit{Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"}, Remove: "the file here.db"}, nil
 	}
-	d.stores = console.StoreDoor{
+	d.stores = console.StoreCommand{
 		Here: here, Fill: here,
 		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
 			s, err := sqlitestore.Open(ctx, p.To)

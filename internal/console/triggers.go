@@ -154,7 +154,7 @@ oneiros triggers add price --rule quay-price`,
 }
 
 // ruled says what is wrong with the rule that a trigger waits for.
-func ruled(ctx context.Context, h *House, t dream.Trigger) error {
+func ruled(ctx context.Context, h *Deployment, t dream.Trigger) error {
 	if t.Rule == "" {
 		return nil
 	}
@@ -270,7 +270,7 @@ then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 }
 
 // call passes a person's word to the agent's life, which only Temporal has.
-func (app *App) call(ctx context.Context, h *House, a dream.Agent, f activities.Fire, did string) error {
+func (app *App) call(ctx context.Context, h *Deployment, a dream.Agent, f activities.Fire, did string) error {
 	err := app.reaching(ctx, h, func(n Nights) error { return n.Call(ctx, a, f) })
 	switch {
 	case errors.Is(err, ErrNobody):
@@ -284,7 +284,7 @@ func (app *App) call(ctx context.Context, h *House, a dream.Agent, f activities.
 	return nil
 }
 
-func (app *App) reaching(ctx context.Context, h *House, do func(Nights) error) error {
+func (app *App) reaching(ctx context.Context, h *Deployment, do func(Nights) error) error {
 	if app.Night.Reach == nil {
 		return ErrNobody
 	}
@@ -296,7 +296,7 @@ func (app *App) reaching(ctx context.Context, h *House, do func(Nights) error) e
 }
 
 // putTriggers keeps an agent's triggers, and tells its life where one can be reached: a worker does so within a minute else.
-func (app *App) putTriggers(ctx context.Context, h *House, a dream.Agent, t dream.Trigger, did string) error {
+func (app *App) putTriggers(ctx context.Context, h *Deployment, a dream.Agent, t dream.Trigger, did string) error {
 	if err := a.Validate(); err != nil {
 		return usage(fmt.Errorf("agent %s: %w", a.Handle, err))
 	}

@@ -181,7 +181,7 @@ func (o outlook) held() []string {
 }
 
 // needs gathers what the urgency is made of. Nothing is bought for it.
-func (app *App) needs(ctx context.Context, h *House, a dream.Agent) (circadian.Urgency, int, error) {
+func (app *App) needs(ctx context.Context, h *Deployment, a dream.Agent) (circadian.Urgency, int, error) {
 	n := activities.Needs{Memory: h.Store, Why: "placing their claims costs money, which nobody spends on a look"}
 	if spec, err := embedderOf(ctx, h, a); err == nil && spec.Price != nil && *spec.Price == (budget.Price{}) {
 		n.Place = func(ctx context.Context, texts []string) ([][]float32, string, error) {

@@ -10,7 +10,7 @@ import (
 )
 
 // mayDream refuses to begin a dream of an agent that somebody holds awake (W1).
-func (app *App) mayDream(ctx context.Context, h *House, a dream.Agent) error {
+func (app *App) mayDream(ctx context.Context, h *Deployment, a dream.Agent) error {
 	s, err := app.status(ctx, h, a)
 	if err != nil || !s.Awake(app.Now()) {
 		return err
@@ -32,7 +32,7 @@ func (app *App) mayDream(ctx context.Context, h *House, a dream.Agent) error {
 }
 
 // underWay finds the dream of an agent that the engine's server still carries; empty when there is none.
-func underWay(ctx context.Context, h *House, engine Engine, a dream.Agent) (string, error) {
+func underWay(ctx context.Context, h *Deployment, engine Engine, a dream.Agent) (string, error) {
 	slots, err := h.Store.Slots(ctx)
 	if err != nil {
 		return "", err

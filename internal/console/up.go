@@ -13,18 +13,18 @@ import (
 
 func (app *App) up() *cobra.Command {
 	return &cobra.Command{
-		Use: "up", Short: "Run everything on this machine: a Temporal server if none is configured, the store, a worker and the server for clients", GroupID: house,
+		Use: "up", Short: "Run everything on this machine: a Temporal server if none is configured, the store, a worker and the server for clients", GroupID: deployment,
 		Long: `Up runs everything on this machine, until Ctrl-C: the store, a worker, the server that clients talk to and, when no
 Temporal cluster is configured, a Temporal server of its own with its user interface. Dreams under way go on when it is started again.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.serve(cmd.Context(), func(ctx context.Context, h *House) (Engine, error) { return app.Night.Up(ctx, h, app.note) }, goOn)
+			return app.serve(cmd.Context(), func(ctx context.Context, h *Deployment) (Engine, error) { return app.Night.Up(ctx, h, app.note) }, goOn)
 		},
 	}
 }
 
 func (app *App) worker() *cobra.Command {
 	return &cobra.Command{
-		Use: "worker", Short: "Run a worker against the configured Temporal cluster", GroupID: house,
+		Use: "worker", Short: "Run a worker against the configured Temporal cluster", GroupID: deployment,
 		Long: "Worker runs one worker process, until Ctrl-C, against the configured cluster or the server of an oneiros up on the\nsame data_dir. Many may share the load; all of one host share one store.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return app.serve(cmd.Context(), app.Night.Work, goOn) },
 	}
@@ -34,7 +34,7 @@ func (app *App) worker() *cobra.Command {
 const goOn = "; dreams under way go on next time"
 
 // serve runs an engine until it is told to stop, or until a part of it ends by itself.
-func (app *App) serve(ctx context.Context, start func(context.Context, *House) (Engine, error), stopped string) error {
+func (app *App) serve(ctx context.Context, start func(context.Context, *Deployment) (Engine, error), stopped string) error {
 	h, err := app.within(ctx)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 }
 
 // nightToCancel finds the record of a dream by its name; last is the newest that can still be ended, not one that never began.
-func (app *App) nightToCancel(cmd *cobra.Command, name string) (*House, *dream.Night, error) {
+func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dream.Night, error) {
 	if name != "last" {
 		h, _, night, err := app.nightOf(cmd, name)
 		return h, night, err
@@ -143,7 +143,7 @@ func (app *App) nightToCancel(cmd *cobra.Command, name string) (*House, *dream.N
 }
 
 // abandon closes a dream by the word of the person who asks.
-func (app *App) abandon(ctx context.Context, h *House, night *dream.Night) error {
+func (app *App) abandon(ctx context.Context, h *Deployment, night *dream.Night) error {
 	if err := app.Night.Abandon(ctx, h, night.Agent, night.ID); errors.Is(err, memory.ErrNotFound) {
 		return exit(NotFound, "%w", err)
 	} else if err != nil {

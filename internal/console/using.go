@@ -11,7 +11,7 @@ const grace = 200 * time.Millisecond
 
 // using tells the agent's life that a person uses the agent, beside whatever the command does. What it returns is called
 // when the command is done, and waits no longer than grace.
-func (app *App) using(ctx context.Context, h *House, handle string) func() {
+func (app *App) using(ctx context.Context, h *Deployment, handle string) func() {
 	if app.Night.Active == nil {
 		return func() {}
 	}

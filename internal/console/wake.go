@@ -96,7 +96,7 @@ const operator = "operator"
 const longestName = 100
 
 // connect wakes, says at once what whoever knocked may go on with, and waits for the record where that is wanted.
-func (app *App) connect(ctx context.Context, h *House, a dream.Agent, k Connection, f *wakeFlags) error {
+func (app *App) connect(ctx context.Context, h *Deployment, a dream.Agent, k Connection, f *wakeFlags) error {
 	w, err := app.waker(ctx, h)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (app *App) connect(ctx context.Context, h *House, a dream.Agent, k Connecti
 	return errors.Join(app.connectOn(ctx, h, a, w, k, f), w.Stop())
 }
 
-func (app *App) connectOn(ctx context.Context, h *House, a dream.Agent, w Waker, k Connection, f *wakeFlags) error {
+func (app *App) connectOn(ctx context.Context, h *Deployment, a dream.Agent, w Waker, k Connection, f *wakeFlags) error {
 	before := app.Now().Sub(app.began)
 	woken, err := w.Wake(ctx, k)
 	if err != nil {
@@ -140,7 +140,7 @@ func (app *App) connectOn(ctx context.Context, h *House, a dream.Agent, w Waker,
 const glance = 700 * time.Millisecond
 
 // record waits for the record of a wake where that is wanted, and otherwise sees that Temporal has heard of it, if it answers.
-func (app *App) record(ctx context.Context, h *House, a dream.Agent, w Waker, told *awake, wait bool) error {
+func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, told *awake, wait bool) error {
 	if wait {
 		return app.recorded(ctx, h, a, w, told)
 	}
@@ -251,7 +251,7 @@ func shift(w presence.Wake) string {
 const recordedWithin = 20 * time.Second
 
 // recorded waits for Temporal and tells how the wake went, by its phases when a dream was interrupted (W2).
-func (app *App) recorded(ctx context.Context, h *House, a dream.Agent, w Waker, told *awake) error {
+func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, told *awake) error {
 	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
 	defer cancel()
 	awoken, err := w.Recorded(waiting, a.ID, told.Epoch)

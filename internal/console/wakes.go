@@ -44,7 +44,7 @@ func (i *interruption) total() float64 { return i.Receipt + i.Stop + i.Preserve 
 const lookBack = 10_000
 
 // wakesOf finds an agent's newest wakes out of dreams, the newest first: up to limit of those that are wanted.
-func wakesOf(ctx context.Context, h *House, a dream.Agent, wanted func(*interruption) bool, limit int) ([]*interruption, error) {
+func wakesOf(ctx context.Context, h *Deployment, a dream.Agent, wanted func(*interruption) bool, limit int) ([]*interruption, error) {
 	var found []*interruption
 	err := backwards(ctx, h.Events, a.ID, func(e event.Event) (more bool, err error) {
 		if e.Type != (event.DreamInterrupted{}).EventType() {
@@ -120,7 +120,7 @@ func newestOf(ctx context.Context, log fabric.Log, agent string) (int64, error) 
 }
 
 // eventsOf reads the events of one dream, in order: from its first sitting to the end of its last.
-func eventsOf(ctx context.Context, h *House, night *dream.Night) ([]event.Event, error) {
+func eventsOf(ctx context.Context, h *Deployment, night *dream.Night) ([]event.Event, error) {
 	var found []event.Event
 	err := backwards(ctx, h.Events, night.Agent, func(e event.Event) (more bool, err error) {
 		if e.Dream == night.ID {

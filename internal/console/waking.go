@@ -47,7 +47,7 @@ type Waker interface {
 }
 
 // waker opens the way to whoever is dreaming. It does not wait for Temporal.
-func (app *App) waker(ctx context.Context, h *House) (Waker, error) {
+func (app *App) waker(ctx context.Context, h *Deployment) (Waker, error) {
 	w, err := app.Night.Waker(ctx, h)
 	if err != nil {
 		return nil, unanswered(err)
@@ -65,7 +65,7 @@ func unanswered(err error) error {
 }
 
 // status asks the store who holds an agent awake.
-func (app *App) status(ctx context.Context, h *House, a dream.Agent) (presence.Status, error) {
+func (app *App) status(ctx context.Context, h *Deployment, a dream.Agent) (presence.Status, error) {
 	s, err := h.Wakes.Status(ctx, a.ID, app.Now().UTC())
 	if err != nil {
 		return s, fmt.Errorf("ask who holds %s awake: %w", a.Handle, err)
@@ -74,7 +74,7 @@ func (app *App) status(ctx context.Context, h *House, a dream.Agent) (presence.S
 }
 
 // resumable finds the interrupted dream of an agent that may still go on; nil when there is none.
-func (app *App) resumable(ctx context.Context, h *House, a dream.Agent) (*dream.Night, error) {
+func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Night, error) {
 	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{dream.NightWaits}})
 	if err != nil {
 		return nil, err

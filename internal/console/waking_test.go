@@ -120,7 +120,7 @@ func (p *porter) Stop() error { p.stopped++; return nil }
 // guarded gives a desk somebody who wakes.
 func (d *fixture) guarded(p *porter) *fixture {
 	p.fixture = d
-	d.night.Waker = func(context.Context, *console.House) (console.Waker, error) { return p, nil }
+	d.night.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return p, nil }
 	return d
 }
 
@@ -213,20 +213,20 @@ func TestAConnectIsToldAsJSONInOneDocument(t *testing.T) {
 func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		house, flag   string
-		private       bool
-		told, untold  string
-		label, header bool
+		deployment, flag string
+		private          bool
+		told, untold     string
+		label, header    bool
 	}{
 		{told: "> I dreamt of rope, and of what rope has forgotten.", untold: "Trifles", label: true},
 		{flag: "header", told: "dream, unverified; entries=1; significance=0.41", untold: "rope", label: true},
-		{house: "header", told: "entries=1", untold: "rope", label: true},
-		{house: "off", told: "awake", untold: "dream, unverified"},
-		{house: "off", flag: "message", told: "> I dreamt of rope", label: true},
+		{deployment: "header", told: "entries=1", untold: "rope", label: true},
+		{deployment: "off", told: "awake", untold: "dream, unverified"},
+		{deployment: "off", flag: "message", told: "> I dreamt of rope", label: true},
 		{private: true, flag: "message", told: "kept private (agent.private)", untold: "rope"},
 	} {
 		d := newFixture(t).furnish()
-		d.digest, d.private = c.house, c.private
+		d.digest, d.private = c.deployment, c.private
 		p := &porter{wake: d.woken()}
 		p.wake.Dream = ""
 		args := []string{"wake", "-a", "echo"}

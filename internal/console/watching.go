@@ -50,7 +50,7 @@ const usualPatience = 5 * time.Second
 const page = 500
 
 // follow tells a dream's events as they come, and ends with its report and the exit code of its outcome.
-func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engine, id string) error {
+func (app *App) follow(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, id string) error {
 	v := &view{app: app, style: app.style(a), phases: map[dream.Phase]dream.Tally{}}
 	defer v.clear()
 	var after int64
@@ -87,7 +87,7 @@ func (app *App) follow(ctx context.Context, h *House, a dream.Agent, engine Engi
 }
 
 // await returns when there may be more events; when it was silent for long, it asks whether the dream still lives.
-func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engine, id string, after int64, v *view) error {
+func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, id string, after int64, v *view) error {
 	patience := app.Patience
 	if patience <= 0 {
 		patience = usualPatience
@@ -131,7 +131,7 @@ func (app *App) await(ctx context.Context, h *House, a dream.Agent, engine Engin
 }
 
 // over says whether a dream is over for good after this event. An interruption is the end when nothing may resume it.
-func (app *App) over(ctx context.Context, h *House, e event.Event, before bool) (bool, error) {
+func (app *App) over(ctx context.Context, h *Deployment, e event.Event, before bool) (bool, error) {
 	switch e.Type {
 	case event.DreamEnded{}.EventType():
 		night, err := memory.One[*dream.Night](ctx, h.Store, e.Agent, e.Dream)
@@ -156,14 +156,14 @@ func (app *App) over(ctx context.Context, h *House, e event.Event, before bool) 
 }
 
 // lost says that Temporal is gone from under a dream, and how the dream goes on.
-func (app *App) lost(h *House, id string, err error) error {
+func (app *App) lost(h *Deployment, id string, err error) error {
 	app.note("Temporal is gone.")
 	return exit(Unreachable, "Temporal is gone: %w.\nWhat %s has dreamt so far is kept, and it goes on when Temporal and a worker run again (%s); then watch it with oneiros watch %s%s",
 		err, id, app.onward(h), id, h.option())
 }
 
 // left says what goes on when somebody leaves off watching.
-func (app *App) left(ctx context.Context, h *House, id string, err error) error {
+func (app *App) left(ctx context.Context, h *Deployment, id string, err error) error {
 	if ctx.Err() != nil {
 		o := h.option()
 		return exit(Failure, "left off watching; dream %s is not over and goes on wherever a worker runs (%s): watch it with oneiros watch %s%s, end it with oneiros dreams cancel %s%s",
@@ -173,7 +173,7 @@ func (app *App) left(ctx context.Context, h *House, id string, err error) error 
 }
 
 // finished reports a dream that is over, and turns its outcome into an exit code.
-func (app *App) finished(ctx context.Context, h *House, a dream.Agent, id string) error {
+func (app *App) finished(ctx context.Context, h *Deployment, a dream.Agent, id string) error {
 	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
 	if err != nil {
 		return err

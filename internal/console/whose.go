@@ -19,7 +19,7 @@ func (app *App) whose(cmd *cobra.Command) *cobra.Command {
 }
 
 // agentOf finds the agent a command is about: the named one, or the only one.
-func (app *App) agentOf(cmd *cobra.Command) (*House, dream.Agent, error) {
+func (app *App) agentOf(cmd *cobra.Command) (*Deployment, dream.Agent, error) {
 	h, err := app.within(cmd.Context())
 	if err != nil {
 		return nil, dream.Agent{}, err
@@ -29,7 +29,7 @@ func (app *App) agentOf(cmd *cobra.Command) (*House, dream.Agent, error) {
 	return h, a, err
 }
 
-func findAgent(ctx context.Context, h *House, name string) (dream.Agent, error) {
+func findAgent(ctx context.Context, h *Deployment, name string) (dream.Agent, error) {
 	if name != "" {
 		a, err := h.Store.Agent(ctx, strings.TrimPrefix(name, "@"))
 		if errors.Is(err, memory.ErrNotFound) {
@@ -95,7 +95,7 @@ func fixed[S ~string](words []S) func(*cobra.Command) []string {
 }
 
 // each runs f for the named agent, or for all when none is named.
-func (app *App) each(cmd *cobra.Command, f func(h *House, a dream.Agent) error) error {
+func (app *App) each(cmd *cobra.Command, f func(h *Deployment, a dream.Agent) error) error {
 	h, err := app.within(cmd.Context())
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func (d *recorder) Alarm(_ context.Context, handle, trigger string) error {
 	return d.fails
 }
 
-func door(t *testing.T) (*recorder, http.Handler, *bytes.Buffer) {
+func server(t *testing.T) (*recorder, http.Handler, *bytes.Buffer) {
 	t.Helper()
 	d, log := &recorder{pushed: map[string][]dream.Reading{}}, new(bytes.Buffer)
 	h, err := NewHandler(Options{Push: d, Alarm: d, Token: token, Log: slog.New(slog.NewTextHandler(log, nil))})
@@ -62,7 +62,7 @@ func call(t *testing.T, h http.Handler, method, path, auth, body string) *httpte
 
 func TestReadingsAndAlarmsArePassedOn(t *testing.T) {
 	t.Parallel()
-	d, h, _ := door(t)
+	d, h, _ := server(t)
 	w := call(t, h, "POST", "/v1/feeds/eth/readings", "Bearer "+token, `[{"metric":"price","number":100},{"state":"paused"}]`)
 	require.Equal(t, http.StatusAccepted, w.Code, w.Body)
 	require.JSONEq(t, `{"feed":"eth","readings":2}`, w.Body.String())
@@ -80,7 +80,7 @@ func TestReadingsAndAlarmsArePassedOn(t *testing.T) {
 
 func TestWhoeverBearsNoTokenIsTurnedAway(t *testing.T) {
 	t.Parallel()
-	d, h, _ := door(t)
+	d, h, _ := server(t)
 	for _, auth := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic " + token, token, "Bearer " + token + "x", "Bearer " + token[1:]} {
 		for _, path := range []string{"/v1/feeds/eth/readings", "/v1/agents/echo/alarm"} {
 			w := call(t, h, "POST", path, auth, `{"number":1}`)
@@ -95,7 +95,7 @@ func TestWhoeverBearsNoTokenIsTurnedAway(t *testing.T) {
 
 func TestAWrongRequestIsToldWhatWouldBeRight(t *testing.T) {
 	t.Parallel()
-	_, h, _ := door(t)
+	_, h, _ := server(t)
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -122,7 +122,7 @@ func TestAWrongRequestIsToldWhatWouldBeRight(t *testing.T) {
 
 func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 	t.Parallel()
-	d, h, log := door(t)
+	d, h, log := server(t)
 	for _, c := range []struct {
 		fails  error
 		status int
@@ -142,7 +142,7 @@ func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 
 func TestAReadingThatNoRuleTakesIsTakenInWithAWarning(t *testing.T) {
 	t.Parallel()
-	d, h, _ := door(t)
+	d, h, _ := server(t)
 	d.unheard = "no rule takes lvel"
 	w := call(t, h, "POST", "/v1/feeds/eth/readings", "Bearer "+token, `{"metric":"lvel","number":9}`)
 	require.Equal(t, http.StatusAccepted, w.Code)
@@ -158,7 +158,7 @@ func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
 		{"Origin", "http://example.com"}:        http.StatusAccepted, // the host that httptest asks
 		{"Sec-Fetch-Site", "same-origin"}:       http.StatusAccepted,
 	} {
-		d, h, _ := door(t)
+		d, h, _ := server(t)
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/feeds/eth/readings", strings.NewReader(`{"number":1}`))
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set(header[0], header[1])
@@ -169,7 +169,7 @@ func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
 	}
 }
 
-func TestADoorWithoutALockIsNotOpened(t *testing.T) {
+func TestAAppWithoutALockIsNotOpened(t *testing.T) {
 	t.Parallel()
 	d := &recorder{}
 	_, err := NewHandler(Options{Push: d, Alarm: d, Token: "short"})

@@ -109,7 +109,7 @@ func TestNoMessageTellsTheKeyOrIsLong(t *testing.T) {
 	}
 }
 
-func TestNobodyAtTheDoorIsNotBilled(t *testing.T) {
+func TestNobodyAtTheAppIsNotBilled(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

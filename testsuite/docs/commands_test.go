@@ -42,7 +42,7 @@ var (
 	asked   = regexp.MustCompile(`^temporal workflow list --query '([^']+)'$`)
 	queried = regexp.MustCompile(`^temporal workflow query --workflow-id (\S+) --type (\S+)$`)
 	curled  = regexp.MustCompile(`^curl -sS (http://127\.0\.0\.1:7680)(/\S+)(?: -d '([^']+)')?$`)
-	door    = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/v1 \(OpenAI\)`)
+	entry   = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/v1 \(OpenAI\)`)
 	address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
@@ -138,7 +138,7 @@ type home struct {
 	dir    string
 	env    []string
 	server string // of an `up` that runs
-	door   string // where it answers clients
+	entry  string // where it answers clients
 }
 
 func newHome(t *testing.T) *home {
@@ -199,21 +199,21 @@ func (h *home) serve(c docs.Command) {
 	})
 	require.Eventually(h, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute, 50*time.Millisecond, "%s:%d: %s", c.Document, c.Line, said)
 	h.server = address.FindString(said.String())
-	if m := door.FindStringSubmatch(said.String()); m != nil {
-		h.door = m[1]
+	if m := entry.FindStringSubmatch(said.String()); m != nil {
+		h.entry = m[1]
 	}
 }
 
 // curl asks the server as the command would, at whatever port it has here.
 func (h *home) curl(c docs.Command) {
 	h.Helper()
-	require.NotEmpty(h, h.door, "%s:%d: an `up` must run", c.Document, c.Line)
+	require.NotEmpty(h, h.entry, "%s:%d: an `up` must run", c.Document, c.Line)
 	m := curled.FindStringSubmatch(c.Text)
 	method := http.MethodGet
 	if m[3] != "" {
 		method = http.MethodPost
 	}
-	r, err := http.NewRequestWithContext(h.Context(), method, h.door+m[2], strings.NewReader(m[3]))
+	r, err := http.NewRequestWithContext(h.Context(), method, h.entry+m[2], strings.NewReader(m[3]))
 	require.NoError(h, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded") // as curl does
 	answer, err := http.DefaultClient.Do(r)

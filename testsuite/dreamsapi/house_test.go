@@ -34,8 +34,8 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 3 * time.Minute
 
-// house is a deployment with a slow provider, a worker, and the public wire before it.
-type house struct {
+// deployment is a deployment with a slow provider, a worker, and the public wire before it.
+type deployment struct {
 	*stage.Company
 	t        *testing.T
 	ctx      context.Context
@@ -45,7 +45,7 @@ type house struct {
 	secret   map[access.Role]string
 }
 
-func open(t *testing.T, o provider.Options) *house {
+func open(t *testing.T, o provider.Options) *deployment {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("plays on a real Temporal server; make test runs it")
@@ -67,7 +67,7 @@ func open(t *testing.T, o provider.Options) *house {
 	w, err := company.Work()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
-	h := &house{Company: company, t: t, ctx: ctx, upstream: upstream, secret: map[access.Role]string{}}
+	h := &deployment{Company: company, t: t, ctx: ctx, upstream: upstream, secret: map[access.Role]string{}}
 	h.agent, err = company.Hire(ctx, 1, "sleeper")
 	require.NoError(t, err)
 	h.listen()
@@ -75,7 +75,7 @@ func open(t *testing.T, o provider.Options) *house {
 }
 
 // listen opens the wire before the deployment.
-func (h *house) listen() {
+func (h *deployment) listen() {
 	h.t.Helper()
 	keys, ok := h.Store.(interface{ access.Store })
 	require.True(h.t, ok, "a store keeps keys as well")
@@ -87,16 +87,16 @@ func (h *house) listen() {
 	face := &dreamhttp.Face{Dreams: &psyche.Dreams{
 		Memory: h.Store, Events: h.Store, Carries: h.Starter.ForDreams(), Now: time.Now, Digest: journal.DigestMessage,
 	}}
-	door, err := front.New(front.Options{Routes: face.Routes(), Keys: keys})
+	app, err := front.New(front.Options{Routes: face.Routes(), Keys: keys})
 	require.NoError(h.t, err)
-	h.server = httptest.NewServer(door)
+	h.server = httptest.NewServer(app)
 	h.t.Cleanup(func() {
 		h.server.CloseClientConnections()
 		h.server.Close()
 	})
 }
 
-func (h *house) do(role access.Role, method, path, body string, header ...string) (*http.Response, []byte) {
+func (h *deployment) do(role access.Role, method, path, body string, header ...string) (*http.Response, []byte) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.ctx, method, h.server.URL+path, strings.NewReader(body))
 	require.NoError(h.t, err)
@@ -125,7 +125,7 @@ var published = sync.OnceValues(func() (*described.Document, error) {
 })
 
 // dream asks for something that a dream is the answer to.
-func (h *house) dream(status int, method, path, body string, header ...string) psyche.Dream {
+func (h *deployment) dream(status int, method, path, body string, header ...string) psyche.Dream {
 	h.t.Helper()
 	resp, text := h.do(access.Operator, method, path, body, header...)
 	require.Equal(h.t, status, resp.StatusCode, "%s", text)
@@ -136,7 +136,7 @@ func (h *house) dream(status int, method, path, body string, header ...string) p
 	return d
 }
 
-func (h *house) refused(status int, code, method, path, body string) {
+func (h *deployment) refused(status int, code, method, path, body string) {
 	h.t.Helper()
 	resp, text := h.do(access.Operator, method, path, body)
 	require.Equal(h.t, status, resp.StatusCode, "%s", text)
@@ -144,13 +144,13 @@ func (h *house) refused(status int, code, method, path, body string) {
 }
 
 // served waits for the provider to have served so many tokens.
-func (h *house) served(tokens int64) {
+func (h *deployment) served(tokens int64) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return h.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)
 }
 
 // follow reads the events of a dream to their end.
-func (h *house) follow(role access.Role, id string) (kinds []string, numbers []int64) {
+func (h *deployment) follow(role access.Role, id string) (kinds []string, numbers []int64) {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.ctx, http.MethodGet, h.server.URL+"/v1/events?dream="+id, nil)
 	require.NoError(h.t, err)

@@ -20,13 +20,13 @@ import (
 )
 
 // line runs a command of the command line over the same store, and reads its JSON.
-func (h *house) line(v any, args ...string) {
+func (h *deployment) line(v any, args ...string) {
 	h.t.Helper()
 	var out, complaints bytes.Buffer
 	app := &console.App{
 		In: strings.NewReader(""), Out: &out, Err: &complaints, Now: time.Now,
-		Open: func(context.Context) (*console.House, error) {
-			return &console.House{Store: h.Store, Events: h.Store, Wakes: h.Store, Feeds: h.Store, Ledger: h.Store.Ledger(), Catalog: h.Starter.Catalog}, nil
+		Open: func(context.Context) (*console.Deployment, error) {
+			return &console.Deployment{Store: h.Store, Events: h.Store, Wakes: h.Store, Feeds: h.Store, Ledger: h.Store.Ledger(), Catalog: h.Starter.Catalog}, nil
 		},
 	}
 	require.Equal(h.t, console.OK, console.Run(h.ctx, app, append(args, "--json", "--agent", h.agent.Handle)), complaints.String())
@@ -53,7 +53,7 @@ type told struct {
 }
 
 // agrees holds what the wire says of a dream against what the command line says.
-func (h *house) agrees(id string) {
+func (h *deployment) agrees(id string) {
 	h.t.Helper()
 	d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
 	var report struct {
@@ -99,7 +99,7 @@ func TestTheWireSaysOfADreamWhatTheCommandLineSays(t *testing.T) {
 }
 
 // entriesAgree holds the journal of the wire against the command line's.
-func (h *house) entriesAgree() {
+func (h *deployment) entriesAgree() {
 	h.t.Helper()
 	var journal []map[string]any
 	h.line(&journal, "journal")
@@ -143,7 +143,7 @@ func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing
 }
 
 // reaches waits until a dream is in a phase; false when it is over before.
-func (h *house) reaches(id string, phase dream.Phase) (there bool) {
+func (h *deployment) reaches(id string, phase dream.Phase) (there bool) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
 		d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
@@ -156,7 +156,7 @@ func (h *house) reaches(id string, phase dream.Phase) (there bool) {
 }
 
 // leaksNothing reads all that a client can, looks for every text that the store has of the dream, and answers how many there are.
-func (h *house) leaksNothing(id string) (texts int) {
+func (h *deployment) leaksNothing(id string) (texts int) {
 	h.t.Helper()
 	var read bytes.Buffer
 	for _, path := range []string{"/v1/dreams", "/v1/dreams/" + id, "/v1/dreams/" + id + "/fragments", "/v1/dreams/" + id + "/journal", "/v1/agents/sleeper/journal"} {
@@ -186,7 +186,7 @@ func (h *house) leaksNothing(id string) (texts int) {
 }
 
 // soFar is what a stream of a dream's events has told until it falls silent.
-func (h *house) soFar(role access.Role, id string) string {
+func (h *deployment) soFar(role access.Role, id string) string {
 	h.t.Helper()
 	heads, err := h.Store.Heads(h.ctx)
 	require.NoError(h.t, err)

@@ -104,8 +104,8 @@ func words(sort string, of map[string]bool, bodies ...[]byte) []string {
 	return list
 }
 
-// house is a deployment with an agent that is told texts in every way.
-type house struct {
+// deployment is a deployment with an agent that is told texts in every way.
+type deployment struct {
 	*testing.T
 	company *stage.Company
 	agent   dream.Agent
@@ -165,11 +165,11 @@ func (awake) Status(context.Context, string) (presence.Status, error) {
 	return presence.Status{}, nil
 }
 
-func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *house {
+func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *deployment {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	h := &house{T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}}, asked: &prompts{}}
+	h := &deployment{T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}}, asked: &prompts{}}
 	p, err := provider.Start(provider.Options{
 		Seed: seed, Nouns: regexp.MustCompile(`(?i)z[qk][a-z]{6}`),
 		Say: func(q provider.Asked) string {
@@ -196,7 +196,7 @@ func open(t *testing.T, server *temporal.Server, edit func(*stage.Play)) *house 
 }
 
 // cast chooses the model of the agent's nights; its memories stay in one space.
-func (h *house) cast(model string) {
+func (h *deployment) cast(model string) {
 	h.Helper()
 	h.agent.Models = map[dream.Role]string{}
 	for _, role := range dream.Roles {
@@ -215,13 +215,13 @@ func lexical(_ context.Context, texts []string) ([][]float32, string, error) {
 }
 
 // pair makes a text to forget and one that stays.
-func (h *house) pair() (gone, stays string) {
+func (h *deployment) pair() (gone, stays string) {
 	gone, stays = h.texts.text(secret), h.texts.text(plain)
 	h.gone, h.stay = append(h.gone, gone), append(h.stay, stays)
 	return gone, stays
 }
 
-func (h *house) imports(format importer.Format, name, body string) {
+func (h *deployment) imports(format importer.Format, name, body string) {
 	h.Helper()
 	file := importer.File{Name: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(body)), nil }}
 	report, err := importer.Import(h.Context(), h.company.Store, h.agent, []importer.File{file}, importer.Options{
@@ -232,7 +232,7 @@ func (h *house) imports(format importer.Format, name, body string) {
 }
 
 // agentState tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the server.
-func (h *house) agentState(n int) {
+func (h *deployment) agentState(n int) {
 	h.Helper()
 	var chats, diary strings.Builder
 	at := stage.Night.Add(-40 * 24 * time.Hour)
@@ -269,7 +269,7 @@ func (h *house) agentState(n int) {
 }
 
 // derive adds knowledge of one episode each, as imports of older versions made it.
-func (h *house) derive() {
+func (h *deployment) derive() {
 	h.Helper()
 	items, err := h.company.Store.Find(h.Context(), memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}})
 	require.NoError(h, err)
@@ -288,7 +288,7 @@ func (h *house) derive() {
 }
 
 // talk says texts to the server, those to forget as one user and the others as another.
-func (h *house) talk(texts []string) {
+func (h *deployment) talk(texts []string) {
 	h.Helper()
 	b := h.being()
 	for i, text := range texts {
@@ -301,7 +301,7 @@ func (h *house) talk(texts []string) {
 	require.NoError(h, b.Close(context.Background()))
 }
 
-func (h *house) being() *psyche.Being {
+func (h *deployment) being() *psyche.Being {
 	talks, ok := h.company.Store.(memory.Talks) // what is put before the model is kept there
 	require.True(h, ok)
 	return psyche.New(
@@ -312,7 +312,7 @@ func (h *house) being() *psyche.Being {
 		})
 }
 
-func (h *house) chat(b *psyche.Being, who psyche.Caller, conversation, text string) {
+func (h *deployment) chat(b *psyche.Being, who psyche.Caller, conversation, text string) {
 	h.Helper()
 	body, err := json.Marshal(map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})
 	require.NoError(h, err)
@@ -328,7 +328,7 @@ func (h *house) chat(b *psyche.Being, who psyche.Caller, conversation, text stri
 
 // revise writes revisions: of what is to be forgotten, and of what stays, which quoted a text once and does so no more. It
 // collects a second space, and chooses what is forgotten by id.
-func (h *house) revise() {
+func (h *deployment) revise() {
 	h.Helper()
 	items, err := h.company.Store.Find(h.Context(), memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, States: dream.States})
 	require.NoError(h, err)
@@ -359,14 +359,14 @@ func (h *house) revise() {
 	require.NoError(h, h.company.Store.Collect(h.Context(), h.agent.ID, elsewhere))
 }
 
-func (h *house) commit(e *dream.Episode) {
+func (h *deployment) commit(e *dream.Episode) {
 	h.Helper()
 	_, err := h.company.Store.Commit(h.Context(), memory.Write{Agent: h.agent.ID, Cause: "operator", Change: []dream.Item{e}})
 	require.NoError(h, err)
 }
 
 // night has the agent dream.
-func (h *house) night(model string, seed uint64) {
+func (h *deployment) night(model string, seed uint64) {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
@@ -379,11 +379,11 @@ func (h *house) night(model string, seed uint64) {
 }
 
 // selections choose everything that is to be forgotten.
-func (h *house) selections() []memory.Selection {
+func (h *deployment) selections() []memory.Selection {
 	return []memory.Selection{{User: "ann"}, {Session: "gone"}, {IDs: h.ids}}
 }
 
-func (h *house) forget(edit func(*erasure.Plan)) {
+func (h *deployment) forget(edit func(*erasure.Plan)) {
 	h.Helper()
 	for _, sel := range h.selections() {
 		plan, err := memory.PlanErasure(h.Context(), h.company.Store, h.agent.ID, sel)
@@ -400,7 +400,7 @@ func (h *house) forget(edit func(*erasure.Plan)) {
 }
 
 // disk reads the store's files.
-func (h *house) disk() [][]byte {
+func (h *deployment) disk() [][]byte {
 	h.Helper()
 	if h.redis == nil {
 		return filesOf(h.T, filepath.Dir(h.company.Play.Store))
@@ -428,7 +428,7 @@ func filesOf(t *testing.T, folder string) [][]byte {
 }
 
 // exports are what the agent gives back, and what the store does.
-func (h *house) exports() [][]byte {
+func (h *deployment) exports() [][]byte {
 	h.Helper()
 	var lines, whole bytes.Buffer
 	_, err := importer.Export(h.Context(), h.company.Store, h.agent, &lines, importer.ExportOptions{Archived: true})
@@ -443,7 +443,7 @@ func (h *house) exports() [][]byte {
 }
 
 // recalls asks the server for every text, and answers what it said; and talks about them in other words, which prompts tell.
-func (h *house) recalls() [][]byte {
+func (h *deployment) recalls() [][]byte {
 	h.Helper()
 	b := h.being()
 	who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Owner}, User: "ann"}
@@ -462,7 +462,7 @@ func (h *house) recalls() [][]byte {
 	return all
 }
 
-func (h *house) wordsOf(sort string) map[string]bool {
+func (h *deployment) wordsOf(sort string) map[string]bool {
 	of := map[string]bool{}
 	for word := range h.texts.used {
 		of[word] = strings.HasPrefix(word, sort)
@@ -470,10 +470,14 @@ func (h *house) wordsOf(sort string) map[string]bool {
 	return of
 }
 
-func (h *house) leaks(bodies ...[]byte) []string { return words(secret, h.wordsOf(secret), bodies...) }
+func (h *deployment) leaks(bodies ...[]byte) []string {
+	return words(secret, h.wordsOf(secret), bodies...)
+}
 
 // kept counts how many words of what stays are found.
-func (h *house) kept(bodies ...[]byte) int { return len(words(plain, h.wordsOf(plain), bodies...)) }
+func (h *deployment) kept(bodies ...[]byte) int {
+	return len(words(plain, h.wordsOf(plain), bodies...))
+}
 
 // TestWhatIsForgottenIsNowhere tells an agent texts by import and by talks, has it dream of them, forgets them by user, by
 // conversation and by id, and then reads every file, every export, every prompt and every answer.
@@ -556,7 +560,7 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 }
 
 // forgetRest forgets what repeats the texts, although no memory is named any more.
-func (h *house) forgetRest() {
+func (h *deployment) forgetRest() {
 	h.Helper()
 	plan, err := memory.PlanErasure(h.Context(), h.company.Store, h.agent.ID, memory.Selection{Texts: h.gone})
 	require.NoError(h, err)

@@ -104,7 +104,7 @@ func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 }
 
 // killAt has another process forget, and kills it when it has said so many lines.
-func (h *house) killAt(line int) {
+func (h *deployment) killAt(line int) {
 	h.Helper()
 	body, err := json.Marshal(order{Play: h.company.Play, Agent: h.agent.ID, Selections: h.selections()})
 	require.NoError(h, err)

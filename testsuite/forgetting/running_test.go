@@ -57,7 +57,7 @@ const muchKept = 12
 
 // forgetsInTheMidst begins a dream, lets models answer so many prompts that show a text to forget, forgets while they are asked the
 // next one, and waits for the dream's end.
-func (h *house) forgetsInTheMidst(answered int) {
+func (h *deployment) forgetsInTheMidst(answered int) {
 	h.Helper()
 	held, release := make(chan struct{}), make(chan struct{})
 	let := sync.OnceFunc(func() { close(release) })

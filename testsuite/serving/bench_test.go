@@ -347,7 +347,7 @@ func idle(b *testing.B, client *http.Client, upstream string) {
 }
 
 // resident is the memory of the server, in bytes.
-func (h *house) resident() int {
+func (h *deployment) resident() int {
 	h.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.up.Process.Pid))
 	require.NoError(h, err)
@@ -358,7 +358,7 @@ func (h *house) resident() int {
 }
 
 // connected measures the first byte for whoever talks to an agent that dreams, against the next who talks to it awake.
-func (h *house) connected(b *testing.B, client *http.Client) {
+func (h *deployment) connected(b *testing.B, client *http.Client) {
 	const agents = 24
 	for b.Loop() {
 		for i := range agents {

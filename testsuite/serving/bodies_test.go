@@ -22,7 +22,7 @@ import (
 var billedPrice = budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000}
 
 // billed is a deployment that talks by a paid provider of one reading, with room for so much a day.
-func billed(t *testing.T, how provider.Reading, day, more string, each time.Duration) (*house, *provider.Server) {
+func billed(t *testing.T, how provider.Reading, day, more string, each time.Duration) (*deployment, *provider.Server) {
 	t.Helper()
 	upstream, err := provider.Start(provider.Options{
 		Reading: how, Thinking: 24_576, Each: each,
@@ -48,7 +48,7 @@ money: {dream: "0.10", day: "%s"}`, more, day)
 }
 
 // counted is what the ledger counts for an agent.
-func (h *house) counted() budget.Micros {
+func (h *deployment) counted() budget.Micros {
 	h.Helper()
 	var spent struct {
 		Total struct {

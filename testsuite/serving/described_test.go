@@ -23,7 +23,7 @@ import (
 
 // inspector asks a server, and holds whatever it is answered to what is described.
 type inspector struct {
-	*house
+	*deployment
 	doc     *described.Document
 	keys    map[string]string // secrets by who asks
 	answers []described.Answer
@@ -149,7 +149,7 @@ func TestEveryAnswerIsAsItIsDescribed(t *testing.T) {
 	}
 	h := build(t, talker.Options{Fail: refuse, Call: hands}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared: true}`)
-	i := &inspector{house: h, doc: doc, keys: map[string]string{}}
+	i := &inspector{deployment: h, doc: doc, keys: map[string]string{}}
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	h.must("agents", "add", "tally")
 	h.must("memory", "import", "--agent", "iris", diary(t))

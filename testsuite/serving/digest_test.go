@@ -18,7 +18,7 @@ import (
 
 // sleeper is an agent whose dreams are known to this test, and who may ask after it.
 type sleeper struct {
-	*house
+	*deployment
 	handle string
 	keys   map[string]string
 }
@@ -199,7 +199,7 @@ func within(digest []map[string]any, words string) bool {
 }
 
 // underWayOf waits until an agent's dream speaks.
-func (h *house) underWayOf(agent string) {
+func (h *deployment) underWayOf(agent string) {
 	h.Helper()
 	require.Eventually(h, func() bool {
 		for _, call := range h.dreamer.Billing.Calls() {

@@ -20,7 +20,7 @@ import (
 var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
 // goroutines that the server has, the one that tells them included.
-func (h *house) goroutines() int {
+func (h *deployment) goroutines() int {
 	h.Helper()
 	_, _, figures := h.ask(http.MethodGet, "/metrics", "")
 	m := goroutines.FindStringSubmatch(figures)

@@ -64,8 +64,8 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-// house is a machine of its own on which `oneiros up` runs, with a model that talks and one that dreams.
-type house struct {
+// deployment is a machine of its own on which `oneiros up` runs, with a model that talks and one that dreams.
+type deployment struct {
 	testing.TB
 	dir      string
 	env      []string
@@ -80,7 +80,7 @@ type house struct {
 }
 
 // build makes the machine; nothing runs on it yet but the two models.
-func build(t testing.TB, talk talker.Options, asleep provider.Options, settings string) *house {
+func build(t testing.TB, talk talker.Options, asleep provider.Options, settings string) *deployment {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real servers")
@@ -93,7 +93,7 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 		require.NoError(t, err)
 	}
 	require.FileExists(t, server, "make build builds it")
-	h := &house{TB: t, dir: t.TempDir(), settings: settings}
+	h := &deployment{TB: t, dir: t.TempDir(), settings: settings}
 	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}
 	require.NoError(t, os.Symlink(path, filepath.Join(h.dir, "oneiros")))
 	h.talker, err = talker.Start(talk)
@@ -107,7 +107,7 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 }
 
 // write puts the configuration down.
-func (h *house) write() {
+func (h *deployment) write() {
 	h.Helper()
 	text := fmt.Sprintf(`providers:
   talk:
@@ -127,14 +127,14 @@ feed: {listen: ""}
 	require.NoError(h, os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(text), 0o600))
 }
 
-func (h *house) command(args ...string) *exec.Cmd {
+func (h *deployment) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(h.dir, "oneiros"), args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = h.dir, h.env, 10*time.Second
 	return cmd
 }
 
 // must runs one command to its end.
-func (h *house) must(args ...string) string {
+func (h *deployment) must(args ...string) string {
 	h.Helper()
 	var out, beside bytes.Buffer
 	cmd := h.command(args...)
@@ -144,7 +144,7 @@ func (h *house) must(args ...string) string {
 }
 
 // begin starts `oneiros up` and waits until clients are answered.
-func (h *house) begin(command ...string) *house {
+func (h *deployment) begin(command ...string) *deployment {
 	h.Helper()
 	h.up = h.command(append([]string{"--json"}, command...)...)
 	h.up.Stdout, h.up.Stderr = &h.out, &h.err
@@ -167,7 +167,7 @@ func (h *house) begin(command ...string) *house {
 }
 
 // end stops it as a supervisor would, once.
-func (h *house) end() {
+func (h *deployment) end() {
 	h.Helper()
 	if h.up == nil {
 		return
@@ -179,7 +179,7 @@ func (h *house) end() {
 }
 
 // ask sends one request and reads its answer to the end.
-func (h *house) ask(method, path, body string, header ...string) (int, http.Header, string) {
+func (h *deployment) ask(method, path, body string, header ...string) (int, http.Header, string) {
 	h.Helper()
 	r, err := http.NewRequestWithContext(h.Context(), method, strings.TrimSuffix(h.base, "/v1")+path, strings.NewReader(body))
 	require.NoError(h, err)
@@ -195,7 +195,7 @@ func (h *house) ask(method, path, body string, header ...string) (int, http.Head
 }
 
 // status is what the server says of an agent.
-func (h *house) status(agent string) (s struct {
+func (h *deployment) status(agent string) (s struct {
 	State  string
 	Leases int
 	Dreams int
@@ -216,7 +216,7 @@ consent: {auto_paid: true}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}`
 
 // dreams begins a dream that has everything.
-func (h *house) dreams(agent string) {
+func (h *deployment) dreams(agent string) {
 	h.Helper()
 	status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`)
 	require.Equal(h, 2, status/100, body)

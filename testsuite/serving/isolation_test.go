@@ -51,7 +51,7 @@ type visitor struct {
 
 // proof is visitors under way, and what was seen of every request of theirs.
 type proof struct {
-	*house
+	*deployment
 	client *http.Client
 	clerk  *talk // of a visitor that tells agents what is nobody's secret
 	played int
@@ -463,7 +463,7 @@ func insight(a provider.Asked) string {
 // isolated is a house with two keys of two users each, all of whom may talk to both agents.
 func (p *proof) isolated(t testing.TB, more string) (clients []visitor, owner []string) {
 	t.Helper()
-	p.house = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight}, strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
+	p.deployment = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight}, strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
 	for _, name := range agents {
 		p.must("agents", "add", name)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // sends has a turn of talk under a name, and returns the background that the model was given.
-func (h *house) sends(agent, talk string, messages ...keeping.Message) string {
+func (h *deployment) sends(agent, talk string, messages ...keeping.Message) string {
 	h.Helper()
 	body, err := json.Marshal(map[string]any{"model": agent, "messages": messages})
 	require.NoError(h, err)
@@ -38,7 +38,7 @@ func says(text string) keeping.Message {
 }
 
 // contents are the memories of a state as the command line lists them.
-func (h *house) contents(state string) (all []string) {
+func (h *deployment) contents(state string) (all []string) {
 	h.Helper()
 	var items []struct{ Content string }
 	require.NoError(h, json.Unmarshal([]byte(h.must("--json", "memory", "list", "--agent", "iris", "-k", "episode", "-n", "0", "--state", state)), &items))
@@ -49,7 +49,7 @@ func (h *house) contents(state string) (all []string) {
 }
 
 // listener is a server with an agent that nothing was said to.
-func listener(t *testing.T) *house {
+func listener(t *testing.T) *deployment {
 	t.Helper()
 	h := build(t, talker.Options{Say: func(talker.Asked) string { return "Yes." }}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, recall_budget: 5s}`)

@@ -23,12 +23,12 @@ import (
 const onLoopback = `serve: {listen: "127.0.0.1:0", model: talk/talker}`
 
 // data is a file of the machine's data folder.
-func (h *house) data(name string) string {
+func (h *deployment) data(name string) string {
 	return filepath.Join(h.dir, ".local", "share", "oneiros", name)
 }
 
 // damage runs statements against the store's file.
-func (h *house) damage(statements ...string) {
+func (h *deployment) damage(statements ...string) {
 	h.Helper()
 	db, err := sql.Open("sqlite", "file:"+h.data("oneiros.db")+"?_pragma=busy_timeout(10000)")
 	require.NoError(h, err)
@@ -40,7 +40,7 @@ func (h *house) damage(statements ...string) {
 }
 
 // addKey makes a key, and answers its id and its secret.
-func (h *house) addKey(args ...string) (id, secret string, first bool) {
+func (h *deployment) addKey(args ...string) (id, secret string, first bool) {
 	h.Helper()
 	var made struct {
 		ID, Secret string
@@ -51,7 +51,7 @@ func (h *house) addKey(args ...string) (id, secret string, first bool) {
 }
 
 // becomes waits until a request is answered with a status, and says the code of the answer.
-func (h *house) becomes(status int, header ...string) string {
+func (h *deployment) becomes(status int, header ...string) string {
 	h.Helper()
 	var got int
 	var body string
@@ -69,9 +69,9 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 	h := build(t, talker.Options{}, provider.Options{}, onLoopback)
 	h.must("agents", "add", "iris")
 	h.begin("up")
-	beside := &house{TB: t, dir: h.dir, env: h.env, talker: h.talker, dreamer: h.dreamer}
+	beside := &deployment{TB: t, dir: h.dir, env: h.env, talker: h.talker, dreamer: h.dreamer}
 	beside.begin("serve")
-	for _, s := range []*house{h, beside} {
+	for _, s := range []*deployment{h, beside} {
 		s.becomes(http.StatusOK)
 	}
 	held, err := http.Get(beside.base + "/agents/iris/session")
@@ -81,7 +81,7 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 
 	_, secret, first := h.addKey()
 	require.True(t, first)
-	for _, s := range []*house{h, beside} {
+	for _, s := range []*deployment{h, beside} {
 		require.Equal(t, "invalid_api_key", s.becomes(http.StatusUnauthorized))
 		s.becomes(http.StatusOK, "Authorization", "Bearer "+secret)
 	}
@@ -97,11 +97,11 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 
 func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(h *house){
-		"only the folder remembers": func(h *house) {
+	for name, lose := range map[string]func(h *deployment){
+		"only the folder remembers": func(h *deployment) {
 			h.damage("DELETE FROM keys", "DELETE FROM access_settings")
 		},
-		"only the store remembers": func(h *house) {
+		"only the store remembers": func(h *deployment) {
 			h.damage("DELETE FROM keys")
 			require.NoError(h, os.Remove(h.data("keys-required")))
 		},
@@ -143,7 +143,7 @@ func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T)
 }
 
 // refusedBy runs a command that must end with a code, and answers what it said.
-func (h *house) refusedBy(code int, args ...string) string {
+func (h *deployment) refusedBy(code int, args ...string) string {
 	h.Helper()
 	var said bytes.Buffer
 	cmd := h.command(args...)

@@ -75,7 +75,7 @@ func collect(t *testing.T) (url string, all func() []byte) {
 
 // ears keep what a client can read.
 type ears struct {
-	*house
+	*deployment
 	all map[string][]byte
 }
 
@@ -112,7 +112,7 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	}
 	client, owner := secret("guest", "client"), secret("house", "owner")
 	h.begin("up")
-	e := &ears{house: h, all: map[string][]byte{}}
+	e := &ears{deployment: h, all: map[string][]byte{}}
 	for _, phase := range phases {
 		agent := string(phase)
 		status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`, owner...)
@@ -160,7 +160,7 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 }
 
 // underWay waits until a call of a phase speaks, of the agent that is named after the phase.
-func (h *house) underWay(phase dream.Phase) {
+func (h *deployment) underWay(phase dream.Phase) {
 	h.Helper()
 	require.Eventually(h, func() bool {
 		for _, call := range h.dreamer.Billing.Calls() {

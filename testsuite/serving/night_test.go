@@ -19,7 +19,7 @@ import (
 var slow = provider.Options{Each: 15 * time.Millisecond, AtLeast: 40}
 
 // until waits for an agent to be in a state. Asking wakes nobody.
-func (h *house) until(agent, state string) {
+func (h *deployment) until(agent, state string) {
 	h.Helper()
 	is := func() string {
 		_, _, status := h.ask(http.MethodGet, "/v1/agents/"+agent+"/status", "")
@@ -37,14 +37,14 @@ type later func() string
 func (l later) String() string { return l() }
 
 // client is an OpenAI client that knows nothing of us.
-func (h *house) client() *openai.Client {
+func (h *deployment) client() *openai.Client {
 	c := openai.DefaultConfig("none")
 	c.BaseURL = h.base
 	return openai.NewClientWithConfig(c)
 }
 
 // says streams one turn and reads it to its end.
-func (h *house) says(c *openai.Client, agent, text string) (answer string, header http.Header) {
+func (h *deployment) says(c *openai.Client, agent, text string) (answer string, header http.Header) {
 	h.Helper()
 	s, err := c.CreateChatCompletionStream(h.Context(), openai.ChatCompletionRequest{
 		Model: agent, Stream: true, Messages: []openai.ChatCompletionMessage{{Role: "user", Content: text}},

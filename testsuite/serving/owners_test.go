@@ -17,7 +17,7 @@ import (
 
 // client is somebody with a key, or without one, and what else its requests say of who asks.
 type client struct {
-	*house
+	*deployment
 	secret string
 	header []string
 	body   string // fields of every body, each with a comma behind it
@@ -89,12 +89,12 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 		t.Helper()
 		var key struct{ ID, Secret string }
 		require.NoError(t, json.Unmarshal([]byte(h.must(append([]string{"--json", "keys"}, args...)...)), &key))
-		c = client{house: h, secret: key.Secret}
+		c = client{deployment: h, secret: key.Secret}
 		c.answered(http.StatusOK)
 		return c, key.ID
 	}
 
-	keyless := client{house: h}
+	keyless := client{deployment: h}
 	keyless.says(said)
 	keyless.keeps(1)
 	local, _ := add("add", "desk", "--principal", "local")
@@ -120,14 +120,14 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	cara.keeps(1)
 	const sextant = "Who was the blue sextant lent to, a captain?"
 	for _, same := range []client{
-		{house: h, secret: web.secret, header: []string{"X-Oneiros-User", "cara"}},
-		{house: h, secret: web.secret, body: `"user":"cara",`},
-		{house: h, secret: web.secret, body: `"safety_identifier":"cara",`},
-		{house: h, secret: web.secret, body: `"user":"dora",`, header: []string{"X-OpenWebUI-User-Id", "cara"}},
+		{deployment: h, secret: web.secret, header: []string{"X-Oneiros-User", "cara"}},
+		{deployment: h, secret: web.secret, body: `"user":"cara",`},
+		{deployment: h, secret: web.secret, body: `"safety_identifier":"cara",`},
+		{deployment: h, secret: web.secret, body: `"user":"dora",`, header: []string{"X-OpenWebUI-User-Id", "cara"}},
 	} {
 		require.Equal(t, "1", same.finds(sextant), "%v %s", same.header, same.body)
 	}
-	for _, other := range []client{web, last, {house: h, secret: web.secret, body: `"safety_identifier":"dora",`}, {house: h, secret: last.secret, body: `"user":"cara",`}} {
+	for _, other := range []client{web, last, {deployment: h, secret: web.secret, body: `"safety_identifier":"dora",`}, {deployment: h, secret: last.secret, body: `"user":"cara",`}} {
 		require.Equal(t, "0", other.finds(sextant), "%v %s", other.header, other.body)
 	}
 	for _, header := range []string{"X-OpenWebUI-Chat-Id", "X-Claude-Code-Session-Id", "session-id"} {

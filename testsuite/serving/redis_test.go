@@ -17,9 +17,9 @@ import (
 )
 
 // beside is another machine with the same models, store and Temporal, on which nothing but `oneiros serve` runs.
-func (h *house) beside(settings string) *house {
+func (h *deployment) beside(settings string) *deployment {
 	h.Helper()
-	b := &house{TB: h.TB, dir: h.TempDir(), talker: h.talker, dreamer: h.dreamer, settings: settings + "\ntemporal: {address: \"" + h.temporal + "\"}\n"}
+	b := &deployment{TB: h.TB, dir: h.TempDir(), talker: h.talker, dreamer: h.dreamer, settings: settings + "\ntemporal: {address: \"" + h.temporal + "\"}\n"}
 	b.env = []string{"HOME=" + b.dir, "PATH=" + os.Getenv("PATH")}
 	program, err := os.Readlink(filepath.Join(h.dir, "oneiros"))
 	require.NoError(h, err)
@@ -89,7 +89,7 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	keys, err := store.Dial(t).DBSize(t.Context()).Result()
 	require.NoError(t, err)
 	require.Positive(t, keys)
-	for _, h := range []*house{up, serve} {
+	for _, h := range []*deployment{up, serve} {
 		var files []string
 		require.NoError(t, filepath.WalkDir(h.dir, func(path string, _ os.DirEntry, err error) error {
 			if filepath.Base(path) == "oneiros.db" {

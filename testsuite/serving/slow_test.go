@@ -205,7 +205,7 @@ func (s *siege) said() string {
 }
 
 // running is how many goroutines the server has, the one that tells it included.
-func (h *house) running(owner []string) int {
+func (h *deployment) running(owner []string) int {
 	h.Helper()
 	_, _, figures := h.ask(http.MethodGet, "/metrics", "", owner...)
 	m := goroutines.FindStringSubmatch(figures)

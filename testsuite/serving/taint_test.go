@@ -18,7 +18,7 @@ import (
 )
 
 // labelOf waits until the answer that begins so is remembered, and returns its label.
-func (h *house) labelOf(agent, answer string) (label dream.Taint) {
+func (h *deployment) labelOf(agent, answer string) (label dream.Taint) {
 	h.Helper()
 	require.Eventually(h, func() bool {
 		var items []struct {

@@ -51,9 +51,9 @@ func TestNoWakeIsLostOverRedis(t *testing.T) {
 func TestNoWakeOfAnotherProcessIsLost(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "memory.db")
-	door := reopen(t, name)
-	score := playRaces(t, waking.Races{From: door}, reopen(t, name))
-	if lost, garbled := door.Misrung(); lost+garbled > 0 { // a bell may lose rings, and tells
+	app := reopen(t, name)
+	score := playRaces(t, waking.Races{From: app}, reopen(t, name))
+	if lost, garbled := app.Misrung(); lost+garbled > 0 { // a bell may lose rings, and tells
 		t.Logf("the bell lost %d datagrams and could not read %d", lost, garbled)
 		return
 	}

@@ -17,12 +17,12 @@ import (
 
 // guests come to one agent.
 type guests struct {
-	house     *House
-	sleeper   *Sleeper
-	clock     *Clock
-	door      *starter.Starter
-	namespace string
-	clients   *visitors
+	deployment *Deployment
+	sleeper    *Sleeper
+	clock      *Clock
+	starter    *starter.Starter
+	namespace  string
+	clients    *visitors
 
 	mu    sync.Mutex
 	lived *Lived
@@ -52,7 +52,7 @@ func (g *guests) days(ctx context.Context) error {
 func (g *guests) rest(ctx context.Context) error {
 	asleep := g.sleeper.Agent
 	asleep.Auto = false
-	if err := g.door.Live(ctx, asleep); err != nil {
+	if err := g.starter.Live(ctx, asleep); err != nil {
 		return err
 	}
 	if err := g.undisturbed(ctx); err != nil {
@@ -86,7 +86,7 @@ func (g *guests) steps() []step {
 func (g *guests) come(ctx context.Context, v Visit) error {
 	woken, err := g.connect(ctx, starter.Connection{Agent: g.sleeper.Agent.Handle, Client: v.Who, Cause: v.Cause, For: v.For, Trigger: trigger(v.Cause)})
 	if err == nil && woken.Dream != "" && woken.Raised {
-		err = Spend(ctx, g.door.Client, g.namespace, woken.Dream) // it had begun in this very moment; it may not go on
+		err = Spend(ctx, g.starter.Client, g.namespace, woken.Dream) // it had begun in this very moment; it may not go on
 	}
 	return err
 }
@@ -101,7 +101,7 @@ func trigger(c presence.Cause) string {
 // connect wakes the agent and waits until its life knows.
 func (g *guests) connect(ctx context.Context, k starter.Connection) (starter.Woken, error) {
 	ahead := g.clock.Ahead()
-	woken, err := g.door.Wake(ctx, k)
+	woken, err := g.starter.Wake(ctx, k)
 	if err != nil {
 		return woken, err
 	}
@@ -110,7 +110,7 @@ func (g *guests) connect(ctx context.Context, k starter.Connection) (starter.Wok
 	}
 	switch {
 	case woken.Raised:
-		_, err = g.door.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
+		_, err = g.starter.Recorded(ctx, g.sleeper.Agent.ID, woken.Epoch)
 	case woken.Joined(k.Cause): // its life is told in the background
 		err = g.until(ctx, "it is awake with whoever joined", func(l workflows.AgentState) bool { return l.State == workflows.Awake })
 	}
@@ -122,7 +122,7 @@ func (g *guests) connect(ctx context.Context, k starter.Connection) (starter.Wok
 
 func (g *guests) leave(ctx context.Context, who string) error {
 	ahead := g.clock.Ahead()
-	if err := g.door.Leave(ctx, g.sleeper.Agent.Handle, who); err != nil {
+	if err := g.starter.Leave(ctx, g.sleeper.Agent.Handle, who); err != nil {
 		return err
 	}
 	return g.compare(ctx, ahead)
@@ -151,7 +151,7 @@ func (g *guests) until(ctx context.Context, what string, so func(workflows.Agent
 	tick := time.NewTicker(often)
 	defer tick.Stop()
 	for {
-		agentState, err := g.door.AgentState(ctx, g.sleeper.Agent.Handle)
+		agentState, err := g.starter.AgentState(ctx, g.sleeper.Agent.Handle)
 		var new *serviceerror.WorkflowNotReady // it goes on as new at this moment
 		if err != nil && !errors.As(err, &new) {
 			return err
@@ -210,7 +210,7 @@ func (g *guests) midst(ctx context.Context, k *Connection, dream string) error {
 	case Briefly:
 		return g.leave(ctx, connect.Client)
 	case ForLong: // the dream's own clock runs to the end of its time; its agent stays awake longer than that
-		return Spend(ctx, g.door.Client, g.namespace, dream)
+		return Spend(ctx, g.starter.Client, g.namespace, dream)
 	case AsAlarm:
 	}
 	return nil

@@ -23,8 +23,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// House is a deployment whose agents dream by themselves at a provider that costs money.
-type House struct {
+// Deployment is a deployment whose agents dream by themselves at a provider that costs money.
+type Deployment struct {
 	Company  *stage.Company
 	Provider *provider.Server
 	Ledger   purse.Ledger
@@ -38,8 +38,8 @@ type House struct {
 const TTL = time.Hour
 
 // Build opens a deployment around a connected client; the caller closes it.
-func Build(ctx context.Context, play stage.Play, c client.Client) (*House, error) {
-	h := &House{connections: map[string][]*Connection{}}
+func Build(ctx context.Context, play stage.Play, c client.Client) (*Deployment, error) {
+	h := &Deployment{connections: map[string][]*Connection{}}
 	upstream, err := provider.Start(provider.Options{Seed: 1, Plan: h.plan})
 	if err != nil {
 		return nil, err
@@ -64,16 +64,16 @@ func knobs() dream.Knobs {
 }
 
 // Work starts a worker; the caller stops it.
-func (h *House) Work() (worker.Worker, error) { return h.Company.Work() }
+func (h *Deployment) Work() (worker.Worker, error) { return h.Company.Work() }
 
 // Close ends store and provider.
-func (h *House) Close() error {
+func (h *Deployment) Close() error {
 	h.Provider.Close()
 	return h.Company.Close()
 }
 
 // plan lets a call hang in its middle when somebody is to knock there, and tells whoever is to.
-func (h *House) plan(a provider.Arrival) provider.Fault {
+func (h *Deployment) plan(a provider.Arrival) provider.Fault {
 	handle := workflows.HandleOf(dreamOf(a.Key))
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func dreamOf(key string) string {
 const remembered = 60
 
 // Hire puts an agent into the store with a past that ends the day before its week begins.
-func (h *House) Hire(ctx context.Context, s *Sleeper) error {
+func (h *Deployment) Hire(ctx context.Context, s *Sleeper) error {
 	if err := h.Company.Store.PutAgent(ctx, s.Agent); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func embed(_ context.Context, texts []string) ([][]float32, string, error) {
 }
 
 // concierge is a starter that goes by the clock of one agent, as a client does that lives in its time.
-func (h *House) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Starter {
+func (h *Deployment) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Starter {
 	from := h.Company.Starter
 	options := from.Options
 	options.Settings = s.settings()

@@ -74,12 +74,12 @@ func (l *Lived) awake() []Held {
 }
 
 // Live lets an agent live its days and answers when its last dream is over.
-func (h *House) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived, error) {
+func (h *Deployment) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived, error) {
 	g, err := h.begin(ctx, s, namespace)
 	if err != nil {
 		return nil, err
 	}
-	defer g.door.Close()
+	defer g.starter.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	connected := make(chan error, 1)
@@ -108,7 +108,7 @@ func (h *House) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived,
 // recall takes from store and events what was lived.
 func (g *guests) recall(ctx context.Context) error {
 	g.clients.tell(g.lived)
-	events, err := g.house.Company.Store.Events(ctx, g.sleeper.Agent.ID, 0, 0)
+	events, err := g.deployment.Company.Store.Events(ctx, g.sleeper.Agent.ID, 0, 0)
 	for _, e := range events {
 		if e.Type == (event.AgentAsleep{}).EventType() {
 			g.lived.Asleep = append(g.lived.Asleep, e.At)
@@ -118,12 +118,12 @@ func (g *guests) recall(ctx context.Context) error {
 }
 
 // LiveAlone lets an agent that nobody visits live until it has begun so many dreams, its time skipped freely.
-func (h *House) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dreams int) (*Lived, error) {
+func (h *Deployment) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dreams int) (*Lived, error) {
 	g, err := h.begin(ctx, s, namespace)
 	if err != nil {
 		return nil, err
 	}
-	defer g.door.Close()
+	defer g.starter.Close()
 	if err := g.clock.Run(ctx); err != nil {
 		return nil, err
 	}
@@ -142,20 +142,20 @@ func (h *House) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dre
 }
 
 // begin starts the life of an agent and takes it to the noon of its first day.
-func (h *House) begin(ctx context.Context, s *Sleeper, namespace string) (*guests, error) {
+func (h *Deployment) begin(ctx context.Context, s *Sleeper, namespace string) (*guests, error) {
 	clock := NewClock(h.Company.Client, namespace, workflows.AgentID(s.Agent.Handle))
 	clients := &visitors{Store: h.Company.Starter.Presence}
-	door := h.concierge(s, clock, clients)
+	app := h.concierge(s, clock, clients)
 	asleep := s.Agent
 	asleep.Auto = false
-	if err := door.Live(ctx, asleep); err != nil {
+	if err := app.Live(ctx, asleep); err != nil {
 		return nil, err
 	}
 	if err := clock.Forward(ctx, s.Start); err != nil {
 		return nil, err
 	}
-	if err := door.Live(ctx, s.Agent); err != nil {
+	if err := app.Live(ctx, s.Agent); err != nil {
 		return nil, err
 	}
-	return &guests{house: h, sleeper: s, clock: clock, door: door, namespace: namespace, clients: clients, lived: &Lived{}}, nil
+	return &guests{deployment: h, sleeper: s, clock: clock, starter: app, namespace: namespace, clients: clients, lived: &Lived{}}, nil
 }

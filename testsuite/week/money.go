@@ -20,7 +20,7 @@ type Spent struct {
 }
 
 // Money compares till, rows, accounts, allowances and records of one agent, day by day.
-func (h *House) Money(ctx context.Context, s *Sleeper, nights []Night, calls []provider.Call) (Spent, error) {
+func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, calls []provider.Call) (Spent, error) {
 	var sum Spent
 	rows, err := h.Ledger.Rows(ctx, purse.Query{Agent: s.Agent.ID})
 	if err != nil {
@@ -85,7 +85,7 @@ func (b books) add(r purse.Row) error {
 }
 
 // accounts checks the balances of days, months and dreams, and the allowances.
-func (h *House) accounts(ctx context.Context, s *Sleeper, b books) error {
+func (h *Deployment) accounts(ctx context.Context, s *Sleeper, b books) error {
 	caps, months := s.Agent.Caps, map[string]budget.Micros{}
 	for day, spent := range b.day {
 		months[day[:len("2006-01")]] += spent
@@ -116,7 +116,7 @@ func (h *House) accounts(ctx context.Context, s *Sleeper, b books) error {
 	return nil
 }
 
-func (h *House) account(ctx context.Context, scope string, spent, limit budget.Micros) error {
+func (h *Deployment) account(ctx context.Context, scope string, spent, limit budget.Micros) error {
 	balance, err := h.Ledger.Balance(ctx, scope)
 	switch {
 	case err != nil:
@@ -130,7 +130,7 @@ func (h *House) account(ctx context.Context, scope string, spent, limit budget.M
 }
 
 // ByAgent sorts what the till served by whose it was.
-func (h *House) ByAgent() map[string][]provider.Call {
+func (h *Deployment) ByAgent() map[string][]provider.Call {
 	of := map[string][]provider.Call{}
 	for _, c := range h.Provider.Billing.Calls() {
 		parts := strings.SplitN(c.Key, "/", 3)

@@ -53,7 +53,7 @@ func (s *slots) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 }
 
 // Slots tells how often a dreaming slot was taken, how often it was refused because another dream held it, and what was wrong.
-func (h *House) Slots() (taken, refused int, faults []string) {
+func (h *Deployment) Slots() (taken, refused int, faults []string) {
 	h.slots.mu.Lock()
 	defer h.slots.mu.Unlock()
 	return h.slots.Taken, h.slots.Refused, h.slots.Faults

@@ -34,8 +34,8 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	agent := cast[0].Agent
 	agent.Auto = false
 	require.NoError(t, s.Hire(ctx, cast[0]))
-	door := s.Company.Starter
-	require.NoError(t, door.Live(ctx, agent))
+	app := s.Company.Starter
+	require.NoError(t, app.Live(ctx, agent))
 	agentState := workflows.AgentID(agent.Handle)
 	first, err := week.First(ctx, s.client, agentState)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	var lived workflows.AgentState
 	require.Eventually(t, func() bool {
 		var err error
-		lived, err = door.AgentState(ctx, agent.Handle)
+		lived, err = app.AgentState(ctx, agent.Handle)
 		return err == nil && lived.Epoch == int64(storm) && lived.Settings.MinGap == time.Duration(storm/4)*time.Hour
 	}, time.Minute, 50*time.Millisecond, "the last of each arrives")
 	require.Equal(t, storm, lived.Wakes)

@@ -39,7 +39,7 @@ const (
 
 // setting is a deployment on servers of its own.
 type setting struct {
-	*week.House
+	*week.Deployment
 	server *temporal.Server
 	client client.Client
 	store  string
@@ -50,7 +50,7 @@ func newSetting(t *testing.T, ctx context.Context, more ...temporal.Option) *set
 	server := temporal.Start(t, append(more, temporal.WithTimeSkipping())...)
 	s := &setting{server: server, client: server.Dial(t), store: filepath.Join(t.TempDir(), "memory.db")}
 	var err error
-	s.House, err = week.Build(ctx, stage.Play{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue}, s.client)
+	s.Deployment, err = week.Build(ctx, stage.Play{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue}, s.client)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	w, err := s.Work()

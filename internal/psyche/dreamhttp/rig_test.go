@@ -110,9 +110,9 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 		e(r, &o)
 	}
 	o.Routes = r.face.Routes()
-	door, err := front.New(o)
+	app, err := front.New(o)
 	require.NoError(t, err)
-	r.server = httptest.NewUnstartedServer(door)
+	r.server = httptest.NewUnstartedServer(app)
 	r.server.Config.ConnState = func(line net.Conn, state http.ConnState) {
 		if tcp, ok := line.(*net.TCPConn); ok && state == http.StateNew && r.narrow {
 			_ = tcp.SetWriteBuffer(64 << 10)

@@ -16,7 +16,7 @@ import (
 
 func TestAKeyIsTakenAsClientsSendIt(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for _, headers := range [][]string{
 		{"Authorization", "Bearer " + secret},
@@ -45,7 +45,7 @@ func TestAKeyIsTakenAsClientsSendIt(t *testing.T) {
 
 func TestAKeyThatHasEndedOpensNothing(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	short := h.key(access.Client, func(k *access.Key) { k.Expires = noon.Add(time.Second) })
 	var revoked access.Key
 	lost := h.key(access.Client, func(k *access.Key) { revoked = *k })
@@ -64,9 +64,9 @@ func TestAKeyThatHasEndedOpensNothing(t *testing.T) {
 	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
 }
 
-func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheDoorWithinOne(t *testing.T) {
+func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheAppWithinOne(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer("any")...).Code, "clients send some key to a server that needs none")
 	h.clock.pass(300 * time.Millisecond)
@@ -81,7 +81,7 @@ func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheDoorWithinOne(t *test
 
 func TestADeploymentWhoseKeysVanishStaysClosed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(secret)...).Code)
 	h.book.LoseKeys()
@@ -110,7 +110,7 @@ func TestADeploymentWhoseKeysVanishStaysClosed(t *testing.T) {
 
 func TestADeploymentThatIsOpenedAgainListsItsEndedKeys(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Client, func(k *access.Key) { k.Expires = noon.Add(time.Minute) })
 	h.clock.pass(time.Minute)
 	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
@@ -121,9 +121,9 @@ func TestADeploymentThatIsOpenedAgainListsItsEndedKeys(t *testing.T) {
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(secret)...).Code)
 }
 
-func TestADoorThatIsOpenIsNotBelievedOpenWithoutTheStore(t *testing.T) {
+func TestAAppThatIsOpenIsNotBelievedOpenWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
 	h.book.Fail(errors.New("the store is away"))
 	h.clock.pass(4 * time.Second)
@@ -134,7 +134,7 @@ func TestADoorThatIsOpenIsNotBelievedOpenWithoutTheStore(t *testing.T) {
 
 func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	away := errors.New("the store is away")
 	h.book.Fail(away)
 	w := h.ask("GET", "/v1/models", "")
@@ -159,7 +159,7 @@ func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {
 
 func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms(), func(o *front.Options) { o.Hosts = []string{"Dreams.internal"} })
+	h := newServer(t, rooms(), func(o *front.Options) { o.Hosts = []string{"Dreams.internal"} })
 	for _, host := range []string{"127.0.0.1", "127.9.9.9:80", "[::1]:7680", "[::1]", "localhost", "LOCALHOST:1", "localhost.", "dreams.internal:7680"} {
 		require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Host", host).Code, host)
 	}
@@ -180,7 +180,7 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	refused(t, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "cross-site"), 403, "origin_not_allowed")
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "none").Code)
 
-	locked := newHouse(t, rooms(), func(o *front.Options) { o.Keyless = false })
+	locked := newServer(t, rooms(), func(o *front.Options) { o.Keyless = false })
 	w := locked.ask("GET", "/v1/models", "")
 	refused(t, w, 401, "invalid_api_key")
 	require.Contains(t, w.Body.String(), "oneiros keys add")
@@ -191,7 +191,7 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 
 func TestNoWellKnownPathAsksForALogin(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	ask := func(headers ...string) {
 		t.Helper()
 		for _, path := range []string{"oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server", "openid-configuration"} {
@@ -215,7 +215,7 @@ func TestPagesOfOtherSitesAreKeptOutEverywhere(t *testing.T) {
 	for name, keys := range map[string]bool{"without keys": false, "with keys": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, rooms(), func(o *front.Options) { o.Origins = []string{"https://app.example.org"} })
+			h := newServer(t, rooms(), func(o *front.Options) { o.Origins = []string{"https://app.example.org"} })
 			var mine []string
 			if keys {
 				mine = bearer(h.key(access.Owner))
@@ -251,7 +251,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add("POST", "/v1/../mcp", "Basic", "[::1", "null", "", "\x00")
 	f.Add("OPTIONS", "*", "Bearer ", "localhost:", "http://localhost:", "a b", "k")
 	f.Fuzz(func(t *testing.T, method, path, authorization, host, origin, id, once string) {
-		h := newHouse(t, rooms())
+		h := newServer(t, rooms())
 		h.key(access.Owner)
 		r := httptest.NewRequest("GET", "/", strings.NewReader("{}"))
 		r.Method, r.URL.Path, r.Host = method, path, host
@@ -269,17 +269,17 @@ func FuzzRequest(f *testing.F) {
 
 func TestAStreamWithoutEndEndsWithItsKey(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(*house, access.Key){
-		"revoked": func(h *house, k access.Key) {
+	for name, lose := range map[string]func(*testServer, access.Key){
+		"revoked": func(h *testServer, k access.Key) {
 			k.Revoked = noon
 			require.NoError(t, h.book.PutKey(t.Context(), k))
 		},
-		"expired": func(*house, access.Key) {},
+		"expired": func(*testServer, access.Key) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun, ended := make(chan struct{}), make(chan struct{})
-			h := newHouse(t, []front.Route{{Method: "GET", Path: "/events", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+			h := newServer(t, []front.Route{{Method: "GET", Path: "/events", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 				close(begun)
 				<-r.Context().Done()
 				close(ended)
@@ -311,7 +311,7 @@ func TestAStreamWithoutEndEndsWithItsKey(t *testing.T) {
 func TestAStreamWithoutEndOutlivesAStoreThatIsAway(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}), make(chan struct{})
-	h := newHouse(t, []front.Route{{Method: "GET", Path: "/events", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "GET", Path: "/events", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		close(begun)
 		<-end
 		if r.Context().Err() != nil {

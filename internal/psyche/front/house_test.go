@@ -39,8 +39,8 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// house is a server of some routes, and what it tells.
-type house struct {
+// testServer is a server of some routes, and what it tells.
+type testServer struct {
 	*testing.T
 	*front.Server
 	clock clock
@@ -52,9 +52,9 @@ type house struct {
 	observed map[string]int
 }
 
-func newHouse(t *testing.T, routes []front.Route, alter ...func(*front.Options)) *house {
+func newServer(t *testing.T, routes []front.Route, alter ...func(*front.Options)) *testServer {
 	t.Helper()
-	h := &house{T: t, clock: clock{now: noon}, book: &accesstest.Book{}, observed: map[string]int{}}
+	h := &testServer{T: t, clock: clock{now: noon}, book: &accesstest.Book{}, observed: map[string]int{}}
 	o := front.Options{
 		Routes: routes, Keys: h.book, Keyless: true, Now: h.clock.Now,
 		Log: func(e front.Entry) {
@@ -83,7 +83,7 @@ func newHouse(t *testing.T, routes []front.Route, alter ...func(*front.Options))
 }
 
 // key makes one and answers its secret.
-func (h *house) key(role access.Role, alter ...func(*access.Key)) string {
+func (h *testServer) key(role access.Role, alter ...func(*access.Key)) string {
 	h.Helper()
 	k, secret := access.New("test", role, nil, noon)
 	for _, a := range alter {
@@ -94,7 +94,7 @@ func (h *house) key(role access.Role, alter ...func(*access.Key)) string {
 }
 
 // told is what the log was told last.
-func (h *house) told() front.Entry {
+func (h *testServer) told() front.Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.NotEmpty(h, h.entries)
@@ -102,7 +102,7 @@ func (h *house) told() front.Entry {
 }
 
 // ask sends one request as a program on this machine does. Headers are pairs.
-func (h *house) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+func (h *testServer) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	h.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Host = "127.0.0.1:7680"

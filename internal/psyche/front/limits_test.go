@@ -21,7 +21,7 @@ import (
 
 func TestAKeyMayAskSoOftenAMinute(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms(), func(o *front.Options) { o.Limits.Rate = 3 })
+	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.Rate = 3 })
 	one, two := h.key(access.Client), h.key(access.Client, func(k *access.Key) { k.Rate = 1 })
 	for range 3 {
 		require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(one)...).Code)
@@ -40,7 +40,7 @@ func TestAKeyMayAskSoOftenAMinute(t *testing.T) {
 
 func TestTheKeysOfAPrincipalShareItsMeasure(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms(), func(o *front.Options) { o.Limits.Rate = 4 })
+	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.Rate = 4 })
 	as := func(rate int) func(*access.Key) {
 		return func(k *access.Key) { k.Principal, k.Rate = "anna", rate }
 	}
@@ -58,7 +58,7 @@ func TestTheKeysOfAPrincipalShareItsMeasure(t *testing.T) {
 func TestNotTooMuchIsUnderWayAtOnce(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 9), make(chan struct{})
-	h := newHouse(t, []front.Route{
+	h := newServer(t, []front.Route{
 		{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(http.ResponseWriter, *http.Request) {
 			begun <- struct{}{}
 			<-end
@@ -97,7 +97,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, []front.Route{
+	h := newServer(t, []front.Route{
 		{Method: "POST", Path: "/small", Role: access.Client, Body: 10, Serve: echo},
 		{Method: "POST", Path: "/usual", Role: access.Client, Serve: echo},
 		{Method: "GET", Path: "/healthz", Open: true, Serve: echo},
@@ -134,7 +134,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // on lets a house listen on loopback and answers its address.
-func (h *house) on() string {
+func (h *testServer) on() string {
 	h.Helper()
 	at, err := h.Listen(h.Context(), "127.0.0.1:0")
 	require.NoError(h, err)
@@ -167,7 +167,7 @@ func read(t *testing.T, c net.Conn) *http.Response {
 
 func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms(), func(o *front.Options) { o.Limits.BodyTime = 50 * time.Millisecond })
+	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.BodyTime = 50 * time.Millisecond })
 	c := dial(t, h.on())
 	_, err := io.WriteString(c, "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 func TestAStreamOutlivesTheTimeForItsBody(t *testing.T) {
 	t.Parallel()
 	const bodyTime = 20 * time.Millisecond
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		_, err := front.Body(r)
 		require.NoError(t, err)
 		flow := http.NewResponseController(w)
@@ -209,7 +209,7 @@ func TestAStreamOutlivesTheTimeForItsBody(t *testing.T) {
 func TestAClientThatTakesNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	over := make(chan error, 1)
-	h := newHouse(t, []front.Route{{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+	h := newServer(t, []front.Route{{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
 		chunk := make([]byte, 1<<20)
 		for {
 			if _, err := w.Write(chunk); err != nil {
@@ -226,7 +226,7 @@ func TestAClientThatTakesNothingIsLeft(t *testing.T) {
 
 func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	at := h.on()
 	c := dial(t, at)
 	_, err := io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 32<<10)+"\r\n\r\n")

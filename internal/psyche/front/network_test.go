@@ -32,12 +32,12 @@ import (
 func TestWithoutKeysOnlyLoopbackIsListenedOn(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.org:0", "nonsense"} {
-		h := newHouse(t, rooms())
+		h := newServer(t, rooms())
 		_, err := h.Listen(t.Context(), address)
 		require.Error(t, err, address)
 		require.ErrorContains(t, h.Serve(), "Listen comes first")
 	}
-	h := newHouse(t, rooms(), func(o *front.Options) { o.Keyless = false })
+	h := newServer(t, rooms(), func(o *front.Options) { o.Keyless = false })
 	at, err := h.Listen(t.Context(), "0.0.0.0:0")
 	require.NoError(t, err)
 	require.NotZero(t, at.(*net.TCPAddr).Port)
@@ -81,7 +81,7 @@ func begin(t *testing.T, at string) (*bufio.Reader, io.Closer) {
 func TestAStreamUnderWayIsFinishedWhenTheServerEnds(t *testing.T) {
 	t.Parallel()
 	end, left := make(chan struct{}), make(chan error, 1)
-	h := newHouse(t, append(rooms(), streaming(end, left)))
+	h := newServer(t, append(rooms(), streaming(end, left)))
 	at := h.on()
 	b, _ := begin(t, at)
 	over := make(chan error, 1)
@@ -104,7 +104,7 @@ func TestAStreamUnderWayIsFinishedWhenTheServerEnds(t *testing.T) {
 func TestAStreamThatDoesNotEndIsCutAfterItsGrace(t *testing.T) {
 	t.Parallel()
 	left := make(chan error, 1)
-	h := newHouse(t, []front.Route{streaming(nil, left)})
+	h := newServer(t, []front.Route{streaming(nil, left)})
 	b, _ := begin(t, h.on())
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
@@ -117,7 +117,7 @@ func TestAStreamThatDoesNotEndIsCutAfterItsGrace(t *testing.T) {
 
 func TestWhoWouldNeverEndIsToldThatTheServerLeaves(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, []front.Route{{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "GET", Path: "/stream", Role: access.Client, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "begun\n")
 		_ = http.NewResponseController(w).Flush()
 		<-front.Leaving(r.Context())
@@ -136,7 +136,7 @@ func TestWhoWouldNeverEndIsToldThatTheServerLeaves(t *testing.T) {
 func TestNothingIsLeftOfStreamsThatClientsDropped(t *testing.T) {
 	const many = 200
 	left := make(chan error, many)
-	h := newHouse(t, append(rooms(), streaming(nil, left)), func(o *front.Options) { o.Limits.Streams = many })
+	h := newServer(t, append(rooms(), streaming(nil, left)), func(o *front.Options) { o.Limits.Streams = many })
 	at := h.on()
 	resting := runtime.NumGoroutine()
 	conns := make([]net.Conn, many)
@@ -170,7 +170,7 @@ func TestNothingIsLeftOfStreamsThatClientsDropped(t *testing.T) {
 // 1,000 sockets that never finish a request, without a key, with a wrong one and with one of their own, do not keep the clients of
 // another key waiting. What is asserted is that all of those are served; the times are logged.
 func TestSlowClientsHurtNobody(t *testing.T) {
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	mine, theirs := h.key(access.Client), h.key(access.Client)
 	at := h.on()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
@@ -247,7 +247,7 @@ func TestACertificateIsTakenAnewWhenItsFilesChange(t *testing.T) {
 	dir := t.TempDir()
 	files := front.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	end, left := make(chan struct{}), make(chan error, 2)
-	h := newHouse(t, append(rooms(), streaming(end, left)), func(o *front.Options) { o.TLS, o.Limits.WriteTime = files, 50*time.Millisecond })
+	h := newServer(t, append(rooms(), streaming(end, left)), func(o *front.Options) { o.TLS, o.Limits.WriteTime = files, 50*time.Millisecond })
 	_, err := h.Listen(t.Context(), "127.0.0.1:0")
 	require.ErrorContains(t, err, "cert.pem")
 	certify(t, files, 1)

@@ -28,7 +28,7 @@ func once(name string, more ...string) []string {
 func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
-	h := newHouse(t, []front.Route{
+	h := newServer(t, []front.Route{
 		{Method: "POST", Path: "/do/{id}", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 			body, err := front.Body(r)
 			require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 // Two users of one key who say the same under the same name are two requests, wherever the client names its user.
 func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, "the secret of "+r.Header.Get("X-Oneiros-User"))
 	}}})
 	key := bearer(h.key(access.Client))
@@ -100,7 +100,7 @@ func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 // A rotated key repeats the request that its predecessor began; a key of less reach, of the same principal, is told nothing of it.
 func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: say("done")}})
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: say("done")}})
 	old := h.key(access.Operator, func(k *access.Key) { k.Principal = "anna" })
 	rotated := h.key(access.Operator, func(k *access.Key) { k.Principal = "anna" })
 	lesser := h.key(access.Client, func(k *access.Key) { k.Principal = "anna" })
@@ -117,7 +117,7 @@ func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{false, true} {
-		h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: stream, Serve: func(w http.ResponseWriter, _ *http.Request) {
+		h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: stream, Serve: func(w http.ResponseWriter, _ *http.Request) {
 			for name, value := range map[string]string{"Location": "/v1/dreams/1", "X-Oneiros-Agent": "iris", "X-Upstream-Request-Id": "7", "Retry-After": "1", "Cache-Control": "no-cache"} {
 				w.Header().Set(name, value)
 			}
@@ -144,8 +144,8 @@ func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) 
 	t.Parallel()
 	var times atomic.Int64
 	routes := []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, times.Add(1)) }}}
-	h := newHouse(t, routes)
-	dead := newHouse(t, routes, func(o *front.Options) { o.Keys = mute{h.book} })
+	h := newServer(t, routes)
+	dead := newServer(t, routes, func(o *front.Options) { o.Keys = mute{h.book} })
 	require.Equal(t, "1", dead.ask("POST", "/do", "", once("a")...).Body.String())
 	refused(t, h.ask("POST", "/do", "", once("a")...), 409, "idempotency_in_progress")
 	h.clock.pass(15*time.Second - 1)
@@ -175,9 +175,9 @@ func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHouse(t, nil)
+			h := newServer(t, nil)
 			var times atomic.Int64
-			away := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+			away := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 				if times.Add(1) > 1 {
 					fmt.Fprint(w, "again")
 					return
@@ -196,7 +196,7 @@ func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 func TestARequestThatLastsIsSaidToLive(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}), make(chan struct{})
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
 		close(begun)
 		<-end
 		fmt.Fprint(w, "done")
@@ -219,7 +219,7 @@ func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
 	end := make(chan struct{})
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
 		times.Add(1)
 		<-end
 		fmt.Fprint(w, "done")
@@ -242,7 +242,7 @@ func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
 func TestWhatFailedOnOurSideIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	n := 0
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		switch n++; n {
 		case 1:
 			front.Refuse(w, r, errors.New("the disk is full"))
@@ -267,7 +267,7 @@ func TestARefusalThatPassesIsNotKept(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 402, 403, 408, 409, 425, 429, 503} {
 		n := 0
-		h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+		h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 			if n++; n == 1 {
 				front.Refuse(w, r, &psyche.Fault{Status: status, Code: "not_now", Message: "not now", Retry: time.Second})
 				return
@@ -287,7 +287,7 @@ func TestARefusalThatPassesIsNotKept(t *testing.T) {
 
 func TestAClaimedRequestEndsWithItsHold(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		front.Refuse(w, r, r.Context().Err())
 	}}}, func(o *front.Options) { o.Limits.Hold = time.Millisecond })
@@ -297,7 +297,7 @@ func TestAClaimedRequestEndsWithItsHold(t *testing.T) {
 func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 	t.Parallel()
 	begun, gone, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "one ")
 		_ = http.NewResponseController(w).Flush()
@@ -327,7 +327,7 @@ func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 func TestAnAnswerThatIsTooLargeIsNotRepeatedAndNotDoneAgain(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Once: true, Stream: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
 		times.Add(1)
 		for range 5 {
 			_, _ = w.Write(make([]byte, 1<<20))

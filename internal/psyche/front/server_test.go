@@ -36,7 +36,7 @@ func rooms() []front.Route {
 
 func TestEveryRouteAsksForItsRole(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secrets := map[access.Role]string{}
 	for _, role := range []access.Role{access.Client, access.Operator, access.Owner} {
 		secrets[role] = h.key(role)
@@ -74,7 +74,7 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 
 func TestAPathIsToldToWhoeverHasAKeyOnly(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for _, path := range []string{
 		"/", "/v1", "/v1/", "/v1/models/", "/v1//models", "/v1/./models", "/v1/dreams/../models", "//v1/models", "/v1/dreams", "/metrics",
@@ -90,7 +90,7 @@ func TestAPathIsToldToWhoeverHasAKeyOnly(t *testing.T) {
 
 func TestAMethodThatAPathDoesNotTakeIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Owner)
 	for path, allow := range map[string]string{
 		"/v1/models": "GET, HEAD", "/v1/chat/completions": "POST", "/v1/dreams/x": "DELETE, GET, HEAD", "/v1/dreams/x/events": "GET", "/healthz": "GET, HEAD",
@@ -110,7 +110,7 @@ func TestAMethodThatAPathDoesNotTakeIsRefused(t *testing.T) {
 // Whatever is asked, only a path that a route names is answered with 200.
 func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Owner)
 	named := func(p string) bool {
 		parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
@@ -155,7 +155,7 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 
 func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for asked, meant := range map[string]string{
 		"/models": "/v1/models", "/Models/": "/v1/models", "/v1/models/": "/v1/models", "/v1//models": "/v1/models", "/V1/models": "/v1/models",
@@ -175,7 +175,7 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 
 func TestARequestKeepsItsNameIfItIsSane(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	sane := "Run-7_a.b:9"
 	w := h.ask("GET", "/healthz", "", "X-Request-Id", sane)
 	require.Equal(t, sane, w.Header().Get("X-Request-Id"))
@@ -193,7 +193,7 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 	t.Parallel()
 	secretText := errors.New("the moon is made of secrets")
 	var fault error
-	h := newHouse(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Serve: func(w http.ResponseWriter, r *http.Request) {
+	h := newServer(t, []front.Route{{Method: "POST", Path: "/do", Role: access.Client, Serve: func(w http.ResponseWriter, r *http.Request) {
 		require.Equal(t, w.Header().Get("X-Request-Id"), front.RequestID(r.Context()))
 		front.Refuse(w, r, fault)
 	}}})
@@ -227,7 +227,7 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 
 func TestAPanicIsAnsweredAndTold(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, []front.Route{
+	h := newServer(t, []front.Route{
 		{Method: "GET", Path: "/early", Role: access.Client, Serve: func(http.ResponseWriter, *http.Request) { panic("of the moon") }},
 		{Method: "GET", Path: "/late", Role: access.Client, Serve: func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("half"))
@@ -253,7 +253,7 @@ func TestAPanicIsAnsweredAndTold(t *testing.T) {
 
 func TestTheLogHoldsNoTextAndNoQuery(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, rooms())
+	h := newServer(t, rooms())
 	secret := h.key(access.Client)
 	for _, path := range []string{"/v1/chat/completions?q=planted", "/planted", "/v1/models?planted=1"} {
 		h.ask("POST", path, "planted", append(bearer(secret), "X-Planted", "planted", "Referer", "http://127.0.0.1:7680/planted", "User-Agent", "planted")...)
@@ -268,7 +268,7 @@ func TestAKeysLimitsAreCompletedByTheDeployments(t *testing.T) {
 	t.Parallel()
 	var seen psyche.Caller
 	day, own := budget.Dollar, budget.Micros(0)
-	h := newHouse(t, []front.Route{{Method: "GET", Path: "/who", Role: access.Client, Serve: func(_ http.ResponseWriter, r *http.Request) { seen = front.CallerOf(r.Context()) }}},
+	h := newServer(t, []front.Route{{Method: "GET", Path: "/who", Role: access.Client, Serve: func(_ http.ResponseWriter, r *http.Request) { seen = front.CallerOf(r.Context()) }}},
 		func(o *front.Options) { o.Limits = front.Limits{Rate: 60, Day: &day} })
 	h.ask("GET", "/who", "")
 	require.Empty(t, seen.Key.ID)

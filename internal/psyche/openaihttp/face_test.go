@@ -61,8 +61,8 @@ func (b *being) Leave(_ context.Context, _ psyche.Caller, _, id string) error {
 	return nil
 }
 
-// house is a server of one face over a being.
-type house struct {
+// testServer is a server of one face over a being.
+type testServer struct {
 	*testing.T
 	*being
 	url    string
@@ -75,9 +75,9 @@ type nobody struct{ access.Store }
 func (nobody) Keys(context.Context) ([]access.Key, error) { return nil, nil }
 func (nobody) KeysRequired(context.Context) (bool, error) { return false, nil }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *testServer {
 	t.Helper()
-	h := &house{T: t, passed: make(chan openaihttp.Passed, 16), being: &being{
+	h := &testServer{T: t, passed: make(chan openaihttp.Passed, 16), being: &being{
 		turns: make(chan psyche.Turn, 16), opened: make(chan string, 16), left: make(chan string, 16),
 		agents: []dream.Agent{{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)}, {ID: "a1", Handle: "echo"}},
 	}}
@@ -93,7 +93,7 @@ func open(t *testing.T) *house {
 	return h
 }
 
-func (h *house) answers(status int, kind, body string) {
+func (h *testServer) answers(status int, kind, body string) {
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
 		return &psyche.Reply{
 			Status: status, Header: http.Header{"Content-Type": {kind}, "X-Ratelimit-Remaining": {"7"}, "Set-Cookie": {"theirs=1"}, "Alt-Svc": {"h3"}, "X-Oneiros-Agent": {"forged"}},
@@ -102,7 +102,7 @@ func (h *house) answers(status int, kind, body string) {
 	}
 }
 
-func (h *house) send(method, path, body string, header ...string) (*http.Response, string) {
+func (h *testServer) send(method, path, body string, header ...string) (*http.Response, string) {
 	h.Helper()
 	r, err := http.NewRequestWithContext(h.Context(), method, h.url+path, strings.NewReader(body))
 	require.NoError(h, err)
