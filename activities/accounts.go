@@ -37,7 +37,7 @@ func DreamAccounts(dreamID string, amount budget.Micros, agent dream.Agent, day 
 // Within says where an order goes beyond what its agent may spend: every order can be written by hand and handed to any
 // Temporal client, so the caps are those of the agent's record and of the deployment, not those that the order states. An
 // order may be stricter than its agent, never laxer.
-func (o Order) Within(agent dream.Agent, fleet budget.Micros, catalog inference.Catalog) error {
+func (o Spec) Within(agent dream.Agent, fleet budget.Micros, catalog inference.Catalog) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if o.Agent != agent.ID {
@@ -60,7 +60,7 @@ func (o Order) Within(agent dream.Agent, fleet budget.Micros, catalog inference.
 }
 
 // accounted checks that the order names every account that it must, once, and none with a higher limit.
-func (o Order) accounted(wanted []budget.Account) []error {
+func (o Spec) accounted(wanted []budget.Account) []error {
 	var faults []error
 	named := map[string]budget.Micros{}
 	for _, a := range o.Accounts {
@@ -82,7 +82,7 @@ func (o Order) accounted(wanted []budget.Account) []error {
 }
 
 // free checks that an order that calls itself free names only models that state a price of zero.
-func (o Order) free(catalog inference.Catalog) error {
+func (o Spec) free(catalog inference.Catalog) error {
 	if !o.Free {
 		return nil
 	}

@@ -30,7 +30,7 @@ type surfaced struct {
 
 // Surface asks what is worth remembering by day and writes it into the journal, with its significance (H15, W5).
 func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
-	order, err := a.order(ctx, r.Stretch)
+	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -39,19 +39,19 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, temperature: r.Temperature,
-		text: prompt.Surface(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Return, 0, 0),
+		spec: spec, phase: dream.Return, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "surface", role: dream.Integrator, temperature: r.Temperature,
+		text: prompt.Surface(view), behind: behind, tokens: spec.Knobs.AnswerTokens, seed: seedOf(spec, dream.Return, 0, 0),
 	}
 	var answer surfaced
 	done := Done{}
-	if order.Tier == dream.Hardened {
+	if spec.Tier == dream.Hardened {
 		if _, done, err = a.askFor(ctx, c, &answer); err != nil || done.End != EndDone {
 			return StepResult{Done: done}, tell(err)
 		}
 	}
 	var items []dream.Item
 	add := func(n int, text string, sources []string) error {
-		entry, err := a.entry(ctx, order, r, n, text, sources)
+		entry, err := a.entry(ctx, spec, r, n, text, sources)
 		if err == nil && entry.Significance >= journal.Threshold && len(items) < insights {
 			items = append(items, entry) // what is less significant is not written down at all (W4, W5)
 		}
@@ -64,7 +64,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 			}
 		}
 	}
-	if order.Tier == dream.Core { // no call: what was caught speaks for itself
+	if spec.Tier == dream.Core { // no call: what was caught speaks for itself
 		for i, line := range view.Lines {
 			if err := add(i+1, line.Text, []string{behind[i]}); err != nil {
 				return StepResult{}, tell(err)
@@ -75,7 +75,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 }
 
 // entry is a journal entry, its significance counted over the distinct lived memories it goes back to (Z1).
-func (a *Awakening) entry(ctx context.Context, o Order, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
+func (a *Awakening) entry(ctx context.Context, o Spec, r ConsolidateRequest, n int, text string, sources []string) (*dream.Journal, error) {
 	roots := map[string]bool{}
 	if err := a.roots(ctx, r.Stretch, sources, 4, roots); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ type SettleResult struct {
 // Settle moves the waking mood a part of the way toward the mood of the dream, once, and reports by how much (H15, Z14). Of a
 // dream that was resumed what a knock has applied is not applied again (Bed.goOn).
 func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, error) {
-	order, err := a.order(ctx, r.Stretch)
+	spec, err := a.spec(ctx, r.Stretch)
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
@@ -139,17 +139,17 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	after, err := a.left(ctx, order, memory.As[*dream.Fragment](kept), night)
+	after, err := a.left(ctx, spec, memory.As[*dream.Fragment](kept), night)
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	asks := moodProposal(order, night.Before, after)
-	if order.Review.Holds() {
+	asks := moodProposal(spec, night.Before, after)
+	if spec.Review.Holds() {
 		after = night.Before
 	}
 	since := night.BeforeAt // the mood counts from when it was read: reading it refreshes nothing
 	if since.IsZero() {
-		since = order.AsOf
+		since = spec.AsOf
 	}
 	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
 	night.AfterAt = since

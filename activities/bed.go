@@ -22,7 +22,7 @@ type Executions interface {
 type Planner interface {
 	Embedders
 	// Plan answers with an empty order and a reason when the agent should not dream now. It writes no record.
-	Plan(ctx context.Context, agent string, now time.Time) (Order, string, error)
+	Plan(ctx context.Context, agent string, now time.Time) (Spec, string, error)
 	// FleetDay is the deployment's cap of all agents together in one day.
 	FleetDay() budget.Micros
 }
@@ -34,7 +34,7 @@ type Bed struct {
 	Planner    Planner
 }
 
-func (b *Bed) remaining(ctx context.Context, o Order) (budget.Micros, error) {
+func (b *Bed) remaining(ctx context.Context, o Spec) (budget.Micros, error) {
 	left := budget.Unlimited
 	for _, account := range o.Accounts {
 		if account.Limit == budget.Unlimited {

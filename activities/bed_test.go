@@ -63,8 +63,8 @@ func (h *fixture) Running(_ context.Context, workflow, _ string) (bool, error) {
 
 func (h *fixture) Here() string { return h.here }
 
-func (h *fixture) Plan(_ context.Context, agent string, _ time.Time) (activities.Order, string, error) {
-	return activities.Order{Dream: "dream/echo/0001", Agent: agent}, "", nil
+func (h *fixture) Plan(_ context.Context, agent string, _ time.Time) (activities.Spec, string, error) {
+	return activities.Spec{Dream: "dream/echo/0001", Agent: agent}, "", nil
 }
 
 func (h *fixture) Embedder(context.Context, dream.Agent) (string, string) {
@@ -73,11 +73,11 @@ func (h *fixture) Embedder(context.Context, dream.Agent) (string, string) {
 
 func (h *fixture) FleetDay() budget.Micros { return h.fleet }
 
-// order is one that the agent may dream, its night on record.
-func (h *fixture) order(id string) activities.Order {
+// spec is one that the agent may dream, its night on record.
+func (h *fixture) spec(id string) activities.Spec {
 	h.t.Helper()
-	o := activities.Order{
-		Version: activities.OrderVersion, Dream: id, Agent: h.agent.ID, Handle: h.agent.Handle, Tier: dream.Hardened, AsOf: night,
+	o := activities.Spec{
+		Version: activities.SpecVersion, Dream: id, Agent: h.agent.ID, Handle: h.agent.Handle, Tier: dream.Hardened, AsOf: night,
 		Day: "2026-10-20", Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(), Budget: 300, DayLimit: 400,
 	}
 	for _, role := range dream.Roles {
@@ -104,10 +104,10 @@ func (h *fixture) night(id string) *dream.Night {
 	return n
 }
 
-func (h *fixture) lieDown(o activities.Order, run string) activities.LieDownResult {
+func (h *fixture) lieDown(o activities.Spec, run string) activities.LieDownResult {
 	h.t.Helper()
 	h.running[o.Dream] = true
-	lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: run})
+	lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Spec: o, Workflow: o.Dream, Run: run})
 	require.NoError(h.t, err)
 	return lain
 }
@@ -128,7 +128,7 @@ func (h *fixture) told(id string) []string {
 func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	for range 2 {
 		require.Equal(t, activities.LieDownResult{Remaining: 300}, h.lieDown(o, "r1"))
 	}
@@ -140,8 +140,8 @@ func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
 
 func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 	t.Parallel()
-	account := func(scope string, limit budget.Micros) func(*activities.Order) {
-		return func(o *activities.Order) {
+	account := func(scope string, limit budget.Micros) func(*activities.Spec) {
+		return func(o *activities.Spec) {
 			for i, a := range o.Accounts {
 				if a.Scope == scope {
 					o.Accounts[i].Limit = limit
@@ -149,26 +149,26 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 			}
 		}
 	}
-	for reason, change := range map[string]func(*activities.Order){
-		"account dream:dream/echo/0001 is missing":             func(o *activities.Order) { o.Accounts = nil },
-		"account month:a1/2026-10 is missing":                  func(o *activities.Order) { o.Accounts = append(o.Accounts[:2], o.Accounts[3:]...) },
+	for reason, change := range map[string]func(*activities.Spec){
+		"account dream:dream/echo/0001 is missing":             func(o *activities.Spec) { o.Accounts = nil },
+		"account month:a1/2026-10 is missing":                  func(o *activities.Spec) { o.Accounts = append(o.Accounts[:2], o.Accounts[3:]...) },
 		"account day:a1/2026-10-20 has the limit $0.000401":    account("day:a1/2026-10-20", 401),
 		"account month:a1/2026-10 has the limit unlimited":     account("month:a1/2026-10", budget.Unlimited),
 		"account fleet:2026-10-20 has the limit $1.000001":     account("fleet:2026-10-20", budget.Dollar+1),
 		"account dream:dream/echo/0001 has the limit $0.00035": account("dream:dream/echo/0001", 350),
-		"account fleet:2026-10-20 is named twice": func(o *activities.Order) {
+		"account fleet:2026-10-20 is named twice": func(o *activities.Spec) {
 			o.Accounts = append(o.Accounts, budget.Account{Scope: "fleet:2026-10-20", Limit: 1})
 		},
-		"budget is $0.000301; one dream of the agent may cost $0.0003": func(o *activities.Order) { o.Budget = 301 },
-		"day_limit is unlimited": func(o *activities.Order) { o.DayLimit = budget.Unlimited },
-		`day is "2027-01-01", and as_of falls on 2026-10-20 in Asia/Tokyo`:  func(o *activities.Order) { o.Day = "2027-01-01" },
-		"it calls itself free, and its generator, house/paid, is not":       func(o *activities.Order) { o.Free = true },
-		"it calls itself free, and the price of its generator is not known": func(o *activities.Order) { o.Free, o.Models[dream.Generator] = true, "who/knows" },
+		"budget is $0.000301; one dream of the agent may cost $0.0003": func(o *activities.Spec) { o.Budget = 301 },
+		"day_limit is unlimited": func(o *activities.Spec) { o.DayLimit = budget.Unlimited },
+		`day is "2027-01-01", and as_of falls on 2026-10-20 in Asia/Tokyo`:  func(o *activities.Spec) { o.Day = "2027-01-01" },
+		"it calls itself free, and its generator, house/paid, is not":       func(o *activities.Spec) { o.Free = true },
+		"it calls itself free, and the price of its generator is not known": func(o *activities.Spec) { o.Free, o.Models[dream.Generator] = true, "who/knows" },
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
 			h := build(t)
-			o := h.order("dream/echo/0001")
+			o := h.spec("dream/echo/0001")
 			change(&o)
 			lain := h.lieDown(o, "r1")
 			require.Equal(t, dream.Aborted, lain.Refused)
@@ -191,7 +191,7 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 func TestAnOrderMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	o.Budget, o.DayLimit, o.Free = 10, 20, true
 	for i := range o.Accounts {
 		o.Accounts[i].Limit = 10
@@ -218,13 +218,13 @@ func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
 		return p
 	}
 	p := plan()
-	require.Equal(t, "dream/echo/0001", p.Order.Dream)
+	require.Equal(t, "dream/echo/0001", p.Spec.Dream)
 	require.True(t, p.Active.IsZero())
 
 	live("old", night.Add(-2*time.Hour))
 	live("not yet", night.Add(time.Minute))
 	p = plan()
-	require.Equal(t, "dream/echo/0001", p.Order.Dream)
+	require.Equal(t, "dream/echo/0001", p.Spec.Dream)
 	require.Equal(t, night.Add(-2*time.Hour), p.Active)
 
 	live("new", night.Add(-time.Minute))

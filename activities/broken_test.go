@@ -64,7 +64,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Night("", dream.Affect{}, tonight)}})
 	require.NoError(t, err)
 	bed := r.bed()
@@ -75,7 +75,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 			r.connect()
 		}
 	}}
-	lain, err := bed.LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: "run"})
+	lain, err := bed.LieDown(ctx, LieDownRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(t, err)
 	require.True(t, lain.Awake)
 	require.Equal(t, dream.Canceled, lain.Refused)
@@ -109,7 +109,7 @@ func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testi
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	inflight := inflightRegistry(t, r.store)
@@ -136,7 +136,7 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	for n := 1; n <= dream.DefaultEmptyAlarm; n++ {
-		s := r.lie(r.order(n, tonight))
+		s := r.lie(r.spec(n, tonight))
 		bed := r.bed()
 		fails := 2
 		bed.Memory = &ambush{Store: r.store, drop: func() error {
@@ -197,11 +197,11 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{lived}})
 	require.NoError(t, err)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
 	said := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
-	c := call{order: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
+	c := call{spec: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
 	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: said}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()
@@ -221,7 +221,7 @@ func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	ctx := context.Background()
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
 	onset := &Onset{r.ports}
@@ -270,7 +270,7 @@ func TestAGatheringThatCannotBeReadIsNotGatheredAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	onset := &Onset{r.ports}
 	_, err := onset.Gather(t.Context(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
@@ -286,7 +286,7 @@ func TestOfTwoGatheringsTheOneNotedFirstHolds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	onset := &Onset{r.ports}
 	first := gathering{Result: GatherResult{Selected: 7, Shown: 5, Bare: 2}}
 	onset.Memory = &notes{Store: r.store, first: func() []byte {

@@ -19,7 +19,7 @@ const byPolicy = "policy/"
 
 // cage holds texts against the policy that is frozen in an order (H18). Nothing is read anew: a dream cannot change it, and
 // neither can a file that changes while it runs. Orders of before there was one bar nothing.
-func cage(o Order) (*policy.Cage, error) {
+func cage(o Spec) (*policy.Cage, error) {
 	if o.Policy == nil {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (p Ports) tag(ctx context.Context, s Stretch, f *dream.Fragment, w *memory.
 	if f.Status == dream.FragmentDiscarded {
 		return nil
 	}
-	o, err := p.order(ctx, s)
+	o, err := p.spec(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (p Ports) flag(s Stretch, f *dream.Fragment, flags []dream.Flag, w *memory.
 
 // mayDevelop says whether a fragment may be developed: nobody has barred it, and the policy of this dream does not either. That
 // is asked anew, because a fragment may come from a dream that had another.
-func mayDevelop(o Order, f *dream.Fragment) (bool, error) {
+func mayDevelop(o Spec, f *dream.Fragment) (bool, error) {
 	if _, barred := f.Barred(); barred || unheld(o, f) {
 		return false, nil
 	}
@@ -88,7 +88,7 @@ func mayDevelop(o Order, f *dream.Fragment) (bool, error) {
 
 // mayWeave leaves out what later phases may not rest on: barred fragments, and every text that breaks the policy.
 func (p Ports) mayWeave(ctx context.Context, s Stretch, items []dream.Item) ([]dream.Item, error) {
-	o, err := p.order(ctx, s)
+	o, err := p.spec(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (p Ports) mayWeave(ctx context.Context, s Stretch, items []dream.Item) ([]d
 
 // maySurface says whether words that an interrupted call had said may become an entry of the journal.
 func (p Ports) maySurface(ctx context.Context, s Stretch, text string) (bool, error) {
-	o, err := p.order(ctx, s)
+	o, err := p.spec(ctx, s)
 	if errors.Is(err, memory.ErrNotFound) { // it never lay down, or its notes are gone
 		return true, nil
 	}
@@ -122,7 +122,7 @@ func (p Ports) maySurface(ctx context.Context, s Stretch, text string) (bool, er
 // sift keeps what the policy bars out of what a step made: it is archived with its flags, so that a person can read it, and
 // neither kept nor staged nor surfaced. What rests on it goes with it: the prediction of a scenario, the promotion of a
 // fragment, the announcement. It answers what remains.
-func (p Ports) sift(s Stretch, o Order, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
+func (p Ports) sift(s Stretch, o Spec, items []dream.Item, w *memory.Write) ([]dream.Item, error) {
 	c, err := cage(o)
 	if err != nil || c == nil {
 		return items, err

@@ -24,9 +24,9 @@ func forbidding() *policy.Rules {
 }
 
 // caught keeps fragments as the observer leaves them, under a policy.
-func (r *rig) caged(rules *policy.Rules, texts ...string) (Order, Stretch, []*dream.Fragment) {
+func (r *rig) caged(rules *policy.Rules, texts ...string) (Spec, Stretch, []*dream.Fragment) {
 	r.t.Helper()
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Policy = rules
 	require.NoError(r.t, o.Validate())
 	s := r.lie(o)
@@ -295,7 +295,7 @@ func TestWordsOfAnInterruptedCallAreHeldBackToo(t *testing.T) {
 func TestAnOrderWithAPolicyThatIsWrongIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Policy = &policy.Rules{Forbidden: []policy.Pattern{{Name: "open", Match: "("}}}
 	require.ErrorContains(t, o.Validate(), "is no RE2 expression")
 }

@@ -33,22 +33,22 @@ func CageTokens(k dream.Knobs, fragments int) int { return k.ObserverTokens + br
 
 // uncaged takes the barred fragments out of a lucid capture: they stay as they were caught, with their flags, are rated by
 // nobody and foretell nothing. Before that the observer is asked about the rules in words, once for all fragments of the night.
-func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, order Order, all []*dream.Fragment, w *memory.Write) (
+func (o *Onset) uncaged(ctx context.Context, r CaptureRequest, spec Spec, all []*dream.Fragment, w *memory.Write) (
 	free []*dream.Fragment, made []Made, done Done, err error,
 ) {
-	flags, done, err := o.breaking(ctx, r, order, all)
+	flags, done, err := o.breaking(ctx, r, spec, all)
 	if err != nil || done.Interrupted() {
 		return nil, nil, done, err
 	}
-	free, made = o.hold(r, order, all, flags, w)
+	free, made = o.hold(r, spec, all, flags, w)
 	return free, made, Done{}, nil
 }
 
 // hold gives fragments the flags of the rules in words, and tells the free ones from the barred, which are written.
-func (o *Onset) hold(r CaptureRequest, order Order, all []*dream.Fragment, flags map[string][]dream.Flag, w *memory.Write) (free []*dream.Fragment, made []Made) {
+func (o *Onset) hold(r CaptureRequest, spec Spec, all []*dream.Fragment, flags map[string][]dream.Flag, w *memory.Write) (free []*dream.Fragment, made []Made) {
 	for _, f := range all {
-		if order.Policy != nil && !barredOtherwise(f, order.Policy) {
-			f.HeldTo = order.Policy.Words()
+		if spec.Policy != nil && !barredOtherwise(f, spec.Policy) {
+			f.HeldTo = spec.Policy.Words()
 		}
 		o.flag(r.Stretch, f, flags[f.ID], w)
 		flag, barred := f.Barred()
@@ -66,7 +66,7 @@ func (o *Onset) hold(r CaptureRequest, order Order, all []*dream.Fragment, flags
 // Hold asks about the rules in words for fragments that no lucid capture has asked about: an alarm ended their onset, or the
 // capture failed. What it bought before is not bought again; when nobody answers, each is unclear. Nothing is rated.
 func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Stretch)
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -75,18 +75,18 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 		return StepResult{}, tell(err)
 	}
 	all := memory.As[*dream.Fragment](items)
-	flags, done, err := o.breaking(ctx, r, order, all)
+	flags, done, err := o.breaking(ctx, r, spec, all)
 	if done.Interrupted() {
 		return StepResult{Done: done}, nil
 	}
-	if failure, failed := inference.AsFailure(err); failed && (!failure.Again() || lastAttempt(ctx, order)) {
-		flags, err = unclear(order.Policy, askable(order.Policy, all), "nobody answered"), nil
+	if failure, failed := inference.AsFailure(err); failed && (!failure.Again() || lastAttempt(ctx, spec)) {
+		flags, err = unclear(spec.Policy, askable(spec.Policy, all), "nobody answered"), nil
 	}
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	w := memory.Write{}
-	free, made := o.hold(r, order, all, flags, &w)
+	free, made := o.hold(r, spec, all, flags, &w)
 	for _, f := range free {
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded})
@@ -95,12 +95,12 @@ func (o *Onset) Hold(ctx context.Context, r CaptureRequest) (StepResult, error) 
 }
 
 // lastAttempt says whether a deed that fails now is not asked for again.
-func lastAttempt(ctx context.Context, o Order) bool {
+func lastAttempt(ctx context.Context, o Spec) bool {
 	return !activity.IsActivity(ctx) || int(activity.GetInfo(ctx).Attempt) >= o.Knobs.Attempts
 }
 
 // unheld says whether a policy bars a fragment because nobody was asked whether it breaks the rules in words.
-func unheld(o Order, f *dream.Fragment) bool {
+func unheld(o Spec, f *dream.Fragment) bool {
 	return o.Policy != nil && o.Policy.Unclear == policy.Bar && f.HeldTo != o.Policy.Words()
 }
 
@@ -119,7 +119,7 @@ func inOrder(ids []string, made []Made) []Made {
 // breaking asks the observer which fragments break the rules in words, and answers the flags of each. A fragment that is barred
 // already is not shown. Where there is no judge, no money, or no sense in the answer, each is flagged as unclear: to be looked at,
 // or barred, as the policy says.
-func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Order, all []*dream.Fragment) (map[string][]dream.Flag, Done, error) {
+func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Spec, all []*dream.Fragment) (map[string][]dream.Flag, Done, error) {
 	flags := map[string][]dream.Flag{}
 	if order.Policy == nil || len(order.Policy.Sentences) == 0 {
 		return flags, Done{}, nil
@@ -151,21 +151,21 @@ func (o *Onset) breaking(ctx context.Context, r CaptureRequest, order Order, all
 	return flags, Done{}, nil
 }
 
-func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, order Order, shown []*dream.Fragment) (breaches, Done, error) {
+func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec, shown []*dream.Fragment) (breaches, Done, error) {
 	var answer breaches
 	self, _, err := o.self(ctx, r.Stretch)
 	if err != nil {
 		return answer, Done{}, err
 	}
-	rules := make([]string, len(order.Policy.Sentences))
-	for i, s := range order.Policy.Sentences {
+	rules := make([]string, len(spec.Policy.Sentences))
+	for i, s := range spec.Policy.Sentences {
 		rules[i] = s.Text
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "policy", role: dream.Observer,
-		temperature: order.Knobs.ObserverTemperature, behind: idsOf(shown), seed: seedOf(order, dream.Onset, 98, 0),
+		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "policy", role: dream.Observer,
+		temperature: spec.Knobs.ObserverTemperature, behind: idsOf(shown), seed: seedOf(spec, dream.Onset, 98, 0),
 		text:   prompt.Cage(prompt.Caging{Self: self, Fragments: prompt.Lines("f", textsOf(shown)...), Rules: prompt.Lines("s", rules...)}),
-		tokens: CageTokens(order.Knobs, len(shown)),
+		tokens: CageTokens(spec.Knobs, len(shown)),
 	}
 	_, done, err := o.askFor(ctx, c, &answer)
 	return answer, done, err

@@ -48,7 +48,7 @@ const (
 // Capture rates every kept fragment promote, stage or discard (H7) and writes down what each predicts (E2). A model whose
 // ratings mean nothing is not asked, and one there is no money for cannot be: then the best third is promoted by the observer's composite, and nothing discarded.
 func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Stretch)
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -58,14 +58,14 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	w := memory.Write{}
-	fragments, made, done, err := o.uncaged(ctx, r, order, fragments, &w)
+	fragments, made, done, err := o.uncaged(ctx, r, spec, fragments, &w)
 	if err != nil || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
 	if len(fragments) == 0 {
 		return StepResult{Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
 	}
-	rated, done, err := o.rate(ctx, r, order, fragments)
+	rated, done, err := o.rate(ctx, r, spec, fragments)
 	if err != nil || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
@@ -85,16 +85,16 @@ func (o *Onset) Capture(ctx context.Context, r CaptureRequest) (StepResult, erro
 		}
 		w.Change = append(w.Change, f)
 		made = append(made, Made{ID: f.ID, Score: f.Verdict.Composite, Kept: f.Status != dream.FragmentDiscarded, Chosen: f.Status == dream.FragmentSelected})
-		predictions = append(predictions, fragmentPrediction(order, f, verdict))
+		predictions = append(predictions, fragmentPrediction(spec, f, verdict))
 	}
-	if predictions, err = o.sift(r.Stretch, order, predictions, &w); err != nil {
+	if predictions, err = o.sift(r.Stretch, spec, predictions, &w); err != nil {
 		return StepResult{}, tell(err)
 	}
 	w.Add = append(w.Add, predictions...)
 	return StepResult{Done: done, Made: inOrder(r.Fragments, made)}, tell(o.write(ctx, r.Stretch, w))
 }
 
-func fragmentPrediction(o Order, f *dream.Fragment, r rating) *dream.Prediction {
+func fragmentPrediction(o Spec, f *dream.Fragment, r rating) *dream.Prediction {
 	p := foretell(o, dream.Onset, strings.TrimPrefix(f.ID, o.Dream+"/onset/")+"/p", "", r.Criterion, r.Days, f.Confidence, f.Reason, f.Sources)
 	p.Fragment = f.ID // its claim is the fragment's text: memory.ReadClaims
 	return p
@@ -104,7 +104,7 @@ func fragmentPrediction(o Order, f *dream.Fragment, r rating) *dream.Prediction 
 const untold = 14
 
 // foretell makes a complete prediction (E2), confidence held in the range of its phase (S4).
-func foretell(o Order, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string, episodes []string) *dream.Prediction {
+func foretell(o Spec, phase dream.Phase, step, claim, criterion string, days int, confidence float64, trace string, episodes []string) *dream.Prediction {
 	if days < 1 || days > 365 {
 		days = untold
 	}
@@ -119,7 +119,7 @@ func foretell(o Order, phase dream.Phase, step, claim, criterion string, days in
 }
 
 // rate answers one rating per fragment, in order.
-func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragments []*dream.Fragment) ([]rating, Done, error) {
+func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Spec, fragments []*dream.Fragment) ([]rating, Done, error) {
 	measured := rateByComposite(fragments)
 	spec, err := o.Catalog.Lookup(order.Models[dream.Observer])
 	if err != nil || !spec.Judges || order.Tier == dream.Core {
@@ -139,7 +139,7 @@ func (o *Onset) rate(ctx context.Context, r CaptureRequest, order Order, fragmen
 	}
 	lines := prompt.Lines("f", texts...)
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, temperature: r.Temperature,
+		spec: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "capture", role: dream.Observer, temperature: r.Temperature,
 		behind: idsOf(fragments),
 		text:   prompt.Capture(prompt.Capturing{Self: self, Fragments: lines, Playbook: known}),
 		tokens: order.Knobs.AnswerTokens + 60*len(fragments), seed: seedOf(order, dream.Onset, 99, 0),

@@ -83,9 +83,9 @@ func (c *Chronicle) Mark(ctx context.Context, r MarkRequest) ([]dream.Tally, err
 	}
 	w := memory.Write{Events: events, Late: r.Last}
 	if !r.Last && moved(r.Marks) {
-		order, err := c.order(ctx, r.Stretch)
+		spec, err := c.spec(ctx, r.Stretch)
 		if err == nil {
-			w.Waking, err = c.waking(ctx, order, r.Stretch)
+			w.Waking, err = c.waking(ctx, spec, r.Stretch)
 		}
 		if err != nil {
 			return nil, tell(err)

@@ -19,7 +19,7 @@ func TestWhereAServerSkipsTimeADreamGoesByItsWorkflowsTime(t *testing.T) {
 	ahead := night.AddDate(0, 5, 0)
 	lie := func(id string) activities.LieDownResult {
 		h.running[id] = true
-		lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: h.order(id), Workflow: id, Run: "run of " + id, Now: ahead})
+		lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Spec: h.spec(id), Workflow: id, Run: "run of " + id, Now: ahead})
 		require.NoError(t, err)
 		return lain
 	}
@@ -69,6 +69,6 @@ func TestAVisitThatItsAgentStateDidNotHearOfCountsAsActivity(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, planned.Active.Equal(seen))
 		require.Empty(t, planned.Reason)
-		require.Equal(t, idle, planned.Order.Dream != "")
+		require.Equal(t, idle, planned.Spec.Dream != "")
 	}
 }

@@ -19,7 +19,7 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, ctx := newRig(t), context.Background()
-			s := r.lie(r.order(1, tonight))
+			s := r.lie(r.spec(1, tonight))
 			head := func(phase dream.Phase, kind dream.Kind, id string) dream.Head {
 				return dream.Head{ID: s.Dream + "/" + id, Agent: "a", Kind: kind, At: tonight, State: dream.Live, Taint: dream.FromDream, Dream: s.Dream, Phase: phase}
 			}

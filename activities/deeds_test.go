@@ -22,7 +22,7 @@ func TestWhatAnUnreadableAnswerSaidStaysOutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	r.model.say["patterns"] = `{"patterns": [ {"claim": ` + secret + ` the harbour belongs to Anna} ]}`
 	result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	s := r.lie(o)
 	f := r.fragment(o, s)
 	r.model.say["ratings"] = `{"ratings":[{"ref":"f1","rating":"discard","reason":"` + secret + ` only repeats","criterion":"x","days":3,"first_step":"y"}]}`
@@ -74,7 +74,7 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 	require.Contains(t, kept.Reason, secret, "the item keeps its reason")
 }
 
-func (r *rig) fragment(o Order, s Stretch) *dream.Fragment {
+func (r *rig) fragment(o Spec, s Stretch) *dream.Fragment {
 	r.t.Helper()
 	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "a gull counts the days", Status: dream.FragmentRaw}
 	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
@@ -85,7 +85,7 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
@@ -109,7 +109,7 @@ func TestAnInductionThatSaysTheSameTwiceHasOneThought(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a lamp counts the quiet tides at night","sources":["r1"]},
@@ -125,7 +125,7 @@ func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
@@ -140,7 +140,7 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	r := newRig(t)
 	r.live(4)
 	ctx := context.Background()
-	first := r.order(1, tonight)
+	first := r.spec(1, tonight)
 	before := r.lie(first)
 	gist := &dream.Gist{Head: head(first, dream.NREM, dream.KindGist, "x", nil), Content: "zebra OLDDREAM orchard"}
 	later := &dream.Episode{
@@ -151,7 +151,7 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 		{Item: gist.ID, Space: space, V: vectorOf(gist.Content)}, {Item: "later", Space: space, V: vectorOf(later.Content)},
 	}}))
 	r.rise(before)
-	s := r.lie(r.order(2, tonight.Add(time.Hour)))
+	s := r.lie(r.spec(2, tonight.Add(time.Hour)))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "zebra walks in the orchard"
@@ -187,11 +187,11 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("b", -2, "beta"), episode("c", -1, "gamma")}})
 	require.NoError(t, err)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	s := r.lie(o)
 	bare, err := r.store.Bare(ctx, "a", "", measurable, batch)
 	require.NoError(t, err)
-	_, _, err = r.ports.place(ctx, call{order: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare) // and the process dies
+	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare) // and the process dies
 	require.NoError(t, err)
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("z", -3, "alpha")}})
 	require.NoError(t, err)
@@ -234,7 +234,7 @@ func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) 
 	}, Content: "alpha"}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{e}})
 	require.NoError(t, err)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	request := step(s, 0)
 	request.Turn = 1
 	jobs := &embedding{until: 3, done: func() {
@@ -252,7 +252,7 @@ func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) 
 func TestADreamThatWaitsForTheBackgroundEndsWhenItIsWokenAndComesBackWhenItTakesLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	r.ports.Jobs = &embedding{until: 1 << 30}
 	o.Knobs.CallTimeout = time.Second
 	result, waits, err := r.ports.awaitEmbedding(context.Background(), o)
@@ -277,7 +277,7 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 		Head: dream.Head{ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman}, Content: "old",
 	}}, Vectors: []memory.Vector{{Item: "e", Space: "other/model/8", V: vectorOf("old")}}})
 	require.NoError(t, err)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "oneiros memory embed --agent a")
 	require.Empty(t, r.model.asked)
@@ -286,7 +286,7 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	require.Equal(t, 12_000, (&Onset{r.ports}).window(o), "no window is known")
 	for context, want := range map[int]int{2048: 3 * (2048 - 600 - 700), 128_000: 12_000, 100: 500} {
 		table := r.ports.Catalog.(inference.Table)
@@ -307,7 +307,7 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 		require.NoError(t, err)
 		return amount
 	}
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	require.Equal(t, budget.Dollar, taken(), "a dream sets its whole budget aside")
 	r.model.say["patterns"] = `{"patterns":[]}`
 	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
@@ -318,7 +318,7 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 	require.Positive(t, balance.Spent)
 	require.Equal(t, balance.Spent, taken())
 
-	aborted := r.lie(r.order(2, tonight))
+	aborted := r.lie(r.spec(2, tonight))
 	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
 	require.NoError(t, err)
 	for range 2 { // done twice it changes nothing
@@ -342,7 +342,7 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.live(10)
-		s := r.lie(r.order(1, tonight))
+		s := r.lie(r.spec(1, tonight))
 		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 		require.NoError(t, err)
 		r.model.say["partial"] = c.said
@@ -364,7 +364,7 @@ func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	ctx := context.Background()
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "a lamp"
@@ -392,7 +392,7 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 		dream.Empty, dream.Completed, dream.Empty, dream.Canceled, dream.Empty, dream.Empty, dream.Empty,
 	}
 	for i, outcome := range outcomes {
-		o := r.order(i+1, tonight.Add(time.Duration(i)*time.Hour))
+		o := r.spec(i+1, tonight.Add(time.Duration(i)*time.Hour))
 		s := r.lie(o)
 		_, err := r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
 		require.NoError(t, err)
@@ -415,7 +415,7 @@ func TestAStepDoneAgainSaysThatItsAnswerWasBoughtBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
 	for again, want := range []bool{false, true} {
 		result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})

@@ -100,7 +100,7 @@ func judged(outcomes []prediction.Outcome) []hypnagogia.Judged {
 const depthNote = "depth"
 
 // aim is how deep a night goes, chosen when it lies down; nil for one whose order leaves no choice.
-func (p Ports) aim(ctx context.Context, o Order, s Stretch) (*dream.Depth, error) {
+func (p Ports) aim(ctx context.Context, o Spec, s Stretch) (*dream.Depth, error) {
 	if o.Depth == nil {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (p Ports) aim(ctx context.Context, o Order, s Stretch) (*dream.Depth, error
 }
 
 // sound is how deep an order's onset goes by what is known now.
-func (p Ports) sound(ctx context.Context, o Order) (Fathomed, error) {
+func (p Ports) sound(ctx context.Context, o Spec) (Fathomed, error) {
 	cycles := o.Knobs.Cycles
 	if o.Tier == dream.Core {
 		cycles = 0
@@ -128,7 +128,7 @@ func (p Ports) sound(ctx context.Context, o Order) (Fathomed, error) {
 	return Fathom(ctx, p.Memory, o.Agent, o.AsOf, o.Depth.Prior, chance, o.Behaviour, cycles)
 }
 
-func (p Ports) fathom(ctx context.Context, o Order, s Stretch) ([]byte, error) {
+func (p Ports) fathom(ctx context.Context, o Spec, s Stretch) ([]byte, error) {
 	f, err := p.sound(ctx, o)
 	if err != nil {
 		return nil, err

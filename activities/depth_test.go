@@ -18,8 +18,8 @@ import (
 )
 
 // adaptive is an order that chooses its depth.
-func (r *rig) adaptive(n int, asOf time.Time) Order {
-	o := r.order(n, asOf)
+func (r *rig) adaptive(n int, asOf time.Time) Spec {
+	o := r.spec(n, asOf)
 	o.Depth = &DepthRule{Prior: hypnagogia.Prior(3)}
 	return o
 }
@@ -60,7 +60,7 @@ func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	g, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Nil(t, g.Depth)

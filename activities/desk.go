@@ -42,28 +42,28 @@ type Ports struct {
 // writing is how long the store may take for one write.
 const writing = 15 * time.Second
 
-const orderNote = "order"
+const specNote = "order"
 
-// order reads the frozen order of a dream.
-func (p Ports) order(ctx context.Context, s Stretch) (Order, error) {
-	var o Order
+// spec reads the frozen order of a dream.
+func (p Ports) spec(ctx context.Context, s Stretch) (Spec, error) {
+	var o Spec
 	forgets, err := p.forgettings(ctx, s.Agent)
 	if err != nil {
 		return o, err
 	}
 	p.cache.fresh(s.Dream, forgets)
-	var known *Order
-	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.order }); known != nil {
+	var known *Spec
+	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.spec }); known != nil {
 		return *known, nil
 	}
-	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, orderNote)
+	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, specNote)
 	if err != nil {
 		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
 	}
 	if err := json.Unmarshal(body, &o); err != nil {
 		return o, fmt.Errorf("read the order of %s: %w", s.Dream, err)
 	}
-	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.order = &o })
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.spec = &o })
 	return o, nil
 }
 
@@ -97,7 +97,7 @@ func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error)
 
 // call is one paid step.
 type call struct {
-	order       Order
+	spec        Spec
 	phase       dream.Phase
 	limit       budget.Micros // the phase's
 	step        string        // unique in the phase: "2/partial-1"
@@ -115,19 +115,19 @@ type call struct {
 	tone    mood.PAD // the mood it dreams in
 }
 
-func (c call) key() string { return c.order.Dream + "/" + string(c.phase) + "/" + c.step }
+func (c call) key() string { return c.spec.Dream + "/" + string(c.phase) + "/" + c.step }
 
 func (c call) charge(step string) purse.Charge {
-	accounts := append([]budget.Account{{Scope: PhaseScope(c.order.Dream, c.phase), Limit: c.limit}}, c.order.Accounts...)
+	accounts := append([]budget.Account{{Scope: PhaseScope(c.spec.Dream, c.phase), Limit: c.limit}}, c.spec.Accounts...)
 	return purse.Charge{
-		Step: step, Agent: c.order.Agent, Dream: c.order.Dream, Phase: string(c.phase), Day: c.order.Day, Accounts: accounts, Asked: c.stretch.Now,
+		Step: step, Agent: c.spec.Agent, Dream: c.spec.Dream, Phase: string(c.phase), Day: c.spec.Day, Accounts: accounts, Asked: c.stretch.Now,
 	}
 }
 
 func (c call) request() inference.Request {
-	k := c.order.Knobs
+	k := c.spec.Knobs
 	r := inference.Request{
-		Model:     c.order.Models[c.role],
+		Model:     c.spec.Models[c.role],
 		Messages:  []inference.Message{{Role: "system", Content: c.text.System}, {Role: "user", Content: c.text.User()}},
 		Sampling:  inference.Sampling{Temperature: &c.temperature, Seed: &c.seed},
 		MaxTokens: c.tokens, Reasoning: k.ReasoningTokens, IdleToken: k.IdleToken,
@@ -137,7 +137,7 @@ func (c call) request() inference.Request {
 		r.Sampling.MinP = &k.MinP
 	}
 	if c.phase == dream.Onset && c.role == dream.Generator { // ideas are steered, judgements never (H9)
-		r.Steering = c.order.Steering
+		r.Steering = c.spec.Steering
 	}
 	if c.text.Schema != nil {
 		r.Schema = &inference.Schema{Name: c.text.Name, JSON: c.text.Schema}
@@ -155,7 +155,7 @@ func (p Ports) buy(ctx context.Context, c call, key string, r inference.Request)
 	defer done()
 	began := p.now(c.stretch)
 	charge := c.charge(key)
-	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.order.Agent) }
+	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
 	var cut *Cut
 	charge.Broken = func(broken purse.Paid) {
 		if _, woken := wokenBy(ctx); woken || canceled(ctx) {
@@ -206,17 +206,17 @@ func (p Ports) embed(ctx context.Context, c call, step string, texts []string) (
 	ctx, done := attended(ctx)
 	defer done()
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00"))) // vectors bought for other texts are no use
-	key := c.order.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
+	key := c.spec.Dream + "/" + string(c.phase) + "/" + step + "-" + hex.EncodeToString(sum[:6])
 	charge := c.charge(key)
-	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.order.Agent) }
-	vectors, err := p.Purse.Embed(ctx, charge, c.order.Models[dream.Embedder], texts)
+	charge.Still = func(ctx context.Context) error { return p.stillKnown(ctx, c.spec.Agent) }
+	vectors, err := p.Purse.Embed(ctx, charge, c.spec.Models[dream.Embedder], texts)
 	if err == nil && len(vectors.V) != len(texts) {
 		err = &inference.Failure{Kind: inference.Malformed, Billed: true, Message: fmt.Sprintf("%d vectors for %d texts", len(vectors.V), len(texts))}
 	}
 	if err == nil {
 		return vectors, Done{}, nil
 	}
-	d, err := p.ended(ctx, c.order.Models[dream.Embedder], err)
+	d, err := p.ended(ctx, c.spec.Models[dream.Embedder], err)
 	return vectors, d, err
 }
 
@@ -275,7 +275,7 @@ func (p Ports) event(s Stretch, activityName string, payload event.Payload) even
 }
 
 // head is the common part of what a dream makes.
-func head(o Order, phase dream.Phase, kind dream.Kind, step string, sources []string) dream.Head {
+func head(o Spec, phase dream.Phase, kind dream.Kind, step string, sources []string) dream.Head {
 	return dream.Head{
 		ID: o.Dream + "/" + string(phase) + "/" + step, Agent: o.Agent, Kind: kind, At: o.AsOf, State: dream.Live,
 		Taint: dream.FromDream, Dream: o.Dream, Phase: phase, Sources: sources,

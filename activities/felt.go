@@ -25,7 +25,7 @@ func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, l
 
 // felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
 // lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *Bed) felt(ctx context.Context, r PauseRequest, o Order, night *dream.Night, last presence.Wake) (int, error) {
+func (b *Bed) felt(ctx context.Context, r PauseRequest, o Spec, night *dream.Night, last presence.Wake) (int, error) {
 	if r.Phase != dream.Onset {
 		return max(night.Connected, r.Cycle+1), nil
 	}

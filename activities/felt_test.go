@@ -42,7 +42,7 @@ func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
 }
 
 // keeps has a dream keep a fragment of a Dali cycle that draws on a memory of this pleasure.
-func (r *rig) keeps(o Order, s Stretch, cycle int, pleasure float64) string {
+func (r *rig) keeps(o Spec, s Stretch, cycle int, pleasure float64) string {
 	r.t.Helper()
 	lived := &dream.Episode{
 		Head:    dream.Head{ID: fragmentStep(cycle, 9), Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman},
@@ -69,7 +69,7 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 	var settled []SettleResult
 	for _, woken := range []bool{false, true} {
 		r := newRig(t)
-		o := r.order(1, tonight)
+		o := r.spec(1, tonight)
 		o.ResumeTTL = time.Hour
 		s := r.lie(o)
 		kept := []string{r.keeps(o, s, 1, 1)}
@@ -113,7 +113,7 @@ func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			ctx := context.Background()
-			o := r.order(1, tonight)
+			o := r.spec(1, tonight)
 			o.ResumeTTL = time.Hour
 			s := r.lie(o)
 			var kept []string
@@ -151,7 +151,7 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		r := newRig(t)
 		ctx := context.Background()
-		o := r.order(1, tonight)
+		o := r.spec(1, tonight)
 		o.ResumeTTL = time.Hour
 		s := r.lie(o)
 		r.keeps(o, s, 1, 1)

@@ -52,23 +52,23 @@ func gatherNote(cycle int) string { return fmt.Sprintf("gathered/%d", cycle) }
 // Gather chooses recent, salient and fading memories, breaks them into pieces, biases them by mood, cuts them to the
 // window and shuffles them (H4). What it chose is frozen in a note: done twice it answers the same.
 func (o *Onset) Gather(ctx context.Context, r GatherRequest) (GatherResult, error) {
-	order, err := o.order(ctx, r.Stretch)
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
-	result, err := o.gather(ctx, r, order)
+	result, err := o.gather(ctx, r, spec)
 	if err != nil {
 		return result, err
 	}
 	if r.Cycle > 0 {
-		result.Behaviour, err = o.behaviour(ctx, order)
+		result.Behaviour, err = o.behaviour(ctx, spec)
 	} else {
-		result.Depth, err = o.aim(ctx, order, r.Stretch)
+		result.Depth, err = o.aim(ctx, spec, r.Stretch)
 	}
 	return result, tell(err)
 }
 
-func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (GatherResult, error) {
+func (o *Onset) gather(ctx context.Context, r GatherRequest, spec Spec) (GatherResult, error) {
 	if d := r.Deeper; d != nil {
 		e := o.event(r.Stretch, "onset/depth-"+string(d.To), event.DepthChanged{From: d.From, To: d.To, Temperature: d.Temperature})
 		if err := o.write(ctx, r.Stretch, memory.Write{Events: []event.Event{e}}); err != nil {
@@ -86,14 +86,14 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
-	feels := affect.At(order.AsOf) // as of the night's now, like everything that is gathered
+	feels := affect.At(spec.AsOf) // as of the night's now, like everything that is gathered
 	if r.Since != nil && feels.Distance(*r.Since) <= mood.RebiasAfterShift {
 		return GatherResult{Same: true, Affect: *r.Since}, nil
 	}
-	if err := o.sameSpace(ctx, order); err != nil {
+	if err := o.sameSpace(ctx, spec); err != nil {
 		return GatherResult{}, tell(err)
 	}
-	items, err := o.choose(ctx, order)
+	items, err := o.choose(ctx, spec)
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
@@ -105,22 +105,22 @@ func (o *Onset) gather(ctx context.Context, r GatherRequest, order Order) (Gathe
 	for _, item := range items {
 		pieces = append(pieces, hypnagogia.Decompose(item)...)
 	}
-	ranked := hypnagogia.Rank(pieces, feels, order.AsOf)
+	ranked := hypnagogia.Rank(pieces, feels, spec.AsOf)
 	if r.Cycle == 0 {
-		if err := o.listen(ctx, order, r.Stretch); err != nil {
+		if err := o.listen(ctx, spec, r.Stretch); err != nil {
 			return GatherResult{}, tell(err)
 		}
 	}
-	world, err := o.world(ctx, order, r.Stretch)
+	world, err := o.world(ctx, spec, r.Stretch)
 	if err != nil {
 		return GatherResult{}, tell(err)
 	}
-	fitting := hypnagogia.Fit(ranked, o.window(order)-outside(world))
-	shuffled := hypnagogia.Shuffle(fitting, order.Knobs.Shuffle, hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
+	fitting := hypnagogia.Fit(ranked, o.window(spec)-outside(world))
+	shuffled := hypnagogia.Shuffle(fitting, spec.Knobs.Shuffle, hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, 0, "shuffle"))
 	g := gathering{Result: GatherResult{
 		Cycle: r.Cycle, Bias: feels.Bias(), Affect: feels, Selected: len(pieces), Shown: len(shuffled),
 	}}
-	if g.Result.Bare, err = o.bare(ctx, order, shuffled); err != nil {
+	if g.Result.Bare, err = o.bare(ctx, spec, shuffled); err != nil {
 		return GatherResult{}, tell(err)
 	}
 	for _, p := range shuffled {
@@ -145,7 +145,7 @@ func readGathering(r GatherRequest, body []byte) (GatherResult, error) {
 }
 
 // sameSpace refuses a dream whose embedder is not the one that the agent's vectors come from: nothing could be measured.
-func (p Ports) sameSpace(ctx context.Context, order Order) error {
+func (p Ports) sameSpace(ctx context.Context, order Spec) error {
 	space, err := p.Memory.Space(ctx, order.Agent)
 	if err != nil || space == "" {
 		return err
@@ -168,7 +168,7 @@ const (
 )
 
 // window is how many characters of memory the generator can be shown: the knob, or what its context leaves (H4).
-func (o *Onset) window(order Order) int {
+func (o *Onset) window(order Spec) int {
 	most := order.Knobs.ShownCharacters
 	spec, err := o.Catalog.Lookup(order.Models[dream.Generator])
 	if err != nil || spec.Context == 0 {
@@ -183,7 +183,7 @@ func (o *Onset) window(order Order) int {
 
 // choose selects by S4: the newest, the salient, and those about to fade, each once, nothing from after the night's now.
 // They are kept at hand and must not be changed.
-func (p Ports) choose(ctx context.Context, o Order) ([]dream.Item, error) {
+func (p Ports) choose(ctx context.Context, o Spec) ([]dream.Item, error) {
 	var known []dream.Item
 	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { known = v.chosen }); known != nil {
 		return known, nil
@@ -225,12 +225,12 @@ func (p Ports) again(ctx context.Context, s Stretch, ids []string) ([]dream.Item
 	return p.Memory.Get(ctx, s.Agent, ids...)
 }
 
-func (o *Onset) bare(ctx context.Context, order Order, pieces []hypnagogia.Piece) (int, error) {
-	space, err := o.Memory.Space(ctx, order.Agent)
+func (o *Onset) bare(ctx context.Context, spec Spec, pieces []hypnagogia.Piece) (int, error) {
+	space, err := o.Memory.Space(ctx, spec.Agent)
 	if err != nil {
 		return 0, err
 	}
-	bare, err := o.Memory.Bare(ctx, order.Agent, space, measurable, order.Knobs.Recent+order.Knobs.Salient+order.Knobs.Decaying)
+	bare, err := o.Memory.Bare(ctx, spec.Agent, space, measurable, spec.Knobs.Recent+spec.Knobs.Salient+spec.Knobs.Decaying)
 	return len(bare), err
 }
 

@@ -17,8 +17,8 @@ type heard struct {
 }
 
 // weigh is the verdict on a thought, measured or by what a judge said. Orders of before the observer had parts keep its old law.
-func (h heard) weigh(order Order, said *dream.Scores) dream.Verdict {
-	if order.Observer != nil {
+func (h heard) weigh(spec Spec, said *dream.Scores) dream.Verdict {
+	if spec.Observer != nil {
 		return hypnagogia.Weigh(h.f.Content, h.near, said, h.ear)
 	}
 	v := hypnagogia.Judge(h.f.Content, h.near)
@@ -49,7 +49,7 @@ func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dr
 	if len(fragments) == 0 {
 		return nil, Done{}, nil
 	}
-	base, parts, held, space, err := o.ears(ctx, r, c.order, fragments)
+	base, parts, held, space, err := o.ears(ctx, r, c.spec, fragments)
 	if err != nil {
 		return nil, Done{}, err
 	}
@@ -71,7 +71,7 @@ func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dr
 		}
 		at += 1 + len(parts[i])
 		h.ear.Marker = hypnagogia.Fires(h.vector.V, held, space)
-		if h.near, f.Sources, err = o.near(ctx, c.order, h.vector, f.Sources); err != nil {
+		if h.near, f.Sources, err = o.near(ctx, c.spec, h.vector, f.Sources); err != nil {
 			return nil, Done{}, err
 		}
 		all[i] = h
@@ -80,14 +80,14 @@ func (o *Onset) hear(ctx context.Context, r StepRequest, c call, fragments []*dr
 }
 
 // ears prepares the observer's ear for each thought, and the parts of it whose meaning is to be compared.
-func (o *Onset) ears(ctx context.Context, r StepRequest, order Order, fragments []*dream.Fragment) (
+func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []*dream.Fragment) (
 	base []hypnagogia.Ear, parts [][]string, held []hypnagogia.Placed, space hypnagogia.Calibration, err error,
 ) {
 	base, parts = make([]hypnagogia.Ear, len(fragments)), make([][]string, len(fragments))
-	if order.Observer == nil {
+	if spec.Observer == nil {
 		return base, parts, nil, space, nil
 	}
-	w, held, err := o.watch(ctx, order, r.Stretch)
+	w, held, err := o.watch(ctx, spec, r.Stretch)
 	if err != nil {
 		return nil, nil, nil, space, err
 	}
@@ -95,7 +95,7 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, order Order, fragments 
 	if err != nil {
 		return nil, nil, nil, space, err
 	}
-	embedder, err := o.Catalog.Lookup(order.Models[dream.Embedder])
+	embedder, err := o.Catalog.Lookup(spec.Models[dream.Embedder])
 	if err != nil {
 		return nil, nil, nil, space, err
 	}

@@ -112,14 +112,14 @@ type EntryRequest struct {
 // Enter asks every hook of the entry. Done.Scope names the one that vetoed and Done.Reason why; both empty, the onset runs.
 // The first answer is noted and holds, however often the deed is done.
 func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
-	order, err := f.order(ctx, r.Stretch)
+	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	answers, err := f.ask(ctx, r.Stretch, order, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
+	answers, err := f.ask(ctx, r.Stretch, spec, AtEntry, "hooks/entry", func(ctx context.Context, h Hook, _ HookRule) (answered, error) {
 		veto, err := h.Entry(ctx, HookEntry{
-			Agent: order.Handle, Dream: order.Dream, Tier: order.Tier, AsOf: order.AsOf, Budget: order.Budget, Onset: r.Onset, Remaining: r.Remaining,
-			Behaviour: order.Behaviour, Depths: depthTable(), Cycles: r.Cycles, Affect: r.Gathered.Affect, Bias: r.Gathered.Bias, Memories: r.Gathered.Shown,
+			Agent: spec.Handle, Dream: spec.Dream, Tier: spec.Tier, AsOf: spec.AsOf, Budget: spec.Budget, Onset: r.Onset, Remaining: r.Remaining,
+			Behaviour: spec.Behaviour, Depths: depthTable(), Cycles: r.Cycles, Affect: r.Gathered.Affect, Bias: r.Gathered.Bias, Memories: r.Gathered.Shown,
 		})
 		return answered{Veto: veto}, err
 	})
@@ -157,7 +157,7 @@ type ReviewRequest struct {
 // Review shows the kept fragments of a cycle to every hook of the capture and holds those they are concerned about: they are
 // flagged, announced and never developed, and stay where a person can see them. Nothing is dropped.
 func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
-	order, err := f.order(ctx, r.Stretch)
+	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -167,8 +167,8 @@ func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, err
 	}
 	fragments := memory.As[*dream.Fragment](items)
 	border := fmt.Sprintf("hooks/capture-%d", r.Cycle)
-	answers, err := f.ask(ctx, r.Stretch, order, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
-		concerns, err := h.Capture(ctx, HookCapture{Agent: order.Handle, Dream: order.Dream, Cycle: r.Cycle, Fragments: captured(fragments, rule.Text)})
+	answers, err := f.ask(ctx, r.Stretch, spec, AtCapture, border, func(ctx context.Context, h Hook, rule HookRule) (answered, error) {
+		concerns, err := h.Capture(ctx, HookCapture{Agent: spec.Handle, Dream: spec.Dream, Cycle: r.Cycle, Fragments: captured(fragments, rule.Text)})
 		return answered{Concerns: concerns, Fault: astray(concerns, r.Fragments)}, err
 	})
 	if err != nil {
@@ -282,7 +282,7 @@ func rulesAt(rules []HookRule, at Border) []HookRule {
 
 // ask asks the hooks of a border once: what they said is noted, and a deed that is done again reads it.
 func (f *Frontier) ask(
-	ctx context.Context, s Stretch, o Order, at Border, note string, how func(context.Context, Hook, HookRule) (answered, error),
+	ctx context.Context, s Stretch, o Spec, at Border, note string, how func(context.Context, Hook, HookRule) (answered, error),
 ) ([]answered, error) {
 	body, err := f.Memory.Note(ctx, s.Agent, s.Dream, note)
 	if errors.Is(err, memory.ErrNotFound) {

@@ -63,7 +63,7 @@ func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Str
 	r := newRig(t)
 	r.live(3)
 	r.ports.Hooks = hooks
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Hooks = rules
 	require.NoError(t, o.Validate())
 	return r, &Frontier{r.ports}, r.lie(o)
@@ -136,7 +136,7 @@ func (r *rig) caught(s Stretch, texts ...string) []string {
 	w := memory.Write{Agent: "a", Cause: s.Dream, Fence: s.fence()}
 	for i, text := range texts {
 		w.Add = append(w.Add, &dream.Fragment{
-			Head:    head(r.order(1, tonight), dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil),
+			Head:    head(r.spec(1, tonight), dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil),
 			Content: text, Cycle: 1, Stage: dream.Peak, Confidence: .15, Status: dream.FragmentRaw, Verdict: dream.Verdict{Composite: .4},
 		})
 	}

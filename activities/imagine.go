@@ -36,7 +36,7 @@ type scenario struct {
 // Branch imagines one scenario from a fragment and a what-if, with the prediction it makes (H10, H13). A barred fragment is
 // not developed (H18): its scenario rests on the what-if alone.
 func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, error) {
-	order, err := m.order(ctx, r.Stretch)
+	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -50,7 +50,7 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 		if err != nil {
 			return StepResult{}, tell(err)
 		}
-		may, err := mayDevelop(order, f)
+		may, err := mayDevelop(spec, f)
 		if err != nil {
 			return StepResult{}, tell(err)
 		}
@@ -58,10 +58,10 @@ func (m *Imagination) Branch(ctx context.Context, r BranchRequest) (StepResult, 
 			view.Seed, s.Parent, s.Seeds, s.Sources = f.Content, f.ID, []string{f.ID}, []string{f.ID}
 		}
 	}
-	if err := m.setOut(ctx, order, r, s, &view); err != nil {
+	if err := m.setOut(ctx, spec, r, s, &view); err != nil {
 		return StepResult{}, tell(err)
 	}
-	return m.imagine(ctx, r.StepRequest, order, s, prompt.Imagine(view))
+	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Imagine(view))
 }
 
 // view is what every prompt of REM shows of the dreamer.
@@ -76,7 +76,7 @@ func (m *Imagination) view(ctx context.Context, s Stretch) (prompt.Imagining, er
 
 // setOut draws the what-if of a branch: parts of two or three episodes put together, or one that went otherwise. Where
 // memory cannot give the one it gives the other; where it can give neither there is none.
-func (m *Imagination) setOut(ctx context.Context, o Order, r BranchRequest, s *dream.Scenario, view *prompt.Imagining) error {
+func (m *Imagination) setOut(ctx context.Context, o Spec, r BranchRequest, s *dream.Scenario, view *prompt.Imagining) error {
 	episodes, err := m.pool(ctx, o, r.Stretch)
 	if err != nil {
 		return err
@@ -97,11 +97,11 @@ func (m *Imagination) setOut(ctx context.Context, o Order, r BranchRequest, s *d
 }
 
 // imagine buys one scenario and keeps it, with the prediction it makes.
-func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s *dream.Scenario, text prompt.Text) (StepResult, error) {
+func (m *Imagination) imagine(ctx context.Context, r StepRequest, spec Spec, s *dream.Scenario, text prompt.Text) (StepResult, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
-		role: dream.Imaginer, temperature: r.Temperature, minP: true, text: text, behind: s.Sources, tokens: order.Knobs.AnswerTokens,
-		seed: seedOf(order, dream.REM, 0, r.Turn),
+		spec: spec, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: fmt.Sprintf("%s-%d", s.Operation, r.Turn),
+		role: dream.Imaginer, temperature: r.Temperature, minP: true, text: text, behind: s.Sources, tokens: spec.Knobs.AnswerTokens,
+		seed: seedOf(spec, dream.REM, 0, r.Turn),
 	}
 	var answer scenario
 	_, done, err := m.askFor(ctx, c, &answer)
@@ -111,11 +111,11 @@ func (m *Imagination) imagine(ctx context.Context, r StepRequest, order Order, s
 	if strings.TrimSpace(answer.Content) == "" {
 		return StepResult{Done: Done{End: EndUnreadable, Reason: "the scenario has no content"}}, nil
 	}
-	s.Head = head(order, dream.REM, dream.KindScenario, fmt.Sprintf("%d", r.Turn), s.Sources)
+	s.Head = head(spec, dream.REM, dream.KindScenario, fmt.Sprintf("%d", r.Turn), s.Sources)
 	s.Content, s.Premise, s.Round, s.Turn = answer.Content, answer.Premise, r.Cycle, r.Turn
 	items := []dream.Item{s}
 	if claim := strings.TrimSpace(answer.Claim); claim != "" {
-		p := foretell(order, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
+		p := foretell(spec, dream.REM, fmt.Sprintf("%d/p", r.Turn), claim, answer.Criterion, answer.Days, answer.Confidence, answer.Trace, s.Sources)
 		lived := map[string]bool{}
 		if err := m.roots(ctx, r.Stretch, s.Sources, 2, lived); err != nil { // a scenario has the sources of those it grew from
 			return StepResult{}, tell(err)

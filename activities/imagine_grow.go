@@ -34,7 +34,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 	if len(r.Scenarios) != want {
 		return StepResult{}, tell(fmt.Errorf("%s %d scenarios: %w: it takes %d", op, len(r.Scenarios), errGrow, want))
 	}
-	order, err := m.order(ctx, r.Stretch)
+	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -52,13 +52,13 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 	s := descendant(op, from)
 	if op == dream.Merge {
 		g.Second = from[1].Content
-		return m.imagine(ctx, r.StepRequest, order, s, prompt.Merge(g))
+		return m.imagine(ctx, r.StepRequest, spec, s, prompt.Merge(g))
 	}
 	g.Weakest, g.Said = weakest(from[0].Worth), from[0].Said
 	if g.Claim, err = m.claimOf(ctx, r.Stretch, from[0].ID); err != nil {
 		return StepResult{}, tell(err)
 	}
-	return m.imagine(ctx, r.StepRequest, order, s, prompt.Refine(g))
+	return m.imagine(ctx, r.StepRequest, spec, s, prompt.Refine(g))
 }
 
 // descendant is a scenario made from others: it rests on what they rest on.

@@ -30,7 +30,7 @@ type SurveyResult struct {
 // Survey reads which fragments may be developed (H18), what is left for the phase under every cap, and what a call of each
 // kind costs at most. It costs nothing.
 func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult, error) {
-	order, err := m.order(ctx, r.Stretch)
+	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
 		return SurveyResult{}, tell(err)
 	}
@@ -40,7 +40,7 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 	}
 	result := SurveyResult{Means: hypnagogia.Means{Left: budget.Unlimited}}
 	for _, f := range memory.As[*dream.Fragment](items) {
-		may, err := mayDevelop(order, f)
+		may, err := mayDevelop(spec, f)
 		if err != nil {
 			return SurveyResult{}, tell(err)
 		}
@@ -48,10 +48,10 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 			result.Seeds = append(result.Seeds, f.ID)
 		}
 	}
-	if order.Free {
+	if spec.Free {
 		return result, nil
 	}
-	accounts := call{order: order, phase: dream.REM, limit: r.Limit}.charge("").Accounts
+	accounts := call{spec: spec, phase: dream.REM, limit: r.Limit}.charge("").Accounts
 	for _, account := range accounts {
 		if account.Limit == budget.Unlimited {
 			continue
@@ -62,7 +62,7 @@ func (m *Imagination) Survey(ctx context.Context, r SurveyRequest) (SurveyResult
 		}
 		result.Means.Left = min(result.Means.Left, max(0, account.Limit-balance.Reserved-balance.Spent))
 	}
-	result.Means.Prices, err = m.prices(ctx, r.Stretch, order)
+	result.Means.Prices, err = m.prices(ctx, r.Stretch, spec)
 	return result, tell(err)
 }
 
@@ -71,7 +71,7 @@ var longest = strings.Repeat("imagined ", 66)
 
 // prices are the worst prices of a call of each kind, with every text as long as a prompt shows it. A second call that
 // repairs an unreadable answer is not in them; the purse holds its cap all the same.
-func (m *Imagination) prices(ctx context.Context, s Stretch, o Order) (map[string]budget.Micros, error) {
+func (m *Imagination) prices(ctx context.Context, s Stretch, o Spec) (map[string]budget.Micros, error) {
 	view, err := m.view(ctx, s)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Order) (map[strin
 		string(dream.Merge):        {role: dream.Imaginer, text: prompt.Merge(merged), tokens: o.Knobs.AnswerTokens},
 		hypnagogia.PriceOfWeighing: {role: dream.Observer, text: prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: known}), tokens: weighTokens(o.Knobs, most)},
 	} {
-		c.order = o
+		c.spec = o
 		if prices[name], err = m.worst(c); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, o Order) (map[strin
 
 // worst is what the purse would reserve for a call.
 func (m *Imagination) worst(c call) (budget.Micros, error) {
-	spec, err := m.Catalog.Lookup(c.order.Models[c.role])
+	spec, err := m.Catalog.Lookup(c.spec.Models[c.role])
 	if err != nil || spec.Price == nil { // the purse refuses a model without a price, and says so
 		return 0, err
 	}
@@ -115,7 +115,7 @@ func (m *Imagination) worst(c call) (budget.Micros, error) {
 	}
 	out := int64(c.tokens) + purse.Overrun
 	if spec.Reasoning {
-		out += int64(c.order.Knobs.ReasoningTokens)
+		out += int64(c.spec.Knobs.ReasoningTokens)
 	}
 	return spec.Price.Worst(inference.CountPrompt(spec, c.request()), out), nil
 }

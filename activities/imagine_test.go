@@ -17,11 +17,11 @@ import (
 )
 
 // imagining is a rig whose model imagines what it is told to.
-func imagining(t *testing.T) (*rig, Order, Stretch, *Imagination) {
+func imagining(t *testing.T) (*rig, Spec, Stretch, *Imagination) {
 	t.Helper()
 	r := newRig(t)
 	r.live(10)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	s := r.lie(o)
 	return r, o, s, &Imagination{r.ports}
 }
@@ -325,7 +325,7 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 		spec.Price = &budget.Price{}
 		table[name] = spec
 	}
-	free := r.order(2, tonight)
+	free := r.spec(2, tonight)
 	free.Free = true
 	r.rise(s)
 	rest, err := m.Survey(ctx, SurveyRequest{Stretch: r.lie(free), Limit: 1})

@@ -38,7 +38,7 @@ var unweighed = map[End]string{
 // Weigh scores scenarios and says which would be kept as things stand (H13). Of a search it answers those that it scored, in
 // their order; without a round that is the end of it, and it answers all, best first.
 func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, error) {
-	order, err := m.order(ctx, r.Stretch)
+	spec, err := m.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -47,7 +47,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 		return StepResult{}, tell(err)
 	}
 	known, fresh := apart(memory.As[*dream.Scenario](items), r.Scenarios)
-	done, err := m.score(ctx, r, order, known, fresh)
+	done, err := m.score(ctx, r, spec, known, fresh)
 	if err != nil || done.End == EndWoken {
 		return StepResult{Done: done}, tell(err)
 	}
@@ -109,9 +109,9 @@ func inherits(s, from *dream.Scenario) bool {
 const shownKnown = 4
 
 // score fills in the scores: the model's, or, where its numbers mean nothing, what is measured.
-func (m *Imagination) score(ctx context.Context, r WeighRequest, order Order, known, fresh []*dream.Scenario) (Done, error) {
+func (m *Imagination) score(ctx context.Context, r WeighRequest, order Spec, known, fresh []*dream.Scenario) (Done, error) {
 	c := call{
-		order: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, temperature: r.Temperature,
+		spec: order, phase: dream.REM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: weighStep(r.Cycle), role: dream.Observer, temperature: r.Temperature,
 		tokens: weighTokens(order.Knobs, len(fresh)), seed: seedOf(order, dream.REM, 1, max(0, r.Cycle-1)),
 	}
 	spec, err := m.Catalog.Lookup(order.Models[dream.Observer])
@@ -200,7 +200,7 @@ func (m *Imagination) measure(ctx context.Context, c call, fresh []*dream.Scenar
 		return done, err
 	}
 	for i, s := range fresh {
-		near, _, err := m.near(ctx, c.order, vectors[i], s.Sources)
+		near, _, err := m.near(ctx, c.spec, vectors[i], s.Sources)
 		if err != nil {
 			return Done{}, err
 		}

@@ -36,25 +36,25 @@ const most = 3
 // Consolidate stages hypotheses for the playbook, at most Knobs.MaxStaged at a time (H14), and marks the fragments they
 // come from as promoted.
 func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (StepResult, error) {
-	order, err := g.order(ctx, r.Stretch)
+	spec, err := g.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	if err := g.learn(ctx, order, r.Stretch); err != nil { // by now every memory of the night has its place
+	if err := g.learn(ctx, spec, r.Stretch); err != nil { // by now every memory of the night has its place
 		return StepResult{}, tell(err)
 	}
 	staged, err := g.stagedBefore(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	resting, err := g.mayRest(ctx, order)
+	resting, err := g.mayRest(ctx, spec)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	room := min(most, order.Knobs.MaxStaged-staged+len(resting))
+	room := min(most, spec.Knobs.MaxStaged-staged+len(resting))
 	if room <= 0 {
 		reason := fmt.Sprintf("%d hypotheses are staged already, no more than %d may be, and none has waited %d days without any outcome",
-			staged, order.Knobs.MaxStaged, int(prediction.StagedAtLeast.Hours()/24))
+			staged, spec.Knobs.MaxStaged, int(prediction.StagedAtLeast.Hours()/24))
 		return StepResult{Done: Done{Unasked: true, Reason: reason}}, nil
 	}
 	view, behind, err := g.material(ctx, r, room)
@@ -62,8 +62,8 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, temperature: r.Temperature,
-		text: prompt.Consolidate(view), behind: behind, tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.Integration, 0, 0),
+		spec: spec, phase: dream.Integration, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "consolidate", role: dream.Integrator, temperature: r.Temperature,
+		text: prompt.Consolidate(view), behind: behind, tokens: spec.Knobs.AnswerTokens, seed: seedOf(spec, dream.Integration, 0, 0),
 	}
 	var answer hypotheses
 	_, done, err := g.askFor(ctx, c, &answer)
@@ -77,26 +77,26 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 			continue
 		}
 		item := &dream.Hypothesis{
-			Head:  head(order, dream.Integration, dream.KindHypothesis, fmt.Sprintf("%d", i+1), sourcesOf(h.Sources, view.Lines, behind)),
+			Head:  head(spec, dream.Integration, dream.KindHypothesis, fmt.Sprintf("%d", i+1), sourcesOf(h.Sources, view.Lines, behind)),
 			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.Stage(h.Confidence), Status: dream.HypothesisStaged,
 		}
 		items = append(items, item)
 		w.Events = append(w.Events, g.event(r.Stretch, fmt.Sprintf("integration/%d", i+1),
 			event.HypothesisStaged{Hypothesis: item.ID, Confidence: item.Confidence}))
 	}
-	if items, err = g.sift(r.Stretch, order, items, &w); err != nil { // what is barred promotes nothing
+	if items, err = g.sift(r.Stretch, spec, items, &w); err != nil { // what is barred promotes nothing
 		return StepResult{}, tell(err)
 	}
 	if w.Change, err = g.promoted(ctx, r.Agent, items); err != nil {
 		return StepResult{}, tell(err)
 	}
-	g.rest(r.Stretch, resting, staged+len(items)-order.Knobs.MaxStaged, &w)
+	g.rest(r.Stretch, resting, staged+len(items)-spec.Knobs.MaxStaged, &w)
 	return g.keep(ctx, r.Stretch, c, done, items, w)
 }
 
 // mayRest are the staged hypotheses that may give way tonight, the first to go first. A dream whose makings wait for a person
 // puts nothing aside.
-func (g *Integration) mayRest(ctx context.Context, o Order) ([]*dream.Hypothesis, error) {
+func (g *Integration) mayRest(ctx context.Context, o Spec) ([]*dream.Hypothesis, error) {
 	if o.Review.Holds() {
 		return nil, nil
 	}

@@ -31,7 +31,7 @@ func (o *Onset) judgeMeasured(ctx context.Context, r StepRequest, c call, fragme
 	}
 	said := map[string]bool{}
 	for _, h := range heard {
-		o.decide(c.order, h.f, h.weigh(c.order, nil))
+		o.decide(c.spec, h.f, h.weigh(c.spec, nil))
 		if words := strings.Join(strings.Fields(strings.ToLower(h.f.Content)), " "); said[words] {
 			h.f.Status, h.f.Reason = dream.FragmentDiscarded, "said already"
 		} else {
@@ -60,17 +60,17 @@ func (j judgement) scores() *dream.Scores {
 // Judge lets the observer judge one partial and keeps or discards it (H5, H6). A model whose numbers mean nothing is not
 // asked: then the verdict is measured with the embedder, and says so.
 func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Stretch)
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	f, logProb, err := o.caught(ctx, order, r, r.Turn, r.Drift)
+	f, logProb, err := o.caught(ctx, spec, r, r.Turn, r.Drift)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	c := o.judging(order, r, fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), 100+r.Turn, order.Knobs.ObserverTokens)
+	c := o.judging(spec, r, fmt.Sprintf("%d/judge-%d", r.Cycle, r.Turn), 100+r.Turn, spec.Knobs.ObserverTokens)
 	if f.Content == "" { // nothing to measure, and no provider embeds nothing
-		o.decide(order, f, dream.Verdict{})
+		o.decide(spec, f, dream.Verdict{})
 		return sensed(f, logProb)(o.judged(ctx, r, []heard{{f: f}}))
 	}
 	all, done, err := o.hear(ctx, r, c, []*dream.Fragment{f})
@@ -82,7 +82,7 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || done.End == EndCap || done.Interrupted() {
 		return StepResult{Done: done}, tell(err)
 	}
-	o.decide(order, f, verdict)
+	o.decide(spec, f, verdict)
 	if f.Reason == "" {
 		f.Reason = reason
 	}
@@ -90,21 +90,21 @@ func (o *Onset) Judge(ctx context.Context, r StepRequest) (StepResult, error) {
 }
 
 // caught makes a fragment of what one turn of a cycle said.
-func (o *Onset) caught(ctx context.Context, order Order, r StepRequest, turn int, drift float64) (*dream.Fragment, *float64, error) {
-	said, err := o.partial(ctx, order, r.Cycle, turn, drift)
+func (o *Onset) caught(ctx context.Context, spec Spec, r StepRequest, turn int, drift float64) (*dream.Fragment, *float64, error) {
+	said, err := o.partial(ctx, spec, r.Cycle, turn, drift)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &dream.Fragment{
-		Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, turn), nil),
+		Head:    head(spec, dream.Onset, dream.KindFragment, fragmentStep(r.Cycle, turn), nil),
 		Content: said.text, Tone: r.Tone, Cycle: r.Cycle, Stage: cmp.Or(r.Stage, dream.Peak), Settings: said.settings,
 	}, said.logProb, nil
 }
 
-func (o *Onset) judging(order Order, r StepRequest, step string, throw, tokens int) call {
+func (o *Onset) judging(spec Spec, r StepRequest, step string, throw, tokens int) call {
 	return call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: step, role: dream.Observer,
-		temperature: order.Knobs.ObserverTemperature, seed: seedOf(order, dream.Onset, r.Cycle, throw), tokens: tokens,
+		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: step, role: dream.Observer,
+		temperature: spec.Knobs.ObserverTemperature, seed: seedOf(spec, dream.Onset, r.Cycle, throw), tokens: tokens,
 	}
 }
 
@@ -131,9 +131,9 @@ func (o *Onset) judged(ctx context.Context, r StepRequest, all []heard) (StepRes
 
 // verdict asks the judge about one thought. What it does not answer is measured.
 func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dream.Verdict, string, Done, error) {
-	spec, err := o.Catalog.Lookup(c.order.Models[dream.Observer])
+	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
 	if err != nil || !spec.Judges {
-		return h.weigh(c.order, nil), "", Done{}, err
+		return h.weigh(c.spec, nil), "", Done{}, err
 	}
 	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {
@@ -155,7 +155,7 @@ func (o *Onset) verdict(ctx context.Context, r StepRequest, c call, h heard) (dr
 	if err != nil || done.End == EndCap || done.Interrupted() {
 		return dream.Verdict{}, "", done, err
 	}
-	v := h.said(c.order, spec.Name, said.scores(), said.Reason, unanswered(done), dream.BySingle, 0, &paid.Cost)
+	v := h.said(c.spec, spec.Name, said.scores(), said.Reason, unanswered(done), dream.BySingle, 0, &paid.Cost)
 	if v.Judge != spec.Name {
 		return v, "", Done{}, nil
 	}
@@ -172,8 +172,8 @@ func unanswered(done Done) string {
 
 // said puts a verdict together from what a judge answered; without an answer it is measured, and why is told. cost is what the
 // call cost for this thought.
-func (h heard) said(order Order, judge string, scores *dream.Scores, reason, why, way string, together int, cost *budget.Micros) dream.Verdict {
-	v := h.weigh(order, scores)
+func (h heard) said(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int, cost *budget.Micros) dream.Verdict {
+	v := h.weigh(spec, scores)
 	if scores != nil {
 		v.Judge = judge
 	}
@@ -197,17 +197,17 @@ const notJudged = "the dream ended before it was judged"
 const belowFloor = "below the floor"
 
 // decide keeps a fragment whose composite exceeds the floor, and says why another is discarded.
-func (o *Onset) decide(order Order, f *dream.Fragment, v dream.Verdict) {
+func (o *Onset) decide(spec Spec, f *dream.Fragment, v dream.Verdict) {
 	f.Verdict = v
-	if order.Observer != nil {
-		f.Verdict.Floor = &order.Knobs.FragmentFloor
+	if spec.Observer != nil {
+		f.Verdict.Floor = &spec.Knobs.FragmentFloor
 	}
-	f.Confidence = hypnagogia.FragmentConfidence(order.Knobs.FragmentStart)
+	f.Confidence = hypnagogia.FragmentConfidence(spec.Knobs.FragmentStart)
 	f.Status = dream.FragmentRaw
 	switch {
 	case f.Content == "":
 		f.Status, f.Reason = dream.FragmentDiscarded, "nothing was said"
-	case hypnagogia.Keep(v.Composite, order.Knobs.FragmentFloor):
+	case hypnagogia.Keep(v.Composite, spec.Knobs.FragmentFloor):
 	case v.Parts == nil:
 		f.Status, f.Reason = dream.FragmentDiscarded, belowFloor
 	default:

@@ -25,7 +25,7 @@ type gists struct {
 // entry is archived in the write that keeps the gist, under the gist's id. An entry that gave none, or only its own words,
 // stays. A gist that still carries numbers, dates or addresses is cut down until it does not.
 func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := n.order(ctx, r.Stretch)
+	order, err := n.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -54,7 +54,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 	}
 	lines := prompt.Lines("r", texts...)
 	c := call{
-		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "last-look", role: dream.Replayer, temperature: r.Temperature, text: prompt.LastLook(self, lines), behind: behind,
+		spec: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "last-look", role: dream.Replayer, temperature: r.Temperature, text: prompt.LastLook(self, lines), behind: behind,
 		tokens: order.Knobs.AnswerTokens + 40*len(entries), seed: seedOf(order, dream.NREM, 0, 50),
 	}
 	var answer gists
@@ -80,7 +80,7 @@ const fadingNote, fadingPool = "fading", 10_000
 
 // fading are the entries nearest to their demurrage threshold that may fade and have no gist yet, at the rate of forgetting
 // that the volatility of the night's episodes sets. The choice is frozen in a note.
-func (n *Replay) fading(ctx context.Context, o Order, s Stretch, volatility float64) ([]*dream.Semantic, error) {
+func (n *Replay) fading(ctx context.Context, o Spec, s Stretch, volatility float64) ([]*dream.Semantic, error) {
 	ids, err := n.frozen(ctx, s, fadingNote, func() ([]string, error) {
 		all, err := n.entries(ctx, o)
 		if err != nil {
@@ -119,7 +119,7 @@ func (n *Replay) fading(ctx context.Context, o Order, s Stretch, volatility floa
 }
 
 // entries is live knowledge, soonest due first.
-func (n *Replay) entries(ctx context.Context, o Order) ([]*dream.Semantic, error) {
+func (n *Replay) entries(ctx context.Context, o Spec) ([]*dream.Semantic, error) {
 	items, err := n.Memory.Find(ctx, memory.Query{
 		Agent: o.Agent, Kinds: []dream.Kind{dream.KindSemantic}, Order: memory.SoonestDue, Limit: fadingPool, Until: o.AsOf.Add(1),
 	})
@@ -127,7 +127,7 @@ func (n *Replay) entries(ctx context.Context, o Order) ([]*dream.Semantic, error
 }
 
 // due is when an entry reaches the threshold at this volatility; what the store sorts by is the due time without any.
-func (n *Replay) due(o Order, e *dream.Semantic, volatility float64) time.Time {
+func (n *Replay) due(o Spec, e *dream.Semantic, volatility float64) time.Time {
 	from, half := forgetting.Renewed(e.At, o.Knobs.HalfLife, useOf(e))
 	return forgetting.Due(from, e.Strength, half, volatility, o.Knobs.FadeBelow)
 }
@@ -142,7 +142,7 @@ func (n *Replay) gisted(ctx context.Context, agent, id string) (dream.State, err
 }
 
 // volatility is the dispersion of the surprise of the night's episodes (H11).
-func (n *Replay) volatility(ctx context.Context, o Order, s Stretch) (float64, error) {
+func (n *Replay) volatility(ctx context.Context, o Spec, s Stretch) (float64, error) {
 	episodes, err := n.pool(ctx, o, s)
 	if err != nil {
 		return 0, err
@@ -173,7 +173,7 @@ func gistsBySource(answer gists, lines []prompt.Line, texts []string, asked bool
 }
 
 // distil makes the gists of entries, and lets each take the place of its entry.
-func (n *Replay) distil(ctx context.Context, o Order, s Stretch, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
+func (n *Replay) distil(ctx context.Context, o Spec, s Stretch, entries []*dream.Semantic, texts []string) ([]dream.Item, memory.Write, error) {
 	var items []dream.Item
 	w := memory.Write{}
 	names, err := n.namesOfPeople(ctx, o.Agent)
@@ -233,7 +233,7 @@ func (n *Replay) namesOfPeople(ctx context.Context, agent string) (map[string]bo
 // speaksOfOthers says whether what was given as the gist of an entry is rather about something that a person or an agent said: asked
 // by the words of the gist, recall finds that before the entry. A model that floods, contradicts or quotes wrongly gets no gist in;
 // where a person has said the same as the entry, the entry stays beside it.
-func (n *Replay) speaksOfOthers(ctx context.Context, o Order, e *dream.Semantic, gist string) (bool, error) {
+func (n *Replay) speaksOfOthers(ctx context.Context, o Spec, e *dream.Semantic, gist string) (bool, error) {
 	a, err := recall.Find(ctx, n.Memory, recall.Question{
 		Agent: o.Agent, Text: gist, Limit: nearestOfGist, Filter: memory.Filter{Kinds: recall.Kinds, Dreamt: memory.NoneDreamt},
 	})
@@ -255,7 +255,7 @@ func (n *Replay) speaksOfOthers(ctx context.Context, o Order, e *dream.Semantic,
 const nearestOfGist = probe.First
 
 // freeGist is the id for the gist of an entry. That of a dream that was undone stays taken.
-func (n *Replay) freeGist(ctx context.Context, o Order, source string) (string, error) {
+func (n *Replay) freeGist(ctx context.Context, o Spec, source string) (string, error) {
 	id := gistID(source)
 	known, err := n.Memory.Get(ctx, o.Agent, id)
 	if err == nil && len(known) > 0 && known[0].Header().Dream != o.Dream {

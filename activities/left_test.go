@@ -59,9 +59,9 @@ func TestWhatALeftBehindCallHadSaidIsNotJudgedInALaterStretch(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.store.Dismiss(ctx, "a", tonight)
 	require.NoError(t, err)
-	order, err := r.bed().order(ctx, s)
+	spec, err := r.bed().spec(ctx, s)
 	require.NoError(t, err)
-	lain, err := r.bed().LieDown(ctx, LieDownRequest{Order: order, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
+	lain, err := r.bed().LieDown(ctx, LieDownRequest{Spec: spec, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
 	r.keepLate(s, "late") // of the first sitting

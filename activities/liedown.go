@@ -18,7 +18,7 @@ import (
 
 // LieDownRequest begins a sitting.
 type LieDownRequest struct {
-	Order    Order       `json:"order"`
+	Spec     Spec        `json:"order"`
 	Workflow string      `json:"workflow"`
 	Run      string      `json:"run"`
 	Stretch  int         `json:"sitting,omitempty"` // 2, 3, … of a dream that goes on after an interruption
@@ -28,7 +28,7 @@ type LieDownRequest struct {
 
 // seat is the sitting that is to begin; its epoch is not known yet.
 func (r LieDownRequest) seat() Stretch {
-	return Stretch{Agent: r.Order.Agent, Dream: r.Order.Dream, Run: r.Run, Now: r.Now}
+	return Stretch{Agent: r.Spec.Agent, Dream: r.Spec.Dream, Run: r.Run, Now: r.Now}
 }
 
 // LieDownResult says whether the dream may go on.
@@ -47,14 +47,14 @@ func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, err
 	result, err := b.lie(ctx, r)
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == FailWoken { // between taking the slot and writing the beginning
-		reason := r.Order.Handle + " was woken before the dream lay down"
-		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Order, r.seat(), dream.Canceled, reason)
+		reason := r.Spec.Handle + " was woken before the dream lay down"
+		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Spec, r.seat(), dream.Canceled, reason)
 	}
 	return result, err
 }
 
 func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
-	o := r.Order
+	o := r.Spec
 	s := r.seat()
 	if o.Alone && r.Stretch < 2 {
 		if err := b.open(ctx, o, b.now(s)); err != nil {
@@ -115,7 +115,7 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if err != nil {
 		return LieDownResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
 	}
-	if _, err := b.Memory.PutNote(ctx, o.Agent, s.fence(), orderNote, body); err != nil {
+	if _, err := b.Memory.PutNote(ctx, o.Agent, s.fence(), specNote, body); err != nil {
 		return LieDownResult{}, tell(err)
 	}
 	if !o.Free {
@@ -164,12 +164,12 @@ func lain(night *dream.Night, r LieDownRequest) bool {
 }
 
 func late(r LieDownRequest) LieDownResult {
-	return LieDownResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Order.Dream)}
+	return LieDownResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Spec.Dream)}
 }
 
 // open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
 // which comes to nothing leaves nothing behind. A record that exists stays as it is.
-func (b *Bed) open(ctx context.Context, o Order, now time.Time) error {
+func (b *Bed) open(ctx context.Context, o Spec, now time.Time) error {
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (b *Bed) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.
 }
 
 // started announces a dream, and which one it goes on from.
-func started(o Order) event.DreamStarted {
+func started(o Spec) event.DreamStarted {
 	e := event.DreamStarted{Tier: o.Tier, Seed: o.Seed, Budget: o.Budget}
 	if o.Redreams != nil {
 		e.Redreams, e.From = o.Redreams.Dream, o.Redreams.From

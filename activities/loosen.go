@@ -18,30 +18,30 @@ import (
 
 // verbalise makes all partials of a cycle in one call, with the probability that the model gives each. Of a model that takes
 // no heat at all a call goes before it, whose stream is closed in the middle of its scraps.
-func (o *Onset) verbalise(ctx context.Context, order Order, r StepRequest, text prompt.Onset, behind []string) (StepResult, error) {
-	scenes, sources, err := o.scenes(ctx, order, r)
+func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text prompt.Onset, behind []string) (StepResult, error) {
+	scenes, sources, err := o.scenes(ctx, spec, r)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	spur := prompt.Spur{
-		Words: seedWords(order, r, text.Lines, 2*order.Knobs.Partials), Scenes: scenes, Count: order.Knobs.Partials,
+		Words: seedWords(spec, r, text.Lines, 2*spec.Knobs.Partials), Scenes: scenes, Count: spec.Knobs.Partials,
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: scrapsStep(r.Cycle), role: dream.Generator,
+		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: scrapsStep(r.Cycle), role: dream.Generator,
 		behind: append(append([]string{}, behind...), sources...), minP: true, logProbs: true,
-		temperature: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Temperature),
+		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
 	}
-	if order.Loosening[dream.Generator] == dream.TwoPhase {
-		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(order.Knobs), seedOf(order, dream.Onset, r.Cycle, diverging)
+	if spec.Loosening[dream.Generator] == dream.TwoPhase {
+		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, diverging)
 		paid, done, err := o.ask(ctx, c)
 		if err != nil || done.End != EndDone {
 			return StepResult{Done: done}, tell(err)
 		}
 		spur = prompt.Spur{Scraps: paid.Text, Count: spur.Count}
 	}
-	c.step, c.text, c.tokens, c.seed = ideasStep(r.Cycle), prompt.Ideas(text, spur), hypnagogia.IdeaTokens(order.Knobs), seedOf(order, dream.Onset, r.Cycle, 0)
+	c.step, c.text, c.tokens, c.seed = ideasStep(r.Cycle), prompt.Ideas(text, spur), hypnagogia.IdeaTokens(spec.Knobs), seedOf(spec, dream.Onset, r.Cycle, 0)
 	paid, done, err := o.ask(ctx, c)
-	if err == nil && done.End == EndDone && len(readIdeas(paid.Text, order.Knobs.Partials)) == 0 {
+	if err == nil && done.End == EndDone && len(readIdeas(paid.Text, spec.Knobs.Partials)) == 0 {
 		again := c.request() // a cycle has one such call where it had four partials: it may try twice
 		again.Messages = append(again.Messages, inference.Repair(errNoIdea, paid.Text)...)
 		paid, done, err = o.buy(ctx, c, c.key()+repairing, again)
@@ -49,7 +49,7 @@ func (o *Onset) verbalise(ctx context.Context, order Order, r StepRequest, text 
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
 	}
-	found := readIdeas(paid.Text, order.Knobs.Partials)
+	found := readIdeas(paid.Text, spec.Knobs.Partials)
 	if len(found) == 0 {
 		return StepResult{Done: Done{End: EndUnreadable, Reason: unreadable}}, nil
 	}
@@ -70,14 +70,14 @@ func ideasStep(cycle int) string  { return fmt.Sprintf("%d/ideas", cycle) }
 const scenesShown = 2
 
 // scenes are put together from episodes that never met (H10), and the episodes they come from.
-func (o *Onset) scenes(ctx context.Context, order Order, r StepRequest) ([]prompt.Scene, []string, error) {
-	episodes, err := o.pool(ctx, order, r.Stretch)
+func (o *Onset) scenes(ctx context.Context, spec Spec, r StepRequest) ([]prompt.Scene, []string, error) {
+	episodes, err := o.pool(ctx, spec, r.Stretch)
 	if err != nil {
 		return nil, nil, err
 	}
 	var scenes []prompt.Scene
 	var sources []string
-	for _, made := range hypnagogia.Recombine(episodes, scenesShown, hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, r.Turn, "recombine")) {
+	for _, made := range hypnagogia.Recombine(episodes, scenesShown, hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, r.Turn, "recombine")) {
 		scenes = append(scenes, prompt.Scene{Context: made.Context, Action: made.Action, Outcome: made.Outcome})
 		sources = append(sources, made.Sources...)
 	}
@@ -93,9 +93,9 @@ type partial struct {
 
 // partial reads what a turn of a cycle said out of the ledger: a partial of its own, or one idea of the cycle's only call,
 // halted at the same number of visible tokens. heat is what the workflow asked for.
-func (p Ports) partial(ctx context.Context, order Order, cycle, turn int, temperature float64) (partial, error) {
+func (p Ports) partial(ctx context.Context, order Spec, cycle, turn int, temperature float64) (partial, error) {
 	way := order.Loosening[dream.Generator]
-	c := call{order: order, phase: dream.Onset, step: partialStep(cycle, turn), role: dream.Generator, temperature: hypnagogia.Warmth(way, temperature), minP: true}
+	c := call{spec: order, phase: dream.Onset, step: partialStep(cycle, turn), role: dream.Generator, temperature: hypnagogia.Warmth(way, temperature), minP: true}
 	if hypnagogia.Verbal(way) {
 		c.step = ideasStep(cycle)
 	}
@@ -146,7 +146,7 @@ func (p Ports) spokenIn(ctx context.Context, s Stretch, step, answer string) ([]
 	if _, err := fmt.Sscanf(step, "%d/ideas", &cycle); err != nil || strings.TrimSuffix(step, repairing) != ideasStep(cycle) {
 		return nil, nil
 	}
-	order, err := p.order(ctx, s)
+	order, err := p.spec(ctx, s)
 	if errors.Is(err, memory.ErrNotFound) { // it never lay down, or its notes are gone
 		order.Knobs = dream.DefaultKnobs()
 	} else if err != nil {

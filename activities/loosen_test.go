@@ -13,10 +13,10 @@ import (
 )
 
 // loosened lies down to a dream whose generator is loosened by words, with what it falls asleep over gathered.
-func (r *rig) loosened(way dream.Loosening) (Order, Stretch) {
+func (r *rig) loosened(way dream.Loosening) (Spec, Stretch) {
 	r.t.Helper()
 	r.live(10)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: way}
 	require.NoError(r.t, o.Validate())
 	s := r.lie(o)

@@ -13,7 +13,7 @@ import (
 
 // learn lets the strong moments among the memories of a night teach somatic markers (H6). It buys nothing: episodes that have no
 // place yet teach another time. Done twice it changes nothing.
-func (p Ports) learn(ctx context.Context, o Order, s Stretch) error {
+func (p Ports) learn(ctx context.Context, o Spec, s Stretch) error {
 	if o.Observer == nil || o.Review.Holds() { // a marker would count for every dream to come
 		return nil
 	}

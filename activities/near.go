@@ -13,7 +13,7 @@ import (
 
 // near measures a text against memory and playbook, as they were at the night's now (decision 2). Sources that the text names are
 // kept; one that names none draws on the lived memories nearest to it, at most three: nothing dreamt (Z8).
-func (p Ports) near(ctx context.Context, o Order, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
+func (p Ports) near(ctx context.Context, o Spec, v memory.Vector, sources []string) (hypnagogia.Near, []string, error) {
 	n := hypnagogia.Near{PlaybookEmpty: true}
 	known, cosines, err := p.nearest(ctx, o, v, dream.KindEpisode, dream.KindSemantic, dream.KindGist)
 	if err != nil {
@@ -55,7 +55,7 @@ const (
 )
 
 // nearest are the items nearest to a text that were known at the night's now, the nearest first, with their cosines by id.
-func (p Ports) nearest(ctx context.Context, o Order, v memory.Vector, kinds ...dream.Kind) ([]dream.Item, map[string]float64, error) {
+func (p Ports) nearest(ctx context.Context, o Spec, v memory.Vector, kinds ...dream.Kind) ([]dream.Item, map[string]float64, error) {
 	for most := neighbours; ; most *= neighbours {
 		hits, err := p.Memory.Near(ctx, memory.Near{Agent: o.Agent, Space: v.Space, V: v.V, Limit: most, Filter: memory.Filter{Kinds: kinds}})
 		if err != nil {
@@ -98,7 +98,7 @@ func (p Ports) playbook(ctx context.Context, s Stretch) ([]prompt.Line, error) {
 	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known = v.rules }); known != nil {
 		return *known, nil
 	}
-	o, err := p.order(ctx, s)
+	o, err := p.spec(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.live(6)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	r.lie(o)
 	const thought = "a ledger of tides is kept by nobody"
 	v := memory.Vector{Item: "t", Space: space, V: vectorOf(thought)}

@@ -93,7 +93,7 @@ func factText(n int) string {
 
 func (l *simulatedAgent) night() {
 	ctx := context.Background()
-	o := l.order(len(l.nights)+1, l.at)
+	o := l.spec(len(l.nights)+1, l.at)
 	s := l.lie(o)
 	replay := &Replay{l.ports}
 	_, err := replay.LastLook(ctx, step(s, .8))
@@ -108,7 +108,7 @@ func (l *simulatedAgent) night() {
 }
 
 // oldArchive is the rule of before, the negative control: what has faded below the threshold is archived, gist or no gist.
-func (l *simulatedAgent) oldArchive(s Stretch, o Order) {
+func (l *simulatedAgent) oldArchive(s Stretch, o Spec) {
 	replay := &Replay{l.ports}
 	all, err := replay.entries(context.Background(), o)
 	require.NoError(l.t, err)

@@ -30,7 +30,7 @@ const observerNote = "observer"
 const calibrating = 64
 
 // watch is what the observer of a dream goes by.
-func (p Ports) watch(ctx context.Context, o Order, s Stretch) (watching, []hypnagogia.Placed, error) {
+func (p Ports) watch(ctx context.Context, o Spec, s Stretch) (watching, []hypnagogia.Placed, error) {
 	var known *watching
 	var held []hypnagogia.Placed
 	if p.cache.read(ctx, s.Dream, func(v *cachedRun) { known, held = v.watch, v.markers }); known != nil {
@@ -59,7 +59,7 @@ func (p Ports) watch(ctx context.Context, o Order, s Stretch) (watching, []hypna
 }
 
 // beginWatch looks at what is known now, freezes it, and raises the alarms that the outcomes give reason for.
-func (p Ports) beginWatch(ctx context.Context, o Order, s Stretch) ([]byte, error) {
+func (p Ports) beginWatch(ctx context.Context, o Spec, s Stretch) ([]byte, error) {
 	w, err := p.look(ctx, o)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (p Ports) beginWatch(ctx context.Context, o Order, s Stretch) ([]byte, erro
 	return p.Memory.PutNote(ctx, s.Agent, s.fence(), observerNote, body)
 }
 
-func (p Ports) look(ctx context.Context, o Order) (watching, error) {
+func (p Ports) look(ctx context.Context, o Spec) (watching, error) {
 	spec, err := p.Catalog.Lookup(o.Models[dream.Observer])
 	if err != nil {
 		return watching{}, err
@@ -104,7 +104,7 @@ func (p Ports) look(ctx context.Context, o Order) (watching, error) {
 }
 
 // ObserverBias is what the outcomes of an agent's fragments say of a judge, as far as they were known at the order's now.
-func ObserverBias(ctx context.Context, store memory.Store, o Order, judge string) (hypnagogia.Bias, error) {
+func ObserverBias(ctx context.Context, store memory.Store, o Spec, judge string) (hypnagogia.Bias, error) {
 	all, err := Outcomes(ctx, store, o.Agent)
 	if err != nil {
 		return hypnagogia.Bias{}, err
@@ -147,7 +147,7 @@ func promotedOnce(f *dream.Fragment) bool {
 }
 
 // calibration measures the embedder's space by the newest episodes that have a place.
-func (p Ports) calibration(ctx context.Context, o Order) (hypnagogia.Calibration, error) {
+func (p Ports) calibration(ctx context.Context, o Spec) (hypnagogia.Calibration, error) {
 	space, err := p.Memory.Space(ctx, o.Agent)
 	if err != nil || space == "" {
 		return hypnagogia.Calibration{}, err

@@ -19,8 +19,8 @@ import (
 )
 
 // watched is an order whose observer has parts.
-func (r *rig) watched(n int, way string) Order {
-	o := r.order(n, tonight)
+func (r *rig) watched(n int, way string) Spec {
+	o := r.spec(n, tonight)
 	o.Observer = &hypnagogia.Bill{Way: way}
 	return o
 }
@@ -176,7 +176,7 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 
 	// An order of before has none of it.
 	r.rise(s)
-	s = r.lie(r.order(2, tonight))
+	s = r.lie(r.spec(2, tonight))
 	r.drift(s, thoughts[0])
 	request.Stretch = s
 	result, err = (&Onset{r.ports}).Judge(context.Background(), request)
@@ -204,8 +204,8 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	storm("s1", "mast broke mast broke mast storm storm", bad, "it broke")
 	storm("s2", "mast broke mast storm storm mast broke", bad, "it broke again")
 	storm("s3", "mast storm mast", bad, "")
-	order := r.watched(1, dream.BySingle)
-	s := r.lie(order)
+	spec := r.watched(1, dream.BySingle)
+	s := r.lie(spec)
 	markers := r.find(s, dream.KindMarker)
 	require.Len(t, markers, 1, "two near ones of one valence are one; one without an outcome is none")
 	m := markers[0].(*dream.Marker)
@@ -213,7 +213,7 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	require.Equal(t, dream.CameOutBadly, m.Valence)
 	require.ElementsMatch(t, []string{"s1", "s2"}, m.Sources)
 	require.Equal(t, dream.FromDream, m.Taint)
-	require.NoError(t, r.ports.learn(context.Background(), order, s), "twice is once")
+	require.NoError(t, r.ports.learn(context.Background(), spec, s), "twice is once")
 	require.Equal(t, markers, r.find(s, dream.KindMarker))
 
 	affect, err := r.store.Affect(context.Background(), "a")
@@ -259,7 +259,7 @@ func TestWhatHasNoPlaceTeachesNothingYet(t *testing.T) {
 	require.Empty(t, r.find(s, dream.KindMarker))
 	r.rise(s)
 	r.live(12)
-	s = r.lie(r.order(2, tonight))
+	s = r.lie(r.spec(2, tonight))
 	require.Empty(t, r.find(s, dream.KindMarker))
 }
 
@@ -290,9 +290,9 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	}
 	_, err := r.store.Commit(context.Background(), w)
 	require.NoError(t, err)
-	order := r.watched(1, dream.BySingle)
-	s := r.lie(order)
-	seen, _, err := r.ports.watch(context.Background(), order, s)
+	spec := r.watched(1, dream.BySingle)
+	s := r.lie(spec)
+	seen, _, err := r.ports.watch(context.Background(), spec, s)
 	require.NoError(t, err)
 	require.Equal(t, "p/w", seen.Judge)
 	require.Equal(t, hypnagogia.LeastBias, seen.Bias.Factor)
@@ -309,9 +309,9 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	require.InDelta(t, .8*v.Parts.Whole, v.Composite, 1e-9)
 
 	r.rise(s)
-	order = r.watched(2, dream.BySingle)
-	s = r.lie(order)
-	_, _, err = r.ports.watch(context.Background(), order, s)
+	spec = r.watched(2, dream.BySingle)
+	s = r.lie(spec)
+	_, _, err = r.ports.watch(context.Background(), spec, s)
 	require.NoError(t, err)
 	require.Len(t, r.events("ObserverDrifted"), 1, "said once for these fifty")
 }

@@ -55,11 +55,11 @@ const batch = 64
 // embedded everything would seem new. One call, at most a batch. Where another process embeds them in the background, it
 // waits for that, a while at a time.
 func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Stretch)
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	if result, waits, err := o.awaitEmbedding(ctx, order); waits || err != nil {
+	if result, waits, err := o.awaitEmbedding(ctx, spec); waits || err != nil {
 		return result, tell(err)
 	}
 	space, err := o.Memory.Space(ctx, r.Agent)
@@ -70,7 +70,7 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	if err != nil || len(items) == 0 {
 		return StepResult{Done: Done{Unasked: err == nil}}, tell(err)
 	}
-	c := call{order: order, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, stretch: r.Stretch}
+	c := call{spec: spec, phase: cmp.Or(r.Phase, dream.Onset), limit: r.Limit, tone: r.Tone, stretch: r.Stretch}
 	vectors, done, err := o.place(ctx, c, fmt.Sprintf("place-%d", r.Turn), items)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
@@ -86,7 +86,7 @@ const (
 
 // awaitEmbedding waits until no other process embeds the agent's memories; waits says that one still does, or that the dream
 // was woken or canceled meanwhile.
-func (p Ports) awaitEmbedding(ctx context.Context, o Order) (result StepResult, waits bool, err error) {
+func (p Ports) awaitEmbedding(ctx context.Context, o Spec) (result StepResult, waits bool, err error) {
 	if p.Jobs == nil {
 		return StepResult{}, false, nil
 	}
@@ -145,13 +145,13 @@ type inducedFragments struct {
 
 // Induce makes the one call of the induction (S4, Phase 1) and measures what it gave against memory.
 func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, text, behind, err := o.prepare(ctx, r)
+	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	c := call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
-		temperature: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(order, dream.Onset, 0, 0), tokens: order.Knobs.AnswerTokens,
+		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: "induction", role: dream.Generator, text: prompt.Induce(text), behind: behind,
+		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(spec, dream.Onset, 0, 0), tokens: spec.Knobs.AnswerTokens,
 	}
 	var answer inducedFragments
 	paid, done, err := o.askFor(ctx, c, &answer)
@@ -166,7 +166,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		set := settings(c, paid.Effective)
 		set.Probability, set.Steering = stated(f.Probability), paid.Steered
 		fragments = append(fragments, &dream.Fragment{
-			Head:    head(order, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
+			Head:    head(spec, dream.Onset, dream.KindFragment, fragmentStep(0, i+1), sourcesOf(f.Sources, text.Lines, behind)),
 			Content: f.Text, Tone: r.Tone, Stage: cmp.Or(r.Stage, hypnagogia.StageAt(r.Temperature)), Settings: set,
 		})
 	}
@@ -176,30 +176,30 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 // Partial makes one partial completion and lets it be halted (S4, Phase 2), or, of a model that is loosened by words, all
 // of a cycle. Its text waits in the ledger for the judge.
 func (o *Onset) Partial(ctx context.Context, r StepRequest) (StepResult, error) {
-	order, text, behind, err := o.prepare(ctx, r)
+	spec, text, behind, err := o.prepare(ctx, r)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	if hypnagogia.Verbal(order.Loosening[dream.Generator]) {
-		return o.verbalise(ctx, order, r, text, behind)
+	if hypnagogia.Verbal(spec.Loosening[dream.Generator]) {
+		return o.verbalise(ctx, spec, r, text, behind)
 	}
-	c := o.partialCall(order, r, text)
+	c := o.partialCall(spec, r, text)
 	c.behind = behind
 	_, done, err := o.ask(ctx, c)
 	return StepResult{Done: done}, tell(err)
 }
 
-func (o *Onset) partialCall(order Order, r StepRequest, text prompt.Onset) call {
+func (o *Onset) partialCall(spec Spec, r StepRequest, text prompt.Onset) call {
 	return call{
-		order: order, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
-		text: prompt.Partial(text, seedWords(order, r, text.Lines, 3)), logProbs: true,
-		temperature: hypnagogia.Warmth(order.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(order, dream.Onset, r.Cycle, r.Turn), tokens: order.Knobs.PartialTokens,
+		spec: spec, phase: dream.Onset, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: partialStep(r.Cycle, r.Turn), role: dream.Generator,
+		text: prompt.Partial(text, seedWords(spec, r, text.Lines, 3)), logProbs: true,
+		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature), minP: true, seed: seedOf(spec, dream.Onset, r.Cycle, r.Turn), tokens: spec.Knobs.PartialTokens,
 	}
 }
 
 // seedWords are words of memories drawn at random: noise that every model takes.
-func seedWords(order Order, r StepRequest, lines []prompt.Line, n int) []string {
-	dice := hypnagogia.Dice(order.Seed, dream.Onset, r.Cycle, r.Turn, "seed words")
+func seedWords(spec Spec, r StepRequest, lines []prompt.Line, n int) []string {
+	dice := hypnagogia.Dice(spec.Seed, dream.Onset, r.Cycle, r.Turn, "seed words")
 	var words []string
 	for range min(n, len(lines)) {
 		words = append(words, journal.Topics(lines[dice.IntN(len(lines))].Text, 1)...)
@@ -209,38 +209,38 @@ func seedWords(order Order, r StepRequest, lines []prompt.Line, n int) []string 
 
 func partialStep(cycle, turn int) string { return fmt.Sprintf("%d/partial-%d", cycle, turn) }
 
-func (o *Onset) prepare(ctx context.Context, r StepRequest) (Order, prompt.Onset, []string, error) {
-	order, err := o.order(ctx, r.Stretch)
+func (o *Onset) prepare(ctx context.Context, r StepRequest) (Spec, prompt.Onset, []string, error) {
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
-		return order, prompt.Onset{}, nil, err
+		return spec, prompt.Onset{}, nil, err
 	}
 	self, theme, err := o.self(ctx, r.Stretch)
 	if err != nil {
-		return order, prompt.Onset{}, nil, err
+		return spec, prompt.Onset{}, nil, err
 	}
 	lines, behind, err := o.remember(ctx, r.Stretch, r.Source)
 	if err != nil {
-		return order, prompt.Onset{}, nil, err
+		return spec, prompt.Onset{}, nil, err
 	}
-	world, err := o.letIn(ctx, order, r)
+	world, err := o.letIn(ctx, spec, r)
 	text := prompt.Onset{Self: self, Theme: theme, Lines: lines, World: world}
-	if hypnagogia.Verbal(order.Loosening[dream.Generator]) {
+	if hypnagogia.Verbal(spec.Loosening[dream.Generator]) {
 		text.Rare = hypnagogia.Rare
 	}
-	return order, text, behind, err
+	return spec, text, behind, err
 }
 
 // seedOf derives the provider's seed of a call from the dream's dice; it fits the 32 bits that providers take.
-func seedOf(o Order, phase dream.Phase, cycle, step int) int64 {
+func seedOf(o Spec, phase dream.Phase, cycle, step int) int64 {
 	return int64(hypnagogia.Dice(o.Seed, phase, cycle, step, "provider seed").Uint32() >> 1)
 }
 
 func settings(c call, effective string) dream.Settings {
 	s := dream.Settings{
-		Model: c.order.Models[c.role], Temperature: &c.temperature, Effective: effective, Loosening: c.order.Loosening[c.role],
+		Model: c.spec.Models[c.role], Temperature: &c.temperature, Effective: effective, Loosening: c.spec.Loosening[c.role],
 	}
 	if c.minP {
-		s.MinP = &c.order.Knobs.MinP
+		s.MinP = &c.spec.Knobs.MinP
 	}
 	return s
 }

@@ -17,12 +17,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// OrderVersion is the version of Order. Fields are only added.
-const OrderVersion = 1
+// SpecVersion is the version of Order. Fields are only added.
+const SpecVersion = 1
 
-// Order is everything a dream needs to know, frozen before it begins (decision 9). It holds no text of memories or
+// Spec is everything a dream needs to know, frozen before it begins (decision 9). It holds no text of memories or
 // themes: those stay in the store.
-type Order struct {
+type Spec struct {
 	Version    int                   `json:"version"`
 	Dream      string                `json:"dream"` // also the workflow id: "dream/echo/0042"
 	Agent      string                `json:"agent"`
@@ -85,11 +85,11 @@ func (h *Holds) of(cause presence.Cause) time.Duration {
 }
 
 // Validate says what is wrong with an order.
-func (o Order) Validate() error {
+func (o Spec) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if o.Version != OrderVersion {
-		fault("version is %d; this program understands %d", o.Version, OrderVersion)
+	if o.Version != SpecVersion {
+		fault("version is %d; this program understands %d", o.Version, SpecVersion)
 	}
 	if o.Dream == "" || o.Agent == "" || o.Handle == "" {
 		fault("dream %q, agent %q and handle %q must not be empty", o.Dream, o.Agent, o.Handle)
@@ -160,7 +160,7 @@ func (o Order) Validate() error {
 }
 
 // Night is the record of the order's night before it has begun.
-func (o Order) Night(theme string, feeling dream.Affect, now time.Time) *dream.Night {
+func (o Spec) Night(theme string, feeling dream.Affect, now time.Time) *dream.Night {
 	n := &dream.Night{
 		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
 		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,

@@ -55,14 +55,14 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
 		return result, nil
 	}
-	order, err := b.order(ctx, r.Stretch)
+	spec, err := b.spec(ctx, r.Stretch)
 	if err != nil {
 		return result, tell(err)
 	}
-	if result.Left, err = b.remaining(ctx, order); err != nil {
+	if result.Left, err = b.remaining(ctx, spec); err != nil {
 		return result, tell(err)
 	}
-	last, err := b.roused(ctx, r, order.Holds, &result)
+	last, err := b.roused(ctx, r, spec.Holds, &result)
 	if err != nil {
 		return result, tell(err)
 	}
@@ -74,7 +74,7 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
 		return result, tell(b.putDown(ctx, r, judged))
 	}
-	if err := b.book(ctx, r, night, order, &result, last, judged); err != nil {
+	if err := b.book(ctx, r, night, spec, &result, last, judged); err != nil {
 		return result, tell(err)
 	}
 	return result, tell(b.putDown(ctx, r, judged))
@@ -138,7 +138,7 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *
 }
 
 // book writes the record, the events and the journal entry of an interrupted sitting, in one step.
-func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Order, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
+func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
 	now := b.now(r.Stretch)
 	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
 	if err != nil {

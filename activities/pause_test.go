@@ -24,7 +24,7 @@ var telling = strings.Repeat("the tide went out over glass and nobody was there 
 func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRequest) {
 	r.t.Helper()
 	ctx := context.Background()
-	o := r.order(n, tonight)
+	o := r.spec(n, tonight)
 	o.ResumeTTL = ttl
 	s := r.lie(o)
 	for i, text := range words {
@@ -115,7 +115,7 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
 	paused, err := r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, TTL: time.Hour})
@@ -146,7 +146,7 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			o := r.order(1, tonight)
+			o := r.spec(1, tonight)
 			o.ResumeTTL, o.Holds = time.Hour, c.holds
 			s := r.lie(o)
 			_, err := r.bed().Pause(t.Context(), PauseRequest{Stretch: s, Wake: c.wake, Number: 1, TTL: time.Hour})
@@ -168,9 +168,9 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	s, request := r.woken(1, time.Hour)
 	_, err := r.bed().Pause(ctx, request)
 	require.NoError(t, err)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	again := LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
+	again := LieDownRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
 	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
 	require.NoError(t, err)
 	lain, err := r.bed().LieDown(ctx, again)
@@ -202,10 +202,10 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	s, request := r.woken(1, time.Hour)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	lie := func(stretch int) LieDownResult {
-		result, err := r.bed().LieDown(ctx, LieDownRequest{Order: o, Workflow: o.Dream, Run: s.Run, Stretch: stretch, Now: time.Now(), Phase: dream.NREM})
+		result, err := r.bed().LieDown(ctx, LieDownRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: stretch, Now: time.Now(), Phase: dream.NREM})
 		require.NoError(t, err)
 		return result
 	}
@@ -249,8 +249,8 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	_, request := r.woken(1, time.Hour)
-	o := r.order(1, tonight)
-	c := call{order: o, phase: dream.Onset, limit: o.Budget, step: "all"}
+	o := r.spec(1, tonight)
+	c := call{spec: o, phase: dream.Onset, limit: o.Budget, step: "all"}
 	charge := c.charge(c.key())
 	_, err := r.ports.Purse.Ledger.Reserve(ctx, purse.Ask{
 		Step: charge.Step, Agent: "a", Dream: o.Dream, Phase: charge.Phase, Model: "p/w", Day: o.Day, Amount: o.Budget, Accounts: charge.Accounts, At: tonight,
@@ -291,7 +291,7 @@ func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := context.Background()
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.lie(o)
 	joy := &dream.Episode{Head: dream.Head{ID: "joy", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: "joy", Affect: mood.PAD{Pleasure: 1}}

@@ -26,7 +26,7 @@ type PlanRequest struct {
 
 // PlanResult is an order, or why there is none. With neither order nor reason the agent is not idle: it lived something.
 type PlanResult struct {
-	Order  Order     `json:"order"`
+	Spec   Spec      `json:"order"`
 	Reason string    `json:"reason,omitempty"` // not empty: do not dream now
 	Active time.Time `json:"active"`           // when the newest thing that the agent remembers was lived, or somebody was seen; zero for nothing
 
@@ -62,7 +62,7 @@ func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 		result.Resume = true
 		return result, nil
 	}
-	result.Order, result.Reason, err = b.Planner.Plan(ctx, r.Agent, r.Now)
+	result.Spec, result.Reason, err = b.Planner.Plan(ctx, r.Agent, r.Now)
 	return result, tell(err)
 }
 

@@ -15,7 +15,7 @@ import (
 const poolNote = "pool"
 
 // pool are the episodes that replay and recombination draw from: those an onset chooses from (S4). They must not be changed.
-func (p Ports) pool(ctx context.Context, o Order, s Stretch) ([]*dream.Episode, error) {
+func (p Ports) pool(ctx context.Context, o Spec, s Stretch) ([]*dream.Episode, error) {
 	var known []*dream.Episode
 	if p.cache.read(ctx, o.Dream, func(v *cachedRun) { known = v.episodes }); known != nil {
 		return known, nil
@@ -68,7 +68,7 @@ func idsOf[T dream.Item](items []T) []string {
 }
 
 // draw samples episodes by surprise (H10, Schaul 2016), without replacement.
-func (p Ports) draw(ctx context.Context, o Order, s Stretch, purpose string, n int) ([]*dream.Episode, error) {
+func (p Ports) draw(ctx context.Context, o Spec, s Stretch, purpose string, n int) ([]*dream.Episode, error) {
 	all, err := p.pool(ctx, o, s)
 	if err != nil {
 		return nil, err

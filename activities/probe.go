@@ -36,7 +36,7 @@ type probed struct {
 }
 
 // before asks an agent's memory what it should know, when the night begins, and keeps what it found.
-func (p Ports) before(ctx context.Context, o Order, s Stretch) error {
+func (p Ports) before(ctx context.Context, o Spec, s Stretch) error {
 	if o.Knobs.Probe <= 0 {
 		return nil
 	}

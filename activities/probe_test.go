@@ -73,7 +73,7 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 	for seed := range uint64(5) {
 		r := newRig(t)
 		facts := r.says(40)
-		o := r.order(1, tonight)
+		o := r.spec(1, tonight)
 		o.Seed = seed
 		s := r.lie(o)
 		fragment := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "kept", Status: dream.FragmentRaw}
@@ -103,7 +103,7 @@ func TestWithoutTheBreakerALossStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	facts := r.says(40)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Knobs.Probe = 0
 	s := r.lie(o)
 	r.archives(s, facts[:20]...)
@@ -116,7 +116,7 @@ func TestANightWithinTheMarginStands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	facts := r.says(40)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	r.archives(s, facts[:2]...)
 	require.Empty(t, r.ends(s).Outcome)
 	night := r.recordOf(s)
@@ -130,7 +130,7 @@ func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	facts := r.says(40)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	_, err := r.store.Forget(ctx, "a", facts[:10]...)
 	require.NoError(t, err)
 	items, err := r.store.Get(ctx, "a", facts[10:20]...)
@@ -191,7 +191,7 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 		r.says(30)
 		r.knowsHarbours(c.entries)
 		r.floods(c.entries, true)
-		o := r.order(1, tonight)
+		o := r.spec(1, tonight)
 		o.Knobs.LastLookEntries = c.entries
 		if !c.breaker {
 			o.Knobs.Probe = 0

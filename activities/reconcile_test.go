@@ -37,7 +37,7 @@ func (h *fixture) allowance() budget.Micros {
 func TestANightThatWasNeverBegunIsClosedWhenItIsOldAndNothingOfItRuns(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	left, waiting := h.order("dream/echo/0001"), h.order("dream/echo/0002")
+	left, waiting := h.spec("dream/echo/0001"), h.spec("dream/echo/0002")
 	h.running[waiting.Dream] = true // no worker has taken it up yet
 	h.later(4 * time.Minute)
 	require.Zero(t, h.reconcile(), "somebody may be about to begin it")
@@ -57,7 +57,7 @@ func TestANightThatWasNeverBegunIsClosedWhenItIsOldAndNothingOfItRuns(t *testing
 func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	require.NoError(t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
 	h.later(time.Hour)
@@ -71,7 +71,7 @@ func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
 func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingReserved(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "a thought", 10)
 	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Connect, Now: h.now, For: time.Minute})
@@ -125,7 +125,7 @@ func (m *meddling) Commit(ctx context.Context, w memory.Write) (memory.Receipt, 
 func TestANightThatLiesDownWhileItIsBeingClosedGoesOn(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	h.later(time.Hour)
 	h.bed.Memory = &meddling{Store: h.store, before: func() { require.Empty(t, h.lieDown(o, "r1").Refused) }}
 	require.Zero(t, h.reconcile())
@@ -135,7 +135,7 @@ func TestANightThatLiesDownWhileItIsBeingClosedGoesOn(t *testing.T) {
 func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	withdrawn := false
 	h.bed.Memory = &lying{Store: h.store, meanwhile: func() {
 		if withdrawn {
@@ -147,7 +147,7 @@ func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
 		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}}
-	request := activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: "r1"}
+	request := activities.LieDownRequest{Spec: o, Workflow: o.Dream, Run: "r1"}
 	_, err := h.bed.LieDown(h.ctx, request)
 	require.ErrorIs(t, err, memory.ErrStale, "it is tried again")
 	lain, err := h.bed.LieDown(h.ctx, request)
@@ -174,10 +174,10 @@ func (l *lying) PutNote(ctx context.Context, agent string, f memory.Fence, key s
 func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	o.Dream = "dream/echo/0002"
 	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
-	_, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Order: o, Workflow: o.Dream, Run: "r1"})
+	_, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
 	require.ErrorContains(t, err, "not found", "only a dream that begins by itself may do without a record")
 	o.Alone = true
 	for range 2 {
@@ -196,7 +196,7 @@ func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 }
 
 // buy puts a finished answer of a partial into the ledger.
-func (h *fixture) buy(o activities.Order, step, text string, cost budget.Micros) {
+func (h *fixture) buy(o activities.Spec, step, text string, cost budget.Micros) {
 	h.t.Helper()
 	ledger := h.store.Ledger()
 	hold, err := ledger.Reserve(h.ctx, purse.Ask{
@@ -208,7 +208,7 @@ func (h *fixture) buy(o activities.Order, step, text string, cost budget.Micros)
 	require.NoError(h.t, ledger.Settle(h.ctx, hold, purse.Bill{State: purse.Settled, Amount: cost, Answer: answer, At: h.now}))
 }
 
-func (h *fixture) fragments(o activities.Order) []string {
+func (h *fixture) fragments(o activities.Spec) []string {
 	h.t.Helper()
 	found, err := h.store.Find(h.ctx, memory.Query{Agent: o.Agent, Dream: o.Dream, Kinds: []dream.Kind{dream.KindFragment}, Order: memory.HighestScore})
 	require.NoError(h.t, err)
@@ -223,11 +223,11 @@ func (h *fixture) fragments(o activities.Order) []string {
 func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "before", 10)
 	h.running[o.Dream] = false
-	next := h.order("dream/echo/0002")
+	next := h.spec("dream/echo/0002")
 	next.Budget, next.Accounts[0].Limit = 50, 50
 	require.Empty(t, h.lieDown(next, "r2").Refused, "it takes the slot over")
 	require.Equal(t, []string{"before"}, h.fragments(o))
@@ -252,8 +252,8 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 
 func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(h *fixture, o activities.Order){
-		"risen": func(h *fixture, o activities.Order) {
+	for name, end := range map[string]func(h *fixture, o activities.Spec){
+		"risen": func(h *fixture, o activities.Spec) {
 			for range 2 {
 				_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
 					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
@@ -261,17 +261,17 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 				require.NoError(h.t, err)
 			}
 		},
-		"reconciled": func(h *fixture, o activities.Order) {
+		"reconciled": func(h *fixture, o activities.Spec) {
 			h.running[o.Dream] = false
 			require.Equal(h.t, 1, h.reconcile())
 		},
-		"taken over": func(h *fixture, o activities.Order) {
+		"taken over": func(h *fixture, o activities.Spec) {
 			h.running[o.Dream] = false
-			next := h.order("dream/echo/0002")
+			next := h.spec("dream/echo/0002")
 			next.Budget, next.Accounts[0].Limit = 50, 50
 			require.Empty(h.t, h.lieDown(next, "r2").Refused)
 		},
-		"left behind": func(h *fixture, o activities.Order) {
+		"left behind": func(h *fixture, o activities.Spec) {
 			require.NoError(h.t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
 			h.running[o.Dream] = false
 			h.later(time.Hour)
@@ -281,7 +281,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := build(t)
-			o := h.order("dream/echo/0001")
+			o := h.spec("dream/echo/0001")
 			require.Empty(t, h.lieDown(o, "r1").Refused)
 			h.buy(o, "1/partial-1", "a thought", 10)
 			end(h, o)
@@ -297,7 +297,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "going on", 10)
 	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
@@ -316,7 +316,7 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	h.here = "default/one"
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.lieDown(o, "r1").Refused)
 	require.Equal(t, "default/one", h.night(o.Dream).Cluster)
 	slots, err := h.store.Slots(h.ctx)
@@ -326,7 +326,7 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	h.here, h.running[o.Dream] = "default/two", false // here nobody has ever heard of it
 	h.later(time.Hour)
 	require.Zero(t, h.reconcile())
-	next := h.order("dream/echo/0002")
+	next := h.spec("dream/echo/0002")
 	next.Budget, next.Accounts[0].Limit = 50, 50
 	lain := h.lieDown(next, "r2")
 	require.Equal(t, dream.Canceled, lain.Refused)
@@ -341,7 +341,7 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	require.Equal(t, "it was abandoned", n.Reason)
 	require.Equal(t, budget.Micros(10), n.Spent)
 	require.ErrorIs(t, h.bed.Abandon(h.ctx, o.Agent, o.Dream), memory.ErrNotFound)
-	last := h.order("dream/echo/0003")
+	last := h.spec("dream/echo/0003")
 	last.Budget, last.Accounts[0].Limit = 50, 50
 	require.Empty(t, h.lieDown(last, "r3").Refused)
 }
@@ -349,7 +349,7 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 func TestANightThatAnotherClusterIsToBeginIsNotClosedHere(t *testing.T) {
 	t.Parallel()
 	h := build(t)
-	o := h.order("dream/echo/0001")
+	o := h.spec("dream/echo/0001")
 	n := h.night(o.Dream)
 	n.Cluster = "default/one"
 	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})

@@ -33,13 +33,13 @@ const takenNote = "taken"
 
 // TakeOver names what a dream that goes on from another takes over. The first answer holds.
 func (b *Bed) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverResult, error) {
-	order, err := b.order(ctx, r.Stretch)
-	if err != nil || order.Redreams == nil {
+	spec, err := b.spec(ctx, r.Stretch)
+	if err != nil || spec.Redreams == nil {
 		return TakeOverResult{}, tell(err)
 	}
 	var taken TakeOverResult
 	ids, err := b.frozen(ctx, r.Stretch, takenNote, func() ([]string, error) {
-		items, err := Taken(ctx, b.Memory, r.Agent, *order.Redreams)
+		items, err := Taken(ctx, b.Memory, r.Agent, *spec.Redreams)
 		return idsOf(items), err
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // beyond says what an order wants that its agent, the fleet or the catalogue does not allow; empty when nothing.
-func (b *Bed) beyond(ctx context.Context, o Order) (string, error) {
+func (b *Bed) beyond(ctx context.Context, o Spec) (string, error) {
 	agent, err := b.Memory.Agent(ctx, o.Agent)
 	if err != nil {
 		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
@@ -40,7 +40,7 @@ func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDown
 // refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
 // without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
 // under the same id.
-func (b *Bed) refuse(ctx context.Context, o Order, s Stretch, outcome dream.Outcome, reason string) error {
+func (b *Bed) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return tell(err)

@@ -21,7 +21,7 @@ type Gathering struct {
 }
 
 // WouldGather tells what an order's onset would gather now. It writes nothing.
-func WouldGather(ctx context.Context, store memory.Store, catalog inference.Catalog, o Order) (Gathering, error) {
+func WouldGather(ctx context.Context, store memory.Store, catalog inference.Catalog, o Spec) (Gathering, error) {
 	onset := &Onset{Ports{Memory: store, Catalog: catalog}}
 	affect, err := store.Affect(ctx, o.Agent)
 	if err != nil {
@@ -45,11 +45,11 @@ func WouldGather(ctx context.Context, store memory.Store, catalog inference.Cata
 }
 
 // WouldFathom tells how deep an order's onset would go now. It writes nothing.
-func WouldFathom(ctx context.Context, store memory.Store, o Order) (Fathomed, error) {
+func WouldFathom(ctx context.Context, store memory.Store, o Spec) (Fathomed, error) {
 	return Ports{Memory: store}.sound(ctx, o)
 }
 
 // WouldMeasure is memory.ErrSpace when the order's embedder is not the one that the agent's vectors come from.
-func WouldMeasure(ctx context.Context, store memory.Store, catalog inference.Catalog, o Order) error {
+func WouldMeasure(ctx context.Context, store memory.Store, catalog inference.Catalog, o Spec) error {
 	return Ports{Memory: store, Catalog: catalog}.sameSpace(ctx, o)
 }

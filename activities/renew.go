@@ -12,14 +12,14 @@ import (
 
 // mentions is the cosine from which on an episode mentions a piece of knowledge: that from which on two texts are about the same
 // thing, as it was measured for the embedder.
-func (n *Replay) mentions(ctx context.Context, o Order) float64 {
+func (n *Replay) mentions(ctx context.Context, o Spec) float64 {
 	known, _ := n.Purse.Calibration(ctx, o.Models[dream.Embedder])
 	return known.Related
 }
 
 // renew takes what was used since the last night into the knowledge that was. Done twice it counts once. A dream whose makings
 // wait for a person leaves the uses to the next.
-func (n *Replay) renew(ctx context.Context, o Order, s Stretch) error {
+func (n *Replay) renew(ctx context.Context, o Spec, s Stretch) error {
 	if o.Review.Holds() {
 		return nil
 	}
@@ -65,7 +65,7 @@ func useOf(e *dream.Semantic) forgetting.Use { return forgetting.Use{Count: e.Us
 
 // mentioned is the newest time at which an episode mentioned a piece of knowledge after it was told and last used; zero when none
 // has. What it was derived from mentions nothing new.
-func (n *Replay) mentioned(ctx context.Context, o Order, e *dream.Semantic) (time.Time, error) {
+func (n *Replay) mentioned(ctx context.Context, o Spec, e *dream.Semantic) (time.Time, error) {
 	var newest time.Time
 	at, err := n.Memory.Space(ctx, o.Agent)
 	if err != nil || at == "" {

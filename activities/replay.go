@@ -42,7 +42,7 @@ type patterns struct {
 
 // Run replays the most surprising episodes forward or backward and keeps the patterns found as predictions (H12).
 func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
-	order, err := n.order(ctx, r.Stretch)
+	spec, err := n.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -50,7 +50,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
-	episodes, paused, err := n.queue(ctx, order, r)
+	episodes, paused, err := n.queue(ctx, spec, r)
 	if err != nil || paused.Interrupted() || len(episodes) == 0 {
 		paused.Unasked = err == nil && !paused.Interrupted()
 		return StepResult{Done: paused}, tell(err)
@@ -66,10 +66,10 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	})
 	lines, behind := tellEpisodes(episodes)
 	c := call{
-		order: order, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, temperature: r.Temperature,
+		spec: spec, phase: dream.NREM, limit: r.Limit, tone: r.Tone, stretch: r.Stretch, step: r.direction(), role: dream.Replayer, temperature: r.Temperature,
 		behind: behind,
 		text:   prompt.Replay(prompt.Replaying{Self: self, Lines: lines, Backward: r.Backward}),
-		tokens: order.Knobs.AnswerTokens, seed: seedOf(order, dream.NREM, 0, len(r.direction())),
+		tokens: spec.Knobs.AnswerTokens, seed: seedOf(spec, dream.NREM, 0, len(r.direction())),
 	}
 	var answer patterns
 	_, done, err := n.askFor(ctx, c, &answer)
@@ -83,7 +83,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 		if strings.TrimSpace(p.Claim) == "" {
 			continue
 		}
-		item := foretell(order, dream.NREM, fmt.Sprintf("%s/%d", r.direction(), i+1), p.Claim, p.Criterion, p.Days, p.Confidence, p.Trace, sources)
+		item := foretell(spec, dream.NREM, fmt.Sprintf("%s/%d", r.direction(), i+1), p.Claim, p.Criterion, p.Days, p.Confidence, p.Trace, sources)
 		found = append(found, item)
 		w.Events = append(w.Events, n.event(r.Stretch, fmt.Sprintf("nrem/%s/%d", r.direction(), i+1),
 			event.PatternFound{Prediction: item.ID, Confidence: item.Confidence, Direction: r.direction()}))
@@ -94,7 +94,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 // keep writes what a step made. What distances are measured against gets its place in the embedder's space; the rest
 // needs none, and costs none.
 func (p Ports) keep(ctx context.Context, s Stretch, c call, asked Done, items []dream.Item, w memory.Write) (StepResult, error) {
-	items, err := p.sift(s, c.order, items, &w)
+	items, err := p.sift(s, c.spec, items, &w)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
@@ -111,7 +111,7 @@ func (p Ports) keep(ctx context.Context, s Stretch, c call, asked Done, items []
 	w.Add, w.Vectors = append(w.Add, items...), vectors // over a cap, or cut, the items are kept all the same, without their place
 	made := make([]Made, len(items))
 	for i, item := range items {
-		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: c.order.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal}
+		made[i] = Made{ID: item.Header().ID, Score: item.Marks().Score, Kept: c.spec.Review != dream.JournalOnly || item.Header().Kind == dream.KindJournal}
 	}
 	done.Reused = asked.Reused
 	return StepResult{Done: done, Made: made}, tell(p.write(ctx, s, w))

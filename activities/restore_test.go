@@ -102,7 +102,7 @@ func TestWhatADreamArchivedIsRestoredThoughAnEarlierOneWasUndone(t *testing.T) {
 // stages has n hypotheses staged since a time, by another dream.
 func (r *rig) stages(n int, since time.Time, confidence float64) {
 	r.t.Helper()
-	o := r.order(99, since)
+	o := r.spec(99, since)
 	w := memory.Write{Agent: "a", Cause: o.Dream}
 	for i := range n {
 		h := head(o, dream.Integration, dream.KindHypothesis, string(rune('a'+i)), nil)
@@ -122,7 +122,7 @@ func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
 		ctx := context.Background()
 		r.live(3)
 		r.stages(10, tonight.Add(-time.Duration(c.days)*24*time.Hour), .2)
-		s := r.lie(r.order(100, tonight))
+		s := r.lie(r.spec(100, tonight))
 		r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"gulls sit before rain","first_step":"look","confidence":0.3,"sources":["r1"]}]}`
 		request := ConsolidateRequest{StepRequest: step(s, .4), Items: []string{"e1"}}
 		for range 2 { // done twice, it rests no more

@@ -15,7 +15,7 @@ import (
 // dream begins from that: what the agent lived through since is not taken back when it settles, and what the knock applied
 // is not applied again. When it is the same, the dream goes on as if nobody had come.
 func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *dream.Night) (LieDownResult, error) {
-	left, err := b.remaining(ctx, r.Order)
+	left, err := b.remaining(ctx, r.Spec)
 	if err != nil {
 		return LieDownResult{}, tell(err)
 	}
@@ -23,10 +23,10 @@ func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *drea
 	if night.Outcome == dream.Dreaming && night.Stretches >= r.Stretch {
 		return result, nil
 	}
-	if result.Reason, err = b.stale(ctx, r.Order, night); err != nil {
+	if result.Reason, err = b.stale(ctx, r.Spec, night); err != nil {
 		return LieDownResult{}, tell(err)
 	}
-	if result.Reason == "" && !r.Order.Free && left <= 0 {
+	if result.Reason == "" && !r.Spec.Free && left <= 0 {
 		result.Reason = "nothing is left of its budget to go on with"
 	}
 	if result.Reason != "" {
@@ -47,7 +47,7 @@ func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *drea
 		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Stretch, s.Run), event.DreamResumed{Stretch: r.Stretch, Phase: r.Phase, Left: left})},
 	})
 	if errors.Is(err, memory.ErrWoken) { // between the slot and this write
-		result.Refused, result.Awake, result.Reason = dream.Canceled, true, r.Order.Handle+" was woken again"
+		result.Refused, result.Awake, result.Reason = dream.Canceled, true, r.Spec.Handle+" was woken again"
 		return result, tell(b.Memory.FreeSlot(ctx, s.Agent, s.fence()))
 	}
 	return result, tell(err)
@@ -55,7 +55,7 @@ func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *drea
 
 // stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing any
 // more, because its agent's memory has moved to another embedder. Empty when it may.
-func (b *Bed) stale(ctx context.Context, o Order, night *dream.Night) (string, error) {
+func (b *Bed) stale(ctx context.Context, o Spec, night *dream.Night) (string, error) {
 	switch {
 	case night.Outcome == dream.Dreaming:
 		return "its last sitting was never booked", nil

@@ -12,27 +12,27 @@ import (
 )
 
 // waits is a dream that was woken in its first sitting, has been booked, and whose visitor has gone.
-func (r *rig) waits() (Order, Stretch) {
+func (r *rig) waits() (Spec, Stretch) {
 	r.t.Helper()
 	s, request := r.woken(1, time.Hour)
 	return r.putDown(s, request)
 }
 
-func (r *rig) putDown(s Stretch, request PauseRequest) (Order, Stretch) {
+func (r *rig) putDown(s Stretch, request PauseRequest) (Spec, Stretch) {
 	r.t.Helper()
 	ctx := context.Background()
 	_, err := r.bed().Pause(ctx, request)
 	require.NoError(r.t, err)
 	_, err = r.store.Dismiss(ctx, "a", tonight)
 	require.NoError(r.t, err)
-	o, err := r.bed().order(ctx, s)
+	o, err := r.bed().spec(ctx, s)
 	require.NoError(r.t, err)
 	return o, s
 }
 
-func (r *rig) lieAgain(o Order, s Stretch) LieDownResult {
+func (r *rig) lieAgain(o Spec, s Stretch) LieDownResult {
 	r.t.Helper()
-	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
+	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Spec: o, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
 	require.NoError(r.t, err)
 	return lain
 }

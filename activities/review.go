@@ -24,18 +24,18 @@ func (p Ports) held(ctx context.Context, s Stretch, w memory.Write) (memory.Writ
 	if !outlives(s, w) {
 		return w, nil
 	}
-	order, err := p.order(ctx, s)
+	spec, err := p.spec(ctx, s)
 	if errors.Is(err, memory.ErrNotFound) {
 		return w, nil
 	}
-	if err != nil || !order.Review.Holds() {
+	if err != nil || !spec.Review.Holds() {
 		return w, err
 	}
 	w.Affect, w.Waking = nil, nil
-	if order.Review == dream.JournalOnly {
+	if spec.Review == dream.JournalOnly {
 		return p.drafted(ctx, s, w)
 	}
-	return p.proposed(order, s, w), nil
+	return p.proposed(spec, s, w), nil
 }
 
 // ofAnother says whether an item is on the record of another dream, which stays as it is when a dream goes on from that.
@@ -51,7 +51,7 @@ func outlives(s Stretch, w memory.Write) bool {
 }
 
 // proposed keeps everything that would outlive the dream, and lets none of it count.
-func (p Ports) proposed(o Order, s Stretch, w memory.Write) memory.Write {
+func (p Ports) proposed(o Spec, s Stretch, w memory.Write) memory.Write {
 	changes := w.Change
 	w.Add, w.Change = slices.Clone(w.Add), nil
 	for _, item := range changes {
@@ -73,7 +73,7 @@ func (p Ports) proposed(o Order, s Stretch, w memory.Write) memory.Write {
 	return w
 }
 
-func archiving(o Order, of *dream.Head) *dream.Proposal {
+func archiving(o Spec, of *dream.Head) *dream.Proposal {
 	return &dream.Proposal{
 		Head: head(o, dream.NREM, dream.KindProposal, "archive/"+of.ID, []string{of.ID}),
 		Does: dream.ProposeArchive, Of: of.ID, Was: of.Revision, Newer: of.NewerID,
@@ -81,7 +81,7 @@ func archiving(o Order, of *dream.Head) *dream.Proposal {
 }
 
 // moodProposal asks to let a dream move the mood; nil when nobody has to be asked, or nothing would move.
-func moodProposal(o Order, from, to mood.PAD) []dream.Item {
+func moodProposal(o Spec, from, to mood.PAD) []dream.Item {
 	if o.Review != dream.ReviewAsk || from == to {
 		return nil
 	}

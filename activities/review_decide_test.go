@@ -15,7 +15,7 @@ func TestADecisionAboutNothingOrTwiceAboutTheSameIsTold(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
 	s := r.lie(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
@@ -35,7 +35,7 @@ func TestOfTwoDecisionsAtOnceOneStands(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
 	s := r.lie(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
@@ -63,7 +63,7 @@ func TestAFragmentWhoseHoldIsLiftedIsNotToldAsBarred(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	s := r.lie(o)
 	held := r.fragment(o, s)
 	held.Flags = []dream.Flag{{By: "hook/night-watch", Reason: "a person should look", Bars: true}}

@@ -14,7 +14,7 @@ import (
 )
 
 // yield is a write with one of everything that a deed can leave behind.
-func yield(r *rig, o Order, s Stretch) memory.Write {
+func yield(r *rig, o Spec, s Stretch) memory.Write {
 	h := &dream.Hypothesis{Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.", Status: dream.HypothesisStaged}
 	barred := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "barred", nil), Content: "Borrow all."}
 	barred.State = dream.Archived // as the policy leaves it
@@ -41,7 +41,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
 			r := newRig(t)
-			o := r.order(1, tonight)
+			o := r.spec(1, tonight)
 			o.Review = way
 			s := r.lie(o)
 			for range 2 { // a deed done twice changes nothing
@@ -87,7 +87,7 @@ func TestNoMoreHypothesesAreAcceptedThanMayBeStaged(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
 	s := r.lie(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))

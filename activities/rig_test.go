@@ -111,9 +111,9 @@ func newRig(t *testing.T) *rig {
 	return &rig{t: t, path: path, store: store, model: model, ports: ports}
 }
 
-func (r *rig) order(n int, asOf time.Time) Order {
-	o := Order{
-		Version: OrderVersion, Dream: fmt.Sprintf("dream/a/%04d", n), Agent: "a", Handle: "a", Tier: dream.Hardened, Seed: 7, AsOf: asOf,
+func (r *rig) spec(n int, asOf time.Time) Spec {
+	o := Spec{
+		Version: SpecVersion, Dream: fmt.Sprintf("dream/a/%04d", n), Agent: "a", Handle: "a", Tier: dream.Hardened, Seed: 7, AsOf: asOf,
 		Day: asOf.Format(time.DateOnly), Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(), Budget: budget.Dollar, DayLimit: 100 * budget.Dollar,
 	}
 	for _, role := range dream.Roles {
@@ -129,14 +129,14 @@ func (r *rig) order(n int, asOf time.Time) Order {
 	return o
 }
 
-func (r *rig) lie(o Order) Stretch {
+func (r *rig) lie(o Spec) Stretch {
 	r.t.Helper()
 	night := &dream.Night{
 		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindNight, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{night}})
 	require.NoError(r.t, err)
-	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Order: o, Workflow: o.Dream, Run: "run"})
+	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(r.t, err)
 	require.Empty(r.t, lain.Refused, lain.Reason)
 	return Stretch{Agent: "a", Dream: o.Dream, Run: "run"}
@@ -180,8 +180,8 @@ func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {
 // unplanned plans nothing, and caps no fleet.
 type unplanned struct{}
 
-func (unplanned) Plan(context.Context, string, time.Time) (Order, string, error) {
-	return Order{}, "not now", nil
+func (unplanned) Plan(context.Context, string, time.Time) (Spec, string, error) {
+	return Spec{}, "not now", nil
 }
 
 func (unplanned) Embedder(context.Context, dream.Agent) (string, string) {

@@ -80,7 +80,7 @@ func (b *Bed) forget(ctx context.Context, dreamID string) error {
 
 // emptyAlarm is how many empty nights in a row raise the alarm.
 func (p Ports) emptyAlarm(ctx context.Context, s Stretch) int {
-	if o, err := p.order(ctx, s); err == nil && o.Knobs.EmptyAlarm > 0 {
+	if o, err := p.spec(ctx, s); err == nil && o.Knobs.EmptyAlarm > 0 {
 		return o.Knobs.EmptyAlarm
 	}
 	return dream.DefaultEmptyAlarm
@@ -241,7 +241,7 @@ func (b *Bed) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
 // that every answer that was bought can be found (H5).
 func (b *Bed) unjudged(ctx context.Context, s Stretch, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
-	o := Order{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
+	o := Spec{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
 	var found []dream.Item
 	var told []event.Event
 	seen := map[string]bool{}

@@ -24,7 +24,7 @@ type runCache struct {
 // cachedRun is what is known of one dream; nil parts have not been read yet. Nothing in it may be changed.
 type cachedRun struct {
 	forgets  int64 // the agent's forgettings when the volume was begun
-	order    *Order
+	spec     *Spec
 	self     *prompt.Self
 	theme    string
 	rules    *[]prompt.Line
@@ -105,7 +105,7 @@ func (s *runCache) fresh(dreamID string, forgets int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.volume(dreamID)
-	if v.order == nil {
+	if v.spec == nil {
 		v.forgets = max(v.forgets, forgets)
 	}
 	if v.forgets < forgets { // an activity that began to read before is not heeded

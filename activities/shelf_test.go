@@ -45,7 +45,7 @@ func TestWhatWasReadBeforeAForgettingIsNotAtHandAfterIt(t *testing.T) {
 		return theme
 	}
 	put := func(ctx context.Context, theme string) {
-		s.put(ctx, "d", func(v *cachedRun) { v.theme, v.order = theme, &Order{} })
+		s.put(ctx, "d", func(v *cachedRun) { v.theme, v.spec = theme, &Spec{} })
 	}
 	before, after := asOf(1), asOf(2)
 	s.fresh("d", 1)

@@ -16,7 +16,7 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	muse := &inference.Steering{Vector: "muse", From: 11, To: 11, Alpha: .25}
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Steering = muse
 	s := r.lie(o)
 	r.model.say["fragments"] = `{"fragments":[{"text":"The quay was closed and the wages were late.","sources":["r1"]}]}`
@@ -51,10 +51,10 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 
 func TestAnOrderSaysWhichSteeringCannotBe(t *testing.T) {
 	t.Parallel()
-	o := newRig(t).order(1, tonight)
+	o := newRig(t).spec(1, tonight)
 	o.Steering = &inference.Steering{From: 1, To: 1, Alpha: 1}
 	require.ErrorContains(t, o.Validate(), "steering names no vector")
-	old := newRig(t).order(1, tonight)
+	old := newRig(t).spec(1, tonight)
 	body, err := json.Marshal(old)
 	require.NoError(t, err)
 	require.NotContains(t, string(body), "steering\"", "an order that steers nothing reads as one of before")

@@ -33,26 +33,26 @@ func togetherTokens(k dream.Knobs, thoughts int) int {
 // JudgeTogether lets the observer judge the partials of a cycle in one call, and keeps or discards each (H5, H6). A thought that the
 // answer leaves out or garbles is measured with the embedder, and its verdict says so; the others stand.
 func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResult, error) {
-	order, err := o.order(ctx, r.Stretch)
+	spec, err := o.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, tell(err)
 	}
 	var caught, silent []*dream.Fragment
 	logProbs := map[string]*float64{}
 	for _, turn := range r.Turns {
-		f, logProb, err := o.caught(ctx, order, r.StepRequest, turn.Turn, turn.Drift)
+		f, logProb, err := o.caught(ctx, spec, r.StepRequest, turn.Turn, turn.Drift)
 		if err != nil {
 			return StepResult{}, tell(err)
 		}
 		logProbs[f.ID] = logProb
 		if f.Content == "" {
-			o.decide(order, f, dream.Verdict{})
+			o.decide(spec, f, dream.Verdict{})
 			silent = append(silent, f)
 			continue
 		}
 		caught = append(caught, f)
 	}
-	c := o.judging(order, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120, togetherTokens(order.Knobs, len(caught)))
+	c := o.judging(spec, r.StepRequest, fmt.Sprintf("%d/judge-all", r.Cycle), 120, togetherTokens(spec.Knobs, len(caught)))
 	all, done, err := o.hear(ctx, r.StepRequest, c, caught)
 	if err != nil || done.End != EndDone {
 		return StepResult{Done: done}, tell(err)
@@ -78,7 +78,7 @@ func (o *Onset) JudgeTogether(ctx context.Context, r TogetherRequest) (StepResul
 
 // verdicts asks the judge about all thoughts at once.
 func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard) (Done, error) {
-	spec, err := o.Catalog.Lookup(c.order.Models[dream.Observer])
+	spec, err := o.Catalog.Lookup(c.spec.Models[dream.Observer])
 	if err != nil {
 		return Done{}, err
 	}
@@ -113,7 +113,7 @@ func (o *Onset) verdicts(ctx context.Context, r StepRequest, c call, all []heard
 	}
 	for i, h := range all {
 		j := said[thoughtRef(i)]
-		o.decide(c.order, h.f, h.said(c.order, spec.Name, j.scores(), j.Reason, why, dream.ByTogether, len(all), cost))
+		o.decide(c.spec, h.f, h.said(c.spec, spec.Name, j.scores(), j.Reason, why, dream.ByTogether, len(all), cost))
 		if h.f.Reason == "" && j.scores() != nil {
 			h.f.Reason = j.Reason
 		}

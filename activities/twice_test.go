@@ -15,7 +15,7 @@ func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(6)
-	o := r.order(1, tonight)
+	o := r.spec(1, tonight)
 	o.Knobs.MaxStaged = 2
 	s := r.lie(o)
 	f := r.fragment(o, s)

@@ -177,7 +177,7 @@ func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Ou
 	if of != space || len(places) != len(claims) {
 		return nil, "its memory lies in the space of another embedder", nil
 	}
-	c, err := Ports{Memory: n.Memory}.calibration(ctx, Order{Agent: agent, AsOf: now})
+	c, err := Ports{Memory: n.Memory}.calibration(ctx, Spec{Agent: agent, AsOf: now})
 	if err != nil {
 		return nil, "", err
 	}

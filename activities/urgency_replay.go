@@ -37,7 +37,7 @@ const lessonNote = "lesson"
 
 // queue is what is replayed in one direction: first the episodes behind residuals that are large and novel, the largest in
 // front, then those drawn by surprise. An order without a curriculum draws all of them.
-func (n *Replay) queue(ctx context.Context, o Order, r ReplayRequest) ([]*dream.Episode, Done, error) {
+func (n *Replay) queue(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	if o.Curriculum == nil {
 		episodes, err := n.draw(ctx, o, r.Stretch, r.direction(), o.Knobs.ReplayEpisodes)
 		return episodes, Done{}, err
@@ -67,7 +67,7 @@ func (n *Replay) queue(ctx context.Context, o Order, r ReplayRequest) ([]*dream.
 }
 
 // lesson are the episodes behind the residuals since the last dream that are large and novel. They are chosen once in a night.
-func (n *Replay) lesson(ctx context.Context, o Order, r ReplayRequest) ([]*dream.Episode, Done, error) {
+func (n *Replay) lesson(ctx context.Context, o Spec, r ReplayRequest) ([]*dream.Episode, Done, error) {
 	var done Done
 	ids, err := n.frozen(ctx, r.Stretch, lessonNote, func() (ids []string, err error) {
 		ids, done, err = n.pressing(ctx, o, r)
@@ -92,7 +92,7 @@ func (n *Replay) lesson(ctx context.Context, o Order, r ReplayRequest) ([]*dream
 // errPaused keeps a choice that was interrupted from being frozen.
 var errPaused = errors.New("paused")
 
-func (n *Replay) pressing(ctx context.Context, o Order, r ReplayRequest) ([]string, Done, error) {
+func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]string, Done, error) {
 	outcomes, err := n.since(ctx, o)
 	if err != nil {
 		return nil, Done{}, err
@@ -102,7 +102,7 @@ func (n *Replay) pressing(ctx context.Context, o Order, r ReplayRequest) ([]stri
 		return nil, Done{}, nil
 	}
 	var done Done
-	c := call{order: o, phase: dream.NREM, limit: r.Limit, stretch: r.Stretch, step: lessonNote}
+	c := call{spec: o, phase: dream.NREM, limit: r.Limit, stretch: r.Stretch, step: lessonNote}
 	needs := Needs{Memory: n.Memory, Place: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 		got, ended, err := n.embed(ctx, c, lessonNote+"/embed", texts)
 		done = ended
@@ -126,7 +126,7 @@ func (n *Replay) pressing(ctx context.Context, o Order, r ReplayRequest) ([]stri
 }
 
 // since are the newest outcomes that no dream before this one has seen.
-func (n *Replay) since(ctx context.Context, o Order) ([]prediction.Outcome, error) {
+func (n *Replay) since(ctx context.Context, o Spec) ([]prediction.Outcome, error) {
 	items, err := n.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindNight}, Limit: lookback})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights before: %w", err)
@@ -146,7 +146,7 @@ func (n *Replay) since(ctx context.Context, o Order) ([]prediction.Outcome, erro
 }
 
 // behind are the episodes that predictions rest on, each once, in their order.
-func (n *Replay) behind(ctx context.Context, o Order, outcomes []prediction.Outcome) ([]string, error) {
+func (n *Replay) behind(ctx context.Context, o Spec, outcomes []prediction.Outcome) ([]string, error) {
 	var ids []string
 	for _, out := range outcomes {
 		items, err := n.Memory.Get(ctx, o.Agent, out.Prediction)

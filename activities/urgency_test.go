@@ -61,7 +61,7 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 12, lived.Episodes)
 	require.True(t, lived.Never)
-	s := r.lie(r.order(1, tonight))
+	s := r.lie(r.spec(1, tonight))
 	r.rise(s)
 	night, err := memory.One[*dream.Night](t.Context(), r.store, "a", s.Dream)
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 	listen(l)
 	listen(listener(), "full", "wrong")
 
-	r.rise(r.lie(r.order(1, tonight)))
+	r.rise(r.lie(r.spec(1, tonight)))
 	listen(l)
 	listen(listener())
 	agent.Auto = false
@@ -279,7 +279,7 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, heard.calls, 2, "once it is switched on again")
-	r.rise(r.lie(r.order(1, tonight)))
+	r.rise(r.lie(r.spec(1, tonight)))
 	at, heard.calls = at.Add(2*time.Hour), nil
 	_, err = l.Listen(t.Context())
 	require.NoError(t, err)
@@ -354,26 +354,26 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	r.resolved("larger", "quagga quagga", .95, dream.PredictionWrong, at, "e9")
 	r.resolved("small", "okapi okapi okapi", .2, dream.PredictionWrong, at, "e5")
 	r.resolved("known", "on day 3 the harbour was quiet and number 21 gull sat there", .9, dream.PredictionWrong, at, "e6")
-	order := r.order(1, tonight)
-	plain := r.order(2, tonight)
+	spec := r.spec(1, tonight)
+	plain := r.spec(2, tonight)
 	curriculum := DefaultCurriculum
-	order.Curriculum = &curriculum
-	require.NoError(t, order.Validate())
-	s := r.lie(order)
+	spec.Curriculum = &curriculum
+	require.NoError(t, spec.Validate())
+	s := r.lie(spec)
 	replay := &Replay{Ports: r.ports}
-	queue := func(o Order, back bool) []string {
+	queue := func(o Spec, back bool) []string {
 		episodes, done, err := replay.queue(t.Context(), o, ReplayRequest{StepRequest: step(Stretch{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
 		require.NoError(t, err)
 		require.False(t, done.Interrupted())
 		return idsOf(episodes)
 	}
-	forward := queue(order, false)
+	forward := queue(spec, false)
 	require.Equal(t, []string{"e9", "e3", "e4"}, forward[:3])
-	require.Len(t, forward, order.Knobs.ReplayEpisodes)
-	require.Equal(t, forward, queue(order, false), "done twice it is the same")
-	require.Equal(t, []string{"e9", "e3", "e4"}, queue(order, true)[:3])
+	require.Len(t, forward, spec.Knobs.ReplayEpisodes)
+	require.Equal(t, forward, queue(spec, false), "done twice it is the same")
+	require.Equal(t, []string{"e9", "e3", "e4"}, queue(spec, true)[:3])
 	r.resolved("late", "lynx lynx lynx lynx", .99, dream.PredictionWrong, at, "e20")
-	require.Equal(t, forward, queue(order, false), "it was chosen once in the night")
+	require.Equal(t, forward, queue(spec, false), "it was chosen once in the night")
 	r.rise(s)
 
 	r.lie(plain)

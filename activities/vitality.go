@@ -13,7 +13,7 @@ import (
 
 // behaviour is how an agent does now (H24): by the vitality set from outside, else by the least share left of the caps of
 // its day and month. A dream that is not bounded by it, because its order names none, does not ask.
-func (p Ports) behaviour(ctx context.Context, o Order) (dream.Behaviour, error) {
+func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 	if o.Behaviour == "" {
 		return "", nil
 	}
@@ -40,7 +40,7 @@ func (p Ports) behaviour(ctx context.Context, o Order) (dream.Behaviour, error) 
 }
 
 // waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length (Z14).
-func (p Ports) waking(ctx context.Context, o Order, s Stretch) (*memory.Waking, error) {
+func (p Ports) waking(ctx context.Context, o Spec, s Stretch) (*memory.Waking, error) {
 	night, err := memory.One[*dream.Night](ctx, p.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (p Ports) kept(ctx context.Context, s Stretch) ([]*dream.Fragment, error) {
 }
 
 // left is the mood that a dream leaves: the waking one, moved a part of the way toward the tone of what was kept.
-func (p Ports) left(ctx context.Context, o Order, kept []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
+func (p Ports) left(ctx context.Context, o Spec, kept []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
 	dreamt, err := p.tone(ctx, night.Agent, kept, night)
 	return night.Before.Toward(dreamt, o.Knobs.MoodShift), err
 }

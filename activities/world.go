@@ -34,13 +34,13 @@ const worldNote = "world"
 
 // listen takes down what the agent's feed says when the dream lies down, newest first. A feed that does not answer has said
 // nothing: a dream goes without, as it does at its peak.
-func (o *Onset) listen(ctx context.Context, order Order, s Stretch) error {
-	if order.Depth == nil || o.World == nil {
+func (o *Onset) listen(ctx context.Context, spec Spec, s Stretch) error {
+	if spec.Depth == nil || o.World == nil {
 		return nil
 	}
-	agent, err := o.Memory.Agent(ctx, order.Agent)
+	agent, err := o.Memory.Agent(ctx, spec.Agent)
 	if err != nil {
-		return fmt.Errorf("read which feed %s follows: %w", order.Handle, err)
+		return fmt.Errorf("read which feed %s follows: %w", spec.Handle, err)
 	}
 	if agent.Feed == "" {
 		return nil
@@ -52,14 +52,14 @@ func (o *Onset) listen(ctx context.Context, order Order, s Stretch) error {
 		if err != nil {
 			return []string{}, nil
 		}
-		return Outside(agent.Feed, readings, order.AsOf), nil
+		return Outside(agent.Feed, readings, spec.AsOf), nil
 	})
 	return err
 }
 
 // world is what was taken down; nothing in most dreams.
-func (o *Onset) world(ctx context.Context, order Order, s Stretch) ([]string, error) {
-	if order.Depth == nil || o.World == nil {
+func (o *Onset) world(ctx context.Context, spec Spec, s Stretch) ([]string, error) {
+	if spec.Depth == nil || o.World == nil {
 		return nil, nil
 	}
 	said, err := o.frozen(ctx, s, worldNote, func() ([]string, error) { return nil, memory.ErrNotFound })
@@ -101,12 +101,12 @@ func ago(d time.Duration) string {
 }
 
 // letIn is the share of the world that the gate of a stage lets into its prompts (H20).
-func (o *Onset) letIn(ctx context.Context, order Order, r StepRequest) ([]prompt.Line, error) {
+func (o *Onset) letIn(ctx context.Context, spec Spec, r StepRequest) ([]prompt.Line, error) {
 	share := hypnagogia.Gate(r.Stage)
 	if r.Stage == "" || share == 0 {
 		return nil, nil
 	}
-	world, err := o.world(ctx, order, r.Stretch)
+	world, err := o.world(ctx, spec, r.Stretch)
 	return prompt.Lines("w", hypnagogia.Admit(world, share)...), err
 }
 

@@ -117,7 +117,7 @@ func (d dreaming) look(ctx context.Context, w Wish) (dream.Agent, error) {
 
 // affordable refuses a dream for which nothing is left under a cap.
 func (d dreaming) affordable(ctx context.Context, drafted draft) error {
-	if drafted.order.Free {
+	if drafted.spec.Free {
 		return nil
 	}
 	var r Rehearsal

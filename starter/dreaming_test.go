@@ -86,10 +86,10 @@ func TestAWishMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
 	table["house/other"] = inference.Spec{Name: "house/other", Price: &budget.Price{}}
 	agent.Models = map[dream.Role]string{dream.Observer: thinker}
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
-	order, err := s.Freeze(t.Context(), Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
+	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
 	require.NoError(t, err)
-	require.Equal(t, "house/other", order.Models[dream.Observer])
-	require.Equal(t, thinker, order.Models[dream.Generator])
+	require.Equal(t, "house/other", spec.Models[dream.Observer])
+	require.Equal(t, thinker, spec.Models[dream.Generator])
 }
 
 func TestNoPaidDreamBeginsWhereNothingIsLeftUnderACap(t *testing.T) {
@@ -124,27 +124,27 @@ func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testin
 func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	order, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
 	require.NoError(t, err)
 	d := s.ForDreams()
-	faulted(t, d.Archive(t.Context(), order.Dream), http.StatusConflict, "dream_not_over")
+	faulted(t, d.Archive(t.Context(), spec.Dream), http.StatusConflict, "dream_not_over")
 	change := func(edit func(*dream.Night)) {
 		n := nights(t, s, agent)[0]
 		edit(n)
-		_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: order.Dream, Change: []dream.Item{n}})
+		_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}
 	change(func(n *dream.Night) { n.Outcome, n.Until = dream.Interrupted, tonight.Add(-time.Second) })
-	f := faulted(t, d.Archive(t.Context(), order.Dream), http.StatusConflict, "dream_not_over")
+	f := faulted(t, d.Archive(t.Context(), spec.Dream), http.StatusConflict, "dream_not_over")
 	require.Contains(t, f.Message, "not closed")
 	change(func(n *dream.Night) { n.Until = time.Time{} })
 	for range 2 {
-		require.NoError(t, d.Archive(t.Context(), order.Dream))
+		require.NoError(t, d.Archive(t.Context(), spec.Dream))
 		require.Equal(t, tonight, nights(t, s, agent)[0].Shelved)
 	}
-	revisions, err := s.Memory.Revisions(t.Context(), agent.ID, order.Dream)
+	revisions, err := s.Memory.Revisions(t.Context(), agent.ID, spec.Dream)
 	require.NoError(t, err)
-	require.Equal(t, order.Dream, revisions[len(revisions)-1].Cause, "so that undoing the dream takes this back as well")
+	require.Equal(t, spec.Dream, revisions[len(revisions)-1].Cause, "so that undoing the dream takes this back as well")
 	faulted(t, d.Archive(t.Context(), "dream/nobody/0001"), http.StatusNotFound, "dream_not_found")
 }
 

@@ -60,7 +60,7 @@ func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
 
 // estimate prices a draft; a phase that is taken over from another dream costs nothing.
 func estimate(d draft) Estimate {
-	o := d.order
+	o := d.spec
 	e := Estimate{Agent: o.Handle, Tier: o.Tier, Models: o.Models, Loosening: o.Loosening, Free: o.Free, Cap: o.Budget}
 	plan := budget.Split(o.Budget, o.Knobs.Shares)
 	caps := map[dream.Phase]budget.Micros{
@@ -95,7 +95,7 @@ func estimate(d draft) Estimate {
 
 // judgingCalls are the observer's part: a call for each partial, or one a cycle, and each with the place of what it judges. An
 // observer whose numbers mean nothing is not asked: then the places alone measure.
-func judgingCalls(o activities.Order, partials int, judges bool) []plannedCall {
+func judgingCalls(o activities.Spec, partials int, judges bool) []plannedCall {
 	k := o.Knobs
 	asked := plannedCall{dream.Observer, promptOverhead + 3*otherLine, k.ObserverTokens, partials}
 	shown := otherLine
@@ -116,7 +116,7 @@ func placing(characters, times int) plannedCall {
 }
 
 // cageCalls are the one about the rules in words, where there are any and the observer can judge.
-func cageCalls(o activities.Order, fragments int, judges bool) []plannedCall {
+func cageCalls(o activities.Spec, fragments int, judges bool) []plannedCall {
 	if !judges || o.Policy == nil || len(o.Policy.Sentences) == 0 {
 		return nil
 	}
@@ -126,7 +126,7 @@ func cageCalls(o activities.Order, fragments int, judges bool) []plannedCall {
 
 // plannedCalls lists the paid calls of a phase; judges says whether the observer's numbers mean something. Memories that have no
 // place yet are placed beside, 64 a call.
-func plannedCalls(o activities.Order, phase dream.Phase, judges bool) []plannedCall {
+func plannedCalls(o activities.Spec, phase dream.Phase, judges bool) []plannedCall {
 	if o.Tier == dream.Core && phase != dream.Onset {
 		return nil
 	}
@@ -148,7 +148,7 @@ func plannedCalls(o activities.Order, phase dream.Phase, judges bool) []plannedC
 	return nil
 }
 
-func onsetCalls(o activities.Order, judges bool) []plannedCall {
+func onsetCalls(o activities.Spec, judges bool) []plannedCall {
 	k := o.Knobs
 	shown := k.ShownCharacters + promptOverhead
 	calls := []plannedCall{{dream.Generator, shown, k.AnswerTokens, 1}, placing(3*otherLine, 1)} // the induction

@@ -20,7 +20,7 @@ const (
 )
 
 // observer is how the fragments of a dream are judged: by the deployment's wish, else by what each way would cost (H6).
-func (s *Starter) observer(ctx context.Context, o activities.Order, spec inference.Spec) (*hypnagogia.Bill, error) {
+func (s *Starter) observer(ctx context.Context, o activities.Spec, spec inference.Spec) (*hypnagogia.Bill, error) {
 	rules, err := s.Memory.Count(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: o.AsOf.Add(1)})
 	if err != nil {
 		return nil, fmt.Errorf("count the playbook of %s: %w", o.Handle, err)

@@ -35,7 +35,7 @@ type Wish struct {
 // draft is a wish made whole, before it has an id.
 type draft struct {
 	agent dream.Agent
-	order activities.Order
+	spec  activities.Spec
 	theme string
 	specs map[dream.Role]inference.Spec
 }
@@ -58,8 +58,8 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	if asOf.IsZero() {
 		asOf = s.Now()
 	}
-	o := activities.Order{
-		Version: activities.OrderVersion, Agent: agent.ID, Handle: agent.Handle, Tier: agent.Tier, AsOf: asOf.UTC().Truncate(time.Millisecond),
+	o := activities.Spec{
+		Version: activities.SpecVersion, Agent: agent.ID, Handle: agent.Handle, Tier: agent.Tier, AsOf: asOf.UTC().Truncate(time.Millisecond),
 		Day: asOf.In(zone).Format(time.DateOnly), Models: map[dream.Role]string{}, Knobs: s.Options.Knobs,
 		Budget: agent.Caps.Dream, DayLimit: agent.Caps.Day, Free: true, Searchable: s.Options.Searchable,
 	}
@@ -121,7 +121,7 @@ func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
 	curriculum := activities.DefaultCurriculum
 	o.Curriculum = &curriculum
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way}
-	d.order = o
+	d.spec = o
 	return d, nil
 }
 
@@ -135,7 +135,7 @@ func Loosen(wanted dream.Loosening, spec inference.Spec) hypnagogia.Loosened {
 
 // behaviour is how the agent does (H24). One whose models are free and whose vitality nobody set has nothing to run out of:
 // nothing bounds it.
-func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities.Order) (dream.Behaviour, error) {
+func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities.Spec) (dream.Behaviour, error) {
 	if s.Ledger == nil || o.Free && agent.Vitality == nil {
 		return "", nil
 	}
@@ -155,8 +155,8 @@ func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, o activities
 }
 
 // number gives a draft its id, and checks the order that it makes.
-func (s *Starter) number(ctx context.Context, d draft) (activities.Order, error) {
-	o := d.order
+func (s *Starter) number(ctx context.Context, d draft) (activities.Spec, error) {
+	o := d.spec
 	number, err := s.Memory.NextDream(ctx, o.Agent)
 	if err != nil {
 		return o, fmt.Errorf("number the dream: %w", err)
@@ -170,10 +170,10 @@ func (s *Starter) number(ctx context.Context, d draft) (activities.Order, error)
 }
 
 // freeze numbers a draft and opens the record of the night. A number whose record exists was taken by hand: the next one is.
-func (s *Starter) freeze(ctx context.Context, d draft) (activities.Order, error) {
-	affect, err := s.Memory.Affect(ctx, d.order.Agent)
+func (s *Starter) freeze(ctx context.Context, d draft) (activities.Spec, error) {
+	affect, err := s.Memory.Affect(ctx, d.spec.Agent)
 	if err != nil {
-		return d.order, err
+		return d.spec, err
 	}
 	for {
 		o, err := s.number(ctx, d)

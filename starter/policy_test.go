@@ -33,7 +33,7 @@ func TestTheRulesOfAnAgentAreTheDeploymentsAndItsOwn(t *testing.T) {
 func TestTheEstimateCountsTheCallAboutTheRulesInWords(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []dream.Tier{dream.Core, dream.Hardened} {
-		o := activities.Order{Tier: tier, Knobs: dream.DefaultKnobs(), Policy: &policy.Rules{Guards: policy.Guards()}}
+		o := activities.Spec{Tier: tier, Knobs: dream.DefaultKnobs(), Policy: &policy.Rules{Guards: policy.Guards()}}
 		without := plannedCalls(o, dream.Onset, true)
 		o.Policy.Sentences = []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}}
 		with := plannedCalls(o, dream.Onset, true)
@@ -57,14 +57,14 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 		Assets: []string{"ETH", "DOGE"}, Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}}, Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
 	}}
 	freeze := func(agent string) *policy.Rules {
-		order, err := s.Freeze(t.Context(), Wish{Agent: agent})
+		spec, err := s.Freeze(t.Context(), Wish{Agent: agent})
 		require.NoError(t, err)
-		require.NoError(t, order.Validate())
-		raw, err := json.Marshal(order)
+		require.NoError(t, spec.Validate())
+		raw, err := json.Marshal(spec)
 		require.NoError(t, err)
-		var crossed activities.Order // as it lies in the history
+		var crossed activities.Spec // as it lies in the history
 		require.NoError(t, json.Unmarshal(raw, &crossed))
-		require.Equal(t, order.Policy, crossed.Policy)
+		require.Equal(t, spec.Policy, crossed.Policy)
 		return crossed.Policy
 	}
 	echo, other := freeze("echo"), freeze("nova")
@@ -76,13 +76,13 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 3}}, other.Caps)
 	require.Empty(t, other.Sentences)
 
-	order, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
 	require.NoError(t, err)
 	beside, err := s.Freeze(t.Context(), Wish{Agent: "nova"})
 	require.NoError(t, err)
 	s.Options.Policy.Assets[1], s.Options.Policy.Caps[0].Most, s.Options.AgentPolicy["echo"].Sentences[0].Text = "DOGE", 99, "Anything."
 	s.Options.Policy, s.Options.AgentPolicy = &policy.Rules{}, nil
-	require.Equal(t, echo, order.Policy, "an order that is made stays as it is")
+	require.Equal(t, echo, spec.Policy, "an order that is made stays as it is")
 	require.Equal(t, other, beside.Policy)
 	require.Nil(t, freeze("echo"), "later ones follow what holds then")
 

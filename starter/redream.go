@@ -73,7 +73,7 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	d.order.Redreams, d.order.Depth, d.order.Hooks = &from, nil, slices.DeleteFunc(slices.Clone(d.order.Hooks), onlyOnset)
+	d.spec.Redreams, d.spec.Depth, d.spec.Hooks = &from, nil, slices.DeleteFunc(slices.Clone(d.spec.Hooks), onlyOnset)
 	return d, nil
 }
 
@@ -109,7 +109,7 @@ func (s *Starter) Rehearse(ctx context.Context, w Wish) (Rehearsal, error) {
 	if err != nil {
 		return Rehearsal{}, err
 	}
-	o := d.order
+	o := d.spec
 	r := Rehearsal{
 		Estimate: estimate(d), Seed: o.Seed, Hooks: o.Hooks, Review: o.Review, Knobs: o.Knobs, Against: []string{}, Policy: policyOf(o),
 		Loosening: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]),
@@ -135,10 +135,10 @@ func (s *Starter) Rehearse(ctx context.Context, w Wish) (Rehearsal, error) {
 
 // means is what is left under every cap.
 func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
-	least := d.order.Budget
-	r.Caps = []CapLeft{{Scope: "dream", Limit: d.order.Budget, Left: d.order.Budget}}
+	least := d.spec.Budget
+	r.Caps = []CapLeft{{Scope: "dream", Limit: d.spec.Budget, Left: d.spec.Budget}}
 	if s.Ledger != nil {
-		for _, account := range activities.DayAccounts(d.agent, d.order.Day, s.Options.FleetDay) {
+		for _, account := range activities.DayAccounts(d.agent, d.spec.Day, s.Options.FleetDay) {
 			b, err := s.Ledger.Balance(ctx, account.Scope)
 			if err != nil {
 				return fmt.Errorf("read account %s: %w", account.Scope, err)
@@ -150,8 +150,8 @@ func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
 			r.Caps, least = append(r.Caps, c), min(least, c.Left)
 		}
 	}
-	r.Skipped = workflows.SkipReason(d.order, least)
-	if !d.order.Free && least <= 0 {
+	r.Skipped = workflows.SkipReason(d.spec, least)
+	if !d.spec.Free && least <= 0 {
 		r.Against = append(r.Against, "nothing is left under one of its caps")
 	}
 	return nil
@@ -178,7 +178,7 @@ func (s *Starter) obstacles(ctx context.Context, d draft, r *Rehearsal) error {
 	if r.Gather.Shown == 0 {
 		r.Against = append(r.Against, "there are no memories to dream over: it would be empty")
 	}
-	if err := activities.WouldMeasure(ctx, s.Memory, s.Catalog, d.order); errors.Is(err, memory.ErrSpace) {
+	if err := activities.WouldMeasure(ctx, s.Memory, s.Catalog, d.spec); errors.Is(err, memory.ErrSpace) {
 		r.Against = append(r.Against, err.Error())
 	} else if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 )
 
 // policyOf names the rules that a fragment of an order is held against, the kind of each in front.
-func policyOf(o activities.Order) []string {
+func policyOf(o activities.Spec) []string {
 	names := []string{}
 	if o.Policy == nil {
 		return names

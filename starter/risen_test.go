@@ -74,16 +74,16 @@ func (r *riser) UpdateWithStartWorkflow(_ context.Context, o client.UpdateWithSt
 // dreamt leaves the record of a dream behind.
 func dreamt(t *testing.T, s *Starter, agent dream.Agent, over bool) string {
 	t.Helper()
-	order, err := s.Freeze(t.Context(), Wish{Agent: agent.Handle})
+	spec, err := s.Freeze(t.Context(), Wish{Agent: agent.Handle})
 	require.NoError(t, err)
 	n := nights(t, s, agent)[0]
 	n.Run = "r1"
 	if over {
 		n.Outcome, n.Ended = dream.Completed, tonight
 	}
-	_, err = s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: order.Dream, Change: []dream.Item{n}})
+	_, err = s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
 	require.NoError(t, err)
-	return order.Dream
+	return spec.Dream
 }
 
 // A dream that is over by its record is told to its agent's life a moment later: whoever begins the next one, from the command line

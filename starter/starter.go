@@ -110,36 +110,36 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 			return workflows.Begun{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
 		}
 	}
-	order, err := s.freeze(ctx, d)
+	spec, err := s.freeze(ctx, d)
 	if err != nil {
 		return workflows.Begun{}, err
 	}
-	begun, err := s.send(ctx, d.agent, order)
+	begun, err := s.send(ctx, d.agent, spec)
 	if err != nil {
-		return begun, errors.Join(err, s.withdraw(ctx, order, err))
+		return begun, errors.Join(err, s.withdraw(ctx, spec, err))
 	}
 	return begun, nil
 }
 
 // Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand, under the id of
 // the dream. It opens the record of the night; when no such workflow runs five minutes later, the record is closed.
-func (s *Starter) Freeze(ctx context.Context, w Wish) (activities.Order, error) {
+func (s *Starter) Freeze(ctx context.Context, w Wish) (activities.Spec, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
-		return activities.Order{}, err
+		return activities.Spec{}, err
 	}
 	return s.freeze(ctx, d)
 }
 
 // send asks the agent's life to begin an order.
-func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.Order) (workflows.Begun, error) {
+func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.Begun, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var begun workflows.Begun
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: s.agentState(agent),
 		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: order.Dream, UpdateName: workflows.UpdateDream, Args: []any{order}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
 	if err == nil {
@@ -154,9 +154,9 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, order activities.
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
 		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
 	case ctx.Err() != nil, unanswered(err):
-		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", order.Dream, ErrUnreachable, answerWithin)
+		return begun, fmt.Errorf("begin %s: %w within %s; is a worker running?", spec.Dream, ErrUnreachable, answerWithin)
 	}
-	return begun, fmt.Errorf("begin %s: %w", order.Dream, sealed(err))
+	return begun, fmt.Errorf("begin %s: %w", spec.Dream, sealed(err))
 }
 
 // sealed says of an answer that could not be opened what is missing: the SDK shows only that it is encoded.
@@ -190,16 +190,16 @@ func (s *Starter) queue() string {
 }
 
 // withdraw closes the record of a dream that could not be begun, unless it did begin, although nobody said so in time.
-func (s *Starter) withdraw(ctx context.Context, order activities.Order, cause error) error {
+func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
 	for {
-		night, err := memory.One[*dream.Night](ctx, s.Memory, order.Agent, order.Dream)
+		night, err := memory.One[*dream.Night](ctx, s.Memory, spec.Agent, spec.Dream)
 		if err != nil || night.Run != "" || night.Outcome != dream.Dreaming {
 			return err
 		}
 		night.Outcome, night.Reason, night.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
-		_, err = s.Memory.Commit(ctx, memory.Write{Agent: order.Agent, Cause: order.Dream, Change: []dream.Item{night}})
+		_, err = s.Memory.Commit(ctx, memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{night}})
 		if !errors.Is(err, memory.ErrStale) { // it lay down since it was read
 			return err
 		}
@@ -275,24 +275,24 @@ func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progr
 
 // Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing, but
 // that the number of a plan which comes to nothing is not given again.
-func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Order, string, error) {
+func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Spec, string, error) {
 	w := Wish{Agent: agent}
 	if now.After(s.Now()) { // a server that skips idle time is ahead of our clock
 		w.AsOf = now
 	}
 	d, err := s.draft(ctx, w)
 	if errors.Is(err, memory.ErrAway) { // nothing speaks against the dream: it is planned again
-		return activities.Order{}, "", err
+		return activities.Spec{}, "", err
 	}
 	if err != nil {
-		return activities.Order{}, err.Error(), nil
+		return activities.Spec{}, err.Error(), nil
 	}
-	if !d.order.Free && !s.Options.AutoPaid {
-		return activities.Order{}, "its models cost money, and automatic dreaming on a paid provider is switched off", nil
+	if !d.spec.Free && !s.Options.AutoPaid {
+		return activities.Spec{}, "its models cost money, and automatic dreaming on a paid provider is switched off", nil
 	}
-	order, err := s.number(ctx, d)
-	order.Alone = true
-	return order, "", err
+	spec, err := s.number(ctx, d)
+	spec.Alone = true
+	return spec, "", err
 }
 
 // FleetDay is the cap of all agents together in one day.

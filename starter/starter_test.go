@@ -55,12 +55,12 @@ func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	for range 2 {
-		order, reason, err := s.Plan(context.Background(), agent.ID, tonight)
+		spec, reason, err := s.Plan(context.Background(), agent.ID, tonight)
 		require.NoError(t, err)
 		require.Empty(t, reason)
-		require.True(t, order.Alone)
-		require.NoError(t, order.Validate())
-		require.NoError(t, order.Within(agent, budget.Unlimited, s.Catalog))
+		require.True(t, spec.Alone)
+		require.NoError(t, spec.Validate())
+		require.NoError(t, spec.Within(agent, budget.Unlimited, s.Catalog))
 	}
 	require.Empty(t, nights(t, s, agent))
 }
@@ -89,10 +89,10 @@ func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 		Head: dream.Head{ID: "dream/echo/0001", Agent: agent.ID, Kind: dream.KindNight, At: tonight, State: dream.Live, Taint: dream.FromDream},
 	}}})
 	require.NoError(t, err)
-	order, err := s.Freeze(context.Background(), Wish{Agent: "echo", Theme: "rope"})
+	spec, err := s.Freeze(context.Background(), Wish{Agent: "echo", Theme: "rope"})
 	require.NoError(t, err)
-	require.Equal(t, "dream/echo/0002", order.Dream)
-	require.False(t, order.Alone)
+	require.Equal(t, "dream/echo/0002", spec.Dream)
+	require.False(t, spec.Alone)
 	found := nights(t, s, agent)
 	require.Len(t, found, 2)
 	require.Equal(t, "rope", found[1].Theme+found[0].Theme)
@@ -102,9 +102,9 @@ func TestADreamKnowsHowLongAWakeHolds(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	s.Options.Settings = workflows.Settings{AlarmHold: 7 * time.Minute, ClientTimeout: 3 * time.Minute, WakeLock: 9 * time.Second}
-	order, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
 	require.NoError(t, err)
-	require.Equal(t, &activities.Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Second}, order.Holds)
+	require.Equal(t, &activities.Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Second}, spec.Holds)
 }
 
 // racing is a store in which the dream lies down between the reading of its night and the writing of its withdrawal.
@@ -125,16 +125,16 @@ func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, agent := build(t)
-	order, err := s.Freeze(ctx, Wish{Agent: "echo"})
+	spec, err := s.Freeze(ctx, Wish{Agent: "echo"})
 	require.NoError(t, err)
 	store := s.Memory
 	s.Memory = &racing{Store: store, liesDown: func() {
 		n := nights(t, s, agent)[0]
 		n.Run = "r1"
-		_, err := store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: order.Dream, Change: []dream.Item{n}})
+		_, err := store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}}
-	require.NoError(t, s.withdraw(ctx, order, ErrUnreachable))
+	require.NoError(t, s.withdraw(ctx, spec, ErrUnreachable))
 	n := nights(t, s, agent)[0]
 	require.Equal(t, "r1", n.Run)
 	require.Equal(t, dream.Dreaming, n.Outcome)
@@ -143,11 +143,11 @@ func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
 func TestADreamThatNobodyBeganIsWithdrawnWithItsReason(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	order, err := s.Freeze(context.Background(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(context.Background(), Wish{Agent: "echo"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.NoError(t, s.withdraw(ctx, order, errors.New("nobody answered")), "the caller may have gone")
+	require.NoError(t, s.withdraw(ctx, spec, errors.New("nobody answered")), "the caller may have gone")
 	n := nights(t, s, agent)[0]
 	require.Equal(t, dream.Canceled, n.Outcome)
 	require.Equal(t, "it was never begun: nobody answered", n.Reason)

@@ -14,9 +14,9 @@ func TestAHardenedDreamIsSteeredWhereItsModelNamesAVector(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	freeze := func(tier dream.Tier) *inference.Steering {
-		order, err := s.Freeze(context.Background(), Wish{Agent: "echo", Tier: tier})
+		spec, err := s.Freeze(context.Background(), Wish{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
-		return order.Steering
+		return spec.Steering
 	}
 	require.Nil(t, freeze(dream.Hardened), "its model says nothing of steering")
 

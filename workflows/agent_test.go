@@ -32,9 +32,9 @@ func newWorld(t *testing.T) *world {
 	var suite testsuite.WorkflowTestSuite
 	w := &world{env: suite.NewTestWorkflowEnvironment(), running: true}
 	w.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
-	w.env.RegisterWorkflowWithOptions(func(ctx workflow.Context, order activities.Order) (Result, error) {
-		w.dreamt = append(w.dreamt, order.Dream)
-		return Result{Dream: order.Dream, Outcome: dream.Completed}, workflow.Sleep(ctx, time.Hour)
+	w.env.RegisterWorkflowWithOptions(func(ctx workflow.Context, spec activities.Spec) (Result, error) {
+		w.dreamt = append(w.dreamt, spec.Dream)
+		return Result{Dream: spec.Dream, Outcome: dream.Completed}, workflow.Sleep(ctx, time.Hour)
 	}, workflow.RegisterOptions{Name: DreamType})
 	w.env.RegisterActivityWithOptions(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 		w.planned = append(w.planned, w.env.Now())
@@ -44,8 +44,8 @@ func newWorld(t *testing.T) *world {
 		if w.lived.Add(r.IdleTimeout).After(r.Now) {
 			return activities.PlanResult{Active: w.lived}, nil
 		}
-		o := anOrder("dream/echo/" + string(rune('a'+len(w.planned)-1)))
-		return activities.PlanResult{Order: o, Reason: w.refuse, Active: w.lived}, nil
+		o := testSpec("dream/echo/" + string(rune('a'+len(w.planned)-1)))
+		return activities.PlanResult{Spec: o, Reason: w.refuse, Active: w.lived}, nil
 	}, activity.RegisterOptions{Name: "Bed.Plan"})
 	w.env.RegisterActivityWithOptions(func(context.Context, activities.RunningRequest) (bool, error) {
 		return w.running, nil
@@ -53,9 +53,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func anOrder(id string) activities.Order {
-	o := activities.Order{
-		Version: activities.OrderVersion, Dream: id, Agent: "a1", Handle: "echo", Tier: dream.Core, Day: "2026-10-19",
+func testSpec(id string) activities.Spec {
+	o := activities.Spec{
+		Version: activities.SpecVersion, Dream: id, Agent: "a1", Handle: "echo", Tier: dream.Core, Day: "2026-10-19",
 		AsOf: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Models: map[dream.Role]string{}, Knobs: dream.DefaultKnobs(),
 	}
 	for _, role := range dream.Roles {
@@ -74,26 +74,26 @@ func (w *world) agentState(t *testing.T) AgentState {
 }
 
 // ask sends a dream update and calls then with what came back.
-func (w *world) ask(order activities.Order, then func(refused, failed error)) {
-	w.env.UpdateWorkflow(UpdateDream, order.Dream, &testsuite.TestUpdateCallback{
+func (w *world) ask(spec activities.Spec, then func(refused, failed error)) {
+	w.env.UpdateWorkflow(UpdateDream, spec.Dream, &testsuite.TestUpdateCallback{
 		OnAccept:   func() {},
 		OnReject:   func(err error) { then(err, nil) },
 		OnComplete: func(_ any, err error) { then(nil, err) },
-	}, order)
+	}, spec)
 }
 
 func TestAAgentStateDreamsOneDreamAtATime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	var first, second, third error
-	w.env.RegisterDelayedCallback(func() { w.ask(anOrder("dream/echo/0001"), func(r, f error) { first = orElse(r, f) }) }, time.Minute)
+	w.env.RegisterDelayedCallback(func() { w.ask(testSpec("dream/echo/0001"), func(r, f error) { first = orElse(r, f) }) }, time.Minute)
 	w.env.RegisterDelayedCallback(func() {
 		require.Equal(t, Dreaming, w.agentState(t).State)
-		w.ask(anOrder("dream/echo/0002"), func(r, f error) { second = orElse(r, f) })
+		w.ask(testSpec("dream/echo/0002"), func(r, f error) { second = orElse(r, f) })
 	}, 30*time.Minute)
 	w.env.RegisterDelayedCallback(func() {
 		require.Equal(t, Sleeping, w.agentState(t).State)
-		w.ask(anOrder("dream/echo/0003"), func(r, f error) { third = orElse(r, f) })
+		w.ask(testSpec("dream/echo/0003"), func(r, f error) { third = orElse(r, f) })
 	}, 2*time.Hour)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 4*time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
@@ -113,10 +113,10 @@ func orElse(a, b error) error {
 func TestAAgentStateRefusesAnotherAgentsOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	order := anOrder("dream/other/0001")
-	order.Agent = "a2"
+	spec := testSpec("dream/other/0001")
+	spec.Agent = "a2"
 	var refused error
-	w.env.RegisterDelayedCallback(func() { w.ask(order, func(r, f error) { refused = orElse(r, f) }) }, time.Minute)
+	w.env.RegisterDelayedCallback(func() { w.ask(spec, func(r, f error) { refused = orElse(r, f) }) }, time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo"})
 	require.ErrorContains(t, refused, `the order is for agent "a2" and this is "a1"`)
@@ -157,7 +157,7 @@ func TestAskingForADreamIsAUseOfTheAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	start := w.env.Now()
-	w.env.RegisterDelayedCallback(func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 25*time.Minute)
+	w.env.RegisterDelayedCallback(func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, 25*time.Minute)
 	w.env.RegisterDelayedCallback(w.env.CancelWorkflow, 4*time.Hour)
 	w.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: Settings{Auto: true, IdleTimeout: 3 * time.Hour, MinGap: time.Minute}})
 	require.Len(t, w.planned, 1)
@@ -206,7 +206,7 @@ func TestAAgentStateGoesOnAsNewWithoutLosingASignal(t *testing.T) {
 	w := newWorld(t)
 	late := w.env.Now().Add(3 * time.Minute)
 	w.env.RegisterDelayedCallback(func() {
-		w.ask(anOrder("dream/echo/0001"), func(error, error) {})
+		w.ask(testSpec("dream/echo/0001"), func(error, error) {})
 	}, time.Minute)
 	w.env.RegisterDelayedCallback(func() {
 		w.env.SetContinueAsNewSuggested(true)
@@ -285,7 +285,7 @@ func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
 		if len(r.Quiet) > 0 {
 			return activities.PlanResult{Reason: "these are quiet hours until Tue 08:00", NotBefore: start.Add(10 * time.Hour)}, nil
 		}
-		return activities.PlanResult{Order: anOrder("dream/echo/0001")}, nil
+		return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
 	})
 	settings := Settings{Auto: true, IdleTimeout: 30 * time.Minute, MinGap: time.Minute, Quiet: []string{"22:00-08:00"}}
 	var before, after AgentState

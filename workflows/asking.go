@@ -12,18 +12,18 @@ import (
 
 // mayBegin refuses a dream that must not begin; nothing of it is recorded. News of an end that has come and was not read
 // yet is left for begin to read: a validator changes nothing.
-func (a *agentRun) mayBegin(_ workflow.Context, order activities.Order) error {
+func (a *agentRun) mayBegin(_ workflow.Context, spec activities.Spec) error {
 	if a.state.State == Dreaming && !a.dreamt() && a.ended.Len() == 0 {
 		return a.alreadyDreaming()
 	}
 	if a.state.State == Waking || a.state.State == Awake {
 		return a.heldAwake()
 	}
-	if order.Agent != a.request.Agent {
+	if spec.Agent != a.request.Agent {
 		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the order is for agent %q and this is %q", order.Agent, a.request.Agent), "BadOrder", nil)
+			fmt.Sprintf("the order is for agent %q and this is %q", spec.Agent, a.request.Agent), "BadOrder", nil)
 	}
-	return order.Validate()
+	return spec.Validate()
 }
 
 func (a *agentRun) alreadyDreaming() error {
@@ -38,7 +38,7 @@ func (a *agentRun) heldAwake() error {
 }
 
 // asked begins a dream that somebody asked for; asking is a use of the agent.
-func (a *agentRun) asked(ctx workflow.Context, order activities.Order) (Begun, error) {
+func (a *agentRun) asked(ctx workflow.Context, spec activities.Spec) (Begun, error) {
 	a.state.LastActive = workflow.Now(ctx)
-	return a.begin(ctx, order)
+	return a.begin(ctx, spec)
 }

@@ -101,7 +101,7 @@ func (b *bedside) wokenOnce() {
 
 func (b *bedside) dream(t *testing.T) activities.Ending {
 	t.Helper()
-	o := anOrder("dream/echo/0001")
+	o := testSpec("dream/echo/0001")
 	o.ResumeTTL = time.Hour
 	b.env.ExecuteWorkflow(Dream, o)
 	require.True(t, b.env.IsWorkflowCompleted())
@@ -138,7 +138,7 @@ func TestADreamThatIsWokenInItsLastStretchEndsAndSaysSo(t *testing.T) {
 		for i := range 5 {
 			b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, time.Duration(i+1)*10*time.Minute)
 		}
-		o := anOrder("dream/echo/0001")
+		o := testSpec("dream/echo/0001")
 		o.ResumeTTL, o.Stretches = time.Hour, stretches
 		b.env.ExecuteWorkflow(Dream, o)
 		require.Len(t, b.risen, 1)
@@ -198,7 +198,7 @@ func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
 	for recorded, want := range map[string]string{"nothing, 3 nights in a row now": "nothing, 3 nights in a row now", "": ""} {
 		b := newBedside(t)
 		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.RiseResult{Reason: recorded}, nil)
-		o := anOrder("dream/echo/0001")
+		o := testSpec("dream/echo/0001")
 		b.env.ExecuteWorkflow(Dream, o)
 		var result Result
 		require.NoError(t, b.env.GetWorkflowResult(&result))
@@ -244,12 +244,12 @@ func TestAWakeThatTheStretchHasOutlivedIsAnsweredAtOnce(t *testing.T) {
 func TestOneOfTwoWhoAskWhileADreamWaitsIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var first, second error
 	w.at(10*time.Minute, func() {
-		w.ask(anOrder("dream/echo/0002"), func(r, f error) { first = orElse(r, f) })
-		w.ask(anOrder("dream/echo/0003"), func(r, f error) { second = orElse(r, f) })
+		w.ask(testSpec("dream/echo/0002"), func(r, f error) { first = orElse(r, f) })
+		w.ask(testSpec("dream/echo/0003"), func(r, f error) { second = orElse(r, f) })
 	})
 	var l AgentState
 	w.at(11*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
@@ -266,9 +266,9 @@ func TestTheEndOfADreamThatGaveWayIsNotTheEndOfTheNextOne(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.gives = true
-	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
-	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
+	w.at(10*time.Minute, func() { w.ask(testSpec("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
 	var l AgentState
 	w.at(11*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
@@ -307,7 +307,7 @@ func TestADreamWhoseClosingFailsStillSaysWhatItSpent(t *testing.T) {
 	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(func(context.Context, activities.RiseRequest) (activities.RiseResult, error) {
 		return activities.RiseResult{}, temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)
 	})
-	b.env.ExecuteWorkflow(Dream, anOrder("dream/echo/0001"))
+	b.env.ExecuteWorkflow(Dream, testSpec("dream/echo/0001"))
 	var result Result
 	require.NoError(t, b.env.GetWorkflowResult(&result))
 	require.Equal(t, budget.Micros(1234), result.Spent)

@@ -15,7 +15,7 @@ import (
 )
 
 // begin starts the dream as a child that outlives this run. A dream that was interrupted gives way to it.
-func (a *agentRun) begin(ctx workflow.Context, order activities.Order) (Begun, error) {
+func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, error) {
 	if a.catchUp(ctx); a.state.State == Dreaming {
 		return Begun{}, a.alreadyDreaming()
 	}
@@ -23,21 +23,21 @@ func (a *agentRun) begin(ctx workflow.Context, order activities.Order) (Begun, e
 		return Begun{}, a.heldAwake()
 	}
 	broken := a.state.Broken
-	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &Begun{Dream: order.Dream, Workflow: order.Dream}, nil, true
+	a.state.State, a.state.Dream, a.state.Broken, a.changed = Dreaming, &Begun{Dream: spec.Dream, Workflow: spec.Dream}, nil, true
 	a.dream = nil // whatever it was, it is not this one
 	unanswered := a.answered(workflow.Now(ctx))
 	if broken != nil {
 		a.send(ctx, broken.Begun, SignalLetGo, "another dream was begun")
 	}
-	order.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
+	spec.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID:            order.Dream,
+		WorkflowID:            spec.Dream,
 		WorkflowTaskTimeout:   TaskTimeout,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		StaticSummary:         string(order.Tier) + " night of " + order.Handle,
-		Memo:                  DreamMemo(order),
-	}), DreamType, order)
+		StaticSummary:         string(spec.Tier) + " night of " + spec.Handle,
+		Memo:                  DreamMemo(spec),
+	}), DreamType, spec)
 	var execution workflow.Execution
 	if err := child.GetChildWorkflowExecution().Get(ctx, &execution); err != nil {
 		if a.state.Dream = nil; a.state.State == Dreaming {
@@ -45,13 +45,13 @@ func (a *agentRun) begin(ctx workflow.Context, order activities.Order) (Begun, e
 		}
 		a.changed = true
 		unanswered()
-		return Begun{}, fmt.Errorf("begin %s: %w", order.Dream, err)
+		return Begun{}, fmt.Errorf("begin %s: %w", spec.Dream, err)
 	}
 	a.state.Dreams++
-	if a.changed = true; a.state.Dream != nil && a.state.Dream.Dream == order.Dream { // unless it is over already
+	if a.changed = true; a.state.Dream != nil && a.state.Dream.Dream == spec.Dream { // unless it is over already
 		a.dream, a.state.Dream.Run = child, execution.RunID
 	}
-	return Begun{Dream: order.Dream, Workflow: order.Dream, Run: execution.RunID}, nil
+	return Begun{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
 }
 
 // send tells a dream something and does not wait for it to arrive; the run does not end before it has. One that has ended
@@ -139,7 +139,7 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 		a.state.NotBefore = plan.Awake
 		return
 	}
-	if err == nil && plan.Reason == "" && plan.Order.Dream == "" && !plan.Resume {
+	if err == nil && plan.Reason == "" && plan.Spec.Dream == "" && !plan.Resume {
 		return
 	}
 	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
@@ -148,7 +148,7 @@ func (a *agentRun) dreamByItself(ctx workflow.Context) {
 				_, err = a.goOn(ctx)
 			}
 		} else {
-			_, err = a.begin(ctx, plan.Order)
+			_, err = a.begin(ctx, plan.Spec)
 		}
 	}
 	a.state.LastReason = plan.Reason

@@ -20,7 +20,7 @@ type descent struct {
 // way lists the stages that the onset goes through, in order.
 func (n *night) way() []dream.Stage {
 	if n.descent.aim == nil {
-		return hypnagogia.Descent(n.order.Knobs.Cycles, n.order.Tier)
+		return hypnagogia.Descent(n.spec.Knobs.Cycles, n.spec.Tier)
 	}
 	return hypnagogia.DescentTo(n.descent.aim.Stage)
 }
@@ -36,7 +36,7 @@ func (n *night) deepest() dream.Stage {
 // cycles is how many Dali cycles the onset has.
 func (n *night) cycles() int {
 	if n.descent.aim == nil {
-		return n.order.Knobs.Cycles
+		return n.spec.Knobs.Cycles
 	}
 	return n.descent.aim.Cycles
 }
@@ -44,7 +44,7 @@ func (n *night) cycles() int {
 // inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
 // nothing chooses the depth it may be hotter than that, and no colder (Z5).
 func (n *night) inductionTemperature() float64 {
-	k := n.order.Knobs
+	k := n.spec.Knobs
 	if n.descent.aim == nil {
 		return max(hypnagogia.Floor(dream.Transitional), k.InductionTemperature)
 	}
@@ -56,7 +56,7 @@ func (n *night) inductionTemperature() float64 {
 
 // temperatures are those of a cycle: each that went too deep makes the ones after it cooler.
 func (n *night) temperatures(cycle int, captured bool) (partial, judge []float64) {
-	k := n.order.Knobs
+	k := n.spec.Knobs
 	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials, k.Partials, k, captured)
 }
 

@@ -110,7 +110,7 @@ func (d *dive) mark(m activities.Mark) {
 // fall dreams, and answers what the onset asked for. What follows the onset has no deeds here and fails.
 func (d *dive) fall(t *testing.T, rule *activities.DepthRule) string {
 	t.Helper()
-	o := anOrder("dream/echo/0001")
+	o := testSpec("dream/echo/0001")
 	o.Tier, o.Depth = dream.Hardened, rule
 	d.env.ExecuteWorkflow(Dream, o)
 	require.True(t, d.env.IsWorkflowCompleted())
@@ -243,7 +243,7 @@ func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
 	t.Parallel()
 	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {
 		n := &night{}
-		n.order.Knobs.InductionTemperature = knob
+		n.spec.Knobs.InductionTemperature = knob
 		require.InDelta(t, want, n.inductionTemperature(), 1e-9)
 	}
 }

@@ -18,9 +18,9 @@ import (
 
 // Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome (Z7); it fails
 // only when the order itself is wrong.
-func Dream(ctx workflow.Context, order activities.Order) (Result, error) {
+func Dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
 	n := new(night)
-	if err := n.setup(ctx, order); err != nil {
+	if err := n.setup(ctx, spec); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), "BadOrder", nil)
 	}
 	return n.run(ctx)
@@ -28,7 +28,7 @@ func Dream(ctx workflow.Context, order activities.Order) (Result, error) {
 
 // night is the state of a dream and what it holds on to.
 type night struct {
-	order   activities.Order
+	spec    activities.Spec
 	stretch stretch
 	away    time.Duration // between sittings
 	plan    budget.Plan
@@ -65,16 +65,16 @@ type verdict struct {
 
 func (v *verdict) Error() string { return string(v.outcome) + ": " + v.reason }
 
-func (n *night) setup(ctx workflow.Context, order activities.Order) error {
-	if err := order.Validate(); err != nil {
+func (n *night) setup(ctx workflow.Context, spec activities.Spec) error {
+	if err := spec.Validate(); err != nil {
 		return err
 	}
 	info := workflow.GetInfo(ctx)
-	n.order = order
-	n.stretch.Stretch = activities.Stretch{Agent: order.Agent, Dream: order.Dream, Run: info.WorkflowExecution.RunID}
-	n.plan = budget.Split(order.Budget, order.Knobs.Shares)
+	n.spec = spec
+	n.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: info.WorkflowExecution.RunID}
+	n.plan = budget.Split(spec.Budget, spec.Knobs.Shares)
 	n.began = workflow.Now(ctx)
-	n.state = Progress{Dream: order.Dream}
+	n.state = Progress{Dream: spec.Dream}
 	n.ended = map[dream.Phase]string{}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress, func() (Progress, error) { return n.state, nil }); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (n *night) lieDown(ctx workflow.Context, number int) (activities.LieDownRes
 	defer func() { n.stretch.lying = false }()
 	var lain activities.LieDownResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
-		Order: n.order, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
+		Spec: n.spec, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
 		Stretch: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
 	}).Get(ctx, &lain)
 	return lain, err
@@ -124,8 +124,8 @@ func (n *night) lieDown(ctx workflow.Context, number int) (activities.LieDownRes
 
 // watchClock ends a dream that outlasts its wall; the time between its sittings does not count.
 func (n *night) watchClock(ctx workflow.Context) error {
-	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.order.Knobs.DreamWall {
-		return &verdict{dream.Exhausted, fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.order.Knobs.DreamWall)}
+	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.spec.Knobs.DreamWall {
+		return &verdict{dream.Exhausted, fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.spec.Knobs.DreamWall)}
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, strin
 func (n *night) nothing() (dream.Outcome, string) {
 	for _, t := range n.state.Tallies {
 		switch {
-		case n.order.Tier != dream.Core || n.order.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
+		case n.spec.Tier != dream.Core || n.spec.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
 		case t.Reason == hypnagogia.SkipBudget:
 			return dream.Exhausted, "too little of the budget remained for the onset, and the core tier does nothing else"
 		default:
@@ -181,10 +181,10 @@ func (n *night) kept() int {
 		return 0
 	}
 	kept := len(n.fragments) + len(n.scenarios) - n.taken
-	if n.order.Review != dream.JournalOnly {
+	if n.spec.Review != dream.JournalOnly {
 		kept += len(n.patterns) + len(n.gists) + len(n.staged)
 	}
-	if n.order.Review == dream.JournalOnly || n.order.Redreams != nil {
+	if n.spec.Review == dream.JournalOnly || n.spec.Redreams != nil {
 		kept += len(n.insights)
 	}
 	return kept
@@ -208,13 +208,13 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		n.marks, n.marked = nil, nil
 	}
 	if err := n.lastWords(free); err != nil {
-		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.order.Dream, "error", err)
+		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.spec.Dream, "error", err)
 	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
 	var risen activities.RiseResult
 	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
 	if err != nil {
-		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.order.Dream, "error", err)
+		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.spec.Dream, "error", err)
 	}
 	if err == nil { // otherwise what the phases have announced is the best that is known
 		n.state.Spent = risen.Spent
@@ -229,9 +229,9 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		outcome, n.state.Outcome = risen.Outcome, risen.Outcome
 		ending.Outcome, ending.Reason = risen.Outcome, risen.Reason
 	}
-	n.find(free, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
+	n.find(free, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)), AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
 	n.show(free)
-	n.tell(free, Ended{Dream: n.order.Dream, Outcome: outcome, Epoch: n.state.Epoch})
+	n.tell(free, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
 	n.leftTo(free, ending, risen)
 	return n.result(), nil
 }
@@ -239,32 +239,32 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 // refused ends a dream that never began; LieDown has closed its record already.
 func (n *night) refused(ctx workflow.Context, lain activities.LieDownResult) (Result, error) {
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
-	n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
+	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
 	n.show(ctx)
-	n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: lain.Refused})
+	n.tell(ctx, Ended{Dream: n.spec.Dream, Outcome: lain.Refused})
 	return n.result(), nil
 }
 
 func (n *night) result() Result {
 	return Result{
-		Dream: n.order.Dream, Outcome: n.state.Outcome, Reason: n.state.Reason, Spent: n.state.Spent, Kept: n.kept(), Tallies: n.state.Tallies,
+		Dream: n.spec.Dream, Outcome: n.state.Outcome, Reason: n.state.Reason, Spent: n.state.Spent, Kept: n.kept(), Tallies: n.state.Tallies,
 	}
 }
 
 // tell tells the agent's life how a sitting ended.
 func (n *night) tell(ctx workflow.Context, ended Ended) {
-	if n.order.Owner == "" {
+	if n.spec.Owner == "" {
 		return
 	}
-	err := workflow.SignalExternalWorkflow(ctx, n.order.Owner, "", SignalEnded, ended).Get(ctx, nil)
+	err := workflow.SignalExternalWorkflow(ctx, n.spec.Owner, "", SignalEnded, ended).Get(ctx, nil)
 	if err != nil { // the agent's life has ended; nobody is left to tell
-		workflow.GetLogger(ctx).Info("nobody to tell that the sitting has ended", "owner", n.order.Owner, "error", err)
+		workflow.GetLogger(ctx).Info("nobody to tell that the sitting has ended", "owner", n.spec.Owner, "error", err)
 	}
 }
 
 // find writes search attributes, where the cluster has them.
 func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
-	if !n.order.Searchable {
+	if !n.spec.Searchable {
 		return
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
@@ -272,11 +272,11 @@ func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUp
 	}
 }
 
-func skipReason(o activities.Order, lain activities.LieDownResult) string {
+func skipReason(o activities.Spec, lain activities.LieDownResult) string {
 	return SkipReason(o, lain.Remaining)
 }
 
 // SkipReason is why the onset of an order is skipped when so much remains under every cap; empty: it is not (H2).
-func SkipReason(o activities.Order, remaining budget.Micros) string {
+func SkipReason(o activities.Spec, remaining budget.Micros) string {
 	return hypnagogia.Enter(o.Knobs.OnsetEnabled, hypnagogia.Bounds(o.Behaviour).Allowed, remaining, o.Budget, o.Knobs.BudgetFraction, o.Free)
 }

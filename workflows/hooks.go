@@ -15,7 +15,7 @@ import (
 
 // guarded says whether a hook is asked at a border.
 func (n *night) guarded(at activities.Border) bool {
-	return slices.ContainsFunc(n.order.Hooks, func(r activities.HookRule) bool { return slices.Contains(r.At, at) })
+	return slices.ContainsFunc(n.spec.Hooks, func(r activities.HookRule) bool { return slices.Contains(r.At, at) })
 }
 
 // vetoed asks the hooks of the entry whether the onset may run (H23): "" when it may, hypnagogia.SkipVeto when not.
@@ -58,9 +58,9 @@ func (n *night) leftTo(ctx workflow.Context, ending activities.Ending, cost acti
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 3},
 	})
 	err := workflow.ExecuteLocalActivity(told, "Frontier.Leave", activities.ExitRequest{
-		Stretch: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.order.Hooks, Handle: n.order.Handle, Budget: n.order.Budget,
+		Stretch: n.seat(ctx), Ending: ending, Cost: cost, Rules: n.spec.Hooks, Handle: n.spec.Handle, Budget: n.spec.Budget,
 	}).Get(ctx, nil)
 	if err != nil {
-		workflow.GetLogger(ctx).Warn("the hooks of the exit could not be told", "dream", n.order.Dream, "error", err)
+		workflow.GetLogger(ctx).Warn("the hooks of the exit could not be told", "dream", n.spec.Dream, "error", err)
 	}
 }

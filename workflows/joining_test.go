@@ -27,7 +27,7 @@ func TestAConnectThatJoinsAnAlarmAtASleeperMakesItAwake(t *testing.T) {
 	w.at(2*time.Minute+time.Second, func() { joined = w.agentState(t) })
 	w.at(3*time.Minute, func() {
 		w.env.SignalWorkflow(SignalVisited, nil) // says it again
-		w.ask(anOrder("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
+		w.ask(testSpec("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
 	})
 	w.at(10*time.Minute, func() { still = w.agentState(t) })
 	w.at(15*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })

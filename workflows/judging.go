@@ -23,7 +23,7 @@ func (p *phase) judge(ctx workflow.Context, cycle int, caught []int, drift, temp
 			return request
 		}}
 	}
-	if o := p.n.order.Observer; o != nil && o.Way == dream.ByTogether && len(caught) > 1 {
+	if o := p.n.spec.Observer; o != nil && o.Way == dream.ByTogether && len(caught) > 1 {
 		judging = []ask{p.together(ctx, cycle, caught, drift, temperatures)}
 	}
 	judged, ended := p.pay(ctx, judging...)

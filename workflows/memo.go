@@ -14,26 +14,26 @@ import (
 // written once, when the workflow starts, and holds no text of memories or dreams.
 
 // DreamMemo is the memo of a dream.
-func DreamMemo(order activities.Order) map[string]any {
+func DreamMemo(spec activities.Spec) map[string]any {
 	memo := map[string]any{
-		"agent":  order.Handle,
-		"number": path.Base(order.Dream),
-		"tier":   string(order.Tier),
-		"cap":    capText(order.Budget, order.Free),
-		"as_of":  order.AsOf.UTC().Format(time.RFC3339),
-		"day":    order.Day,
-		"seed":   strconv.FormatUint(order.Seed, 10), // as text: a web page rounds numbers of 64 bits
-		"model":  order.Models[dream.Generator],
+		"agent":  spec.Handle,
+		"number": path.Base(spec.Dream),
+		"tier":   string(spec.Tier),
+		"cap":    capText(spec.Budget, spec.Free),
+		"as_of":  spec.AsOf.UTC().Format(time.RFC3339),
+		"day":    spec.Day,
+		"seed":   strconv.FormatUint(spec.Seed, 10), // as text: a web page rounds numbers of 64 bits
+		"model":  spec.Models[dream.Generator],
 		"begun":  "asked for",
 	}
-	if order.Alone {
+	if spec.Alone {
 		memo["begun"] = "by itself"
 	}
-	if order.Review != "" {
-		memo["review"] = string(order.Review)
+	if spec.Review != "" {
+		memo["review"] = string(spec.Review)
 	}
-	if order.Redreams != nil {
-		memo["anew_from"] = order.Redreams.Dream
+	if spec.Redreams != nil {
+		memo["anew_from"] = spec.Redreams.Dream
 	}
 	return memo
 }

@@ -23,7 +23,7 @@ func (n *night) replay(ctx workflow.Context, _ activities.LieDownResult) error {
 }
 
 func (p *phase) replay(ctx workflow.Context) error {
-	n, k := p.n, p.n.order.Knobs
+	n, k := p.n, p.n.spec.Knobs
 	for _, backward := range []bool{false, true} {
 		summary := "replay forward"
 		if backward {
@@ -39,7 +39,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 		p.kept += activities.Kept(r.Made)
 		n.patterns = append(n.patterns, r.Made...)
 	}
-	if n.order.Review == dream.JournalOnly { // a gist that nobody keeps is not paid for
+	if n.spec.Review == dream.JournalOnly { // a gist that nobody keeps is not paid for
 		return nil
 	}
 	r, err := p.one(ctx, ask{"last look", "Replay.LastLook", func() any { return p.step(ctx, 0, 0, k.LastLookTemperature) }})
@@ -51,7 +51,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 
 // skipForCore records that the core tier does not do a phase: its night is one induction call (H16).
 func (n *night) skipForCore(ctx workflow.Context, name dream.Phase) bool {
-	if n.order.Tier != dream.Core {
+	if n.spec.Tier != dream.Core {
 		return false
 	}
 	n.skip(ctx, name, "the core tier makes one induction call")

@@ -24,7 +24,7 @@ func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) err
 	if n.takenOver(ctx, dream.Onset) {
 		return nil
 	}
-	reason := skipReason(n.order, lain)
+	reason := skipReason(n.spec, lain)
 	if reason == "" {
 		var err error
 		if reason, err = n.vetoed(ctx, lain.Remaining); err != nil {
@@ -67,7 +67,7 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 		return err
 	}
 	p.catch(r.Made)
-	if err := p.review(ctx, 0, 0); err != nil || n.order.Tier == dream.Core {
+	if err := p.review(ctx, 0, 0); err != nil || n.spec.Tier == dream.Core {
 		return err
 	}
 	captured := false
@@ -87,12 +87,12 @@ func (p *phase) fallAsleep(ctx workflow.Context, way []dream.Stage) error {
 
 // mayDescend bounds the onset by how the agent was doing when the dream began (H24, Z4); one cycle it always has.
 func (p *phase) mayDescend(ctx workflow.Context, cycle int) error {
-	wall := hypnagogia.Bounds(p.n.order.Behaviour).Onset
+	wall := hypnagogia.Bounds(p.n.spec.Behaviour).Onset
 	lasted := workflow.Now(ctx).Sub(p.began) - p.n.away
-	if p.n.order.Behaviour == "" || wall <= 0 || cycle == 1 || lasted <= wall {
+	if p.n.spec.Behaviour == "" || wall <= 0 || cycle == 1 || lasted <= wall {
 		return nil
 	}
-	p.stopped = fmt.Sprintf("it lasted %s, and %s of an agent that is %s may last %s", lasted.Round(time.Second), p.name, p.n.order.Behaviour, wall)
+	p.stopped = fmt.Sprintf("it lasted %s, and %s of an agent that is %s may last %s", lasted.Round(time.Second), p.name, p.n.spec.Behaviour, wall)
 	return errSpent
 }
 
@@ -158,7 +158,7 @@ func (n *night) deeper(way []dream.Stage, to dream.Stage, temperature float64) *
 
 // dali is one cycle: partials in parallel, each halted, each judged (H5). At least one of them must succeed (H22).
 func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, captured bool) (bool, error) {
-	n, k := p.n, p.n.order.Knobs
+	n, k := p.n, p.n.spec.Knobs
 	n.state.Cycle, n.descent.senses = cycle, nil
 	partialTemperature, judgeTemperature := n.temperatures(cycle, captured)
 	deeper := n.deeper(way, dream.Peak, partialTemperature[0])
@@ -172,7 +172,7 @@ func (p *phase) dali(ctx workflow.Context, way []dream.Stage, cycle int, capture
 		p.stopped = fmt.Sprintf("the agent's vitality fell, it is %s", n.behaviour)
 		return false, errSpent
 	}
-	loosening := n.order.Loosening[dream.Generator]
+	loosening := n.spec.Loosening[dream.Generator]
 	drifting := make([]ask, hypnagogia.Asks(loosening, k.Partials))
 	for i := range drifting {
 		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, n.cycles(), i+1, partialTemperature[i])
@@ -263,7 +263,7 @@ func (p *phase) rate(ctx workflow.Context) (bool, error) {
 		return false, nil
 	}
 	r, err := p.one(ctx, ask{"lucid capture", "Onset.Capture", func() any {
-		return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
+		return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
 	}})
 	if gravest(err) || len(r.Made) == 0 {
 		return false, err

@@ -17,12 +17,12 @@ func (p *phase) owed(ctx workflow.Context) error {
 // hold asks about the rules in words for fragments that no lucid capture has asked about (H18).
 func (p *phase) hold(ctx workflow.Context) error {
 	n := p.n
-	if n.order.Policy == nil || len(n.order.Policy.Sentences) == 0 {
+	if n.spec.Policy == nil || len(n.spec.Policy.Sentences) == 0 {
 		return nil
 	}
 	return despite(func() error {
 		_, err := p.one(ctx, ask{"rules in words", "Onset.Hold", func() any {
-			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.order.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
+			return activities.CaptureRequest{StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature), Fragments: ids(n.fragments)}
 		}})
 		return err
 	})

@@ -42,7 +42,7 @@ func onGuard(t *testing.T, review func(n int) (activities.StepResult, error), ca
 		told = append(told, "surface")
 		return activities.StepResult{}, nil
 	})
-	o := anOrder("dream/echo/0001")
+	o := testSpec("dream/echo/0001")
 	o.ResumeTTL = time.Hour
 	o.Hooks = []activities.HookRule{{Name: "guard", At: []activities.Border{activities.AtCapture}, Timeout: time.Second, Silent: activities.SilentRefuse}}
 	o.Policy = &policy.Rules{Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person."}}}

@@ -26,10 +26,10 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 	left := workflow.Now(ctx)
 	request := activities.PauseRequest{
 		Stretch: n.seat(ctx), Number: n.stretch.number, Phase: n.state.Phase, Cycle: n.state.Cycle, Kept: n.state.Fragments,
-		Tallies: n.state.Tallies, Cuts: cuts, Light: light, Forced: forced, TTL: n.order.ResumeTTL,
+		Tallies: n.state.Tallies, Cuts: cuts, Light: light, Forced: forced, TTL: n.spec.ResumeTTL,
 		Onset: n.open != nil && n.open.name == dream.Onset,
 	}
-	last := n.order.Stretches > 0 && n.stretch.number >= n.order.Stretches
+	last := n.spec.Stretches > 0 && n.stretch.number >= n.spec.Stretches
 	if last {
 		request.TTL = 0
 	}
@@ -56,15 +56,15 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 	n.breaks = append(n.breaks, stood)
 	n.state.Outcome, n.state.Until, n.state.Epoch, n.state.Spent = dream.Interrupted, paused.Until, paused.Wake.Epoch, paused.Spent
 	n.state.Reason = string(paused.Wake.Cause)
-	n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
+	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)), AttrSpend.ValueSet(int64(paused.Spent)))
 	n.show(ctx)
-	n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
+	n.tell(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: paused.Until, Epoch: paused.Wake.Epoch, Cause: paused.Wake.Cause})
 	if paused.Until.IsZero() {
 		switch {
-		case n.order.ResumeTTL <= 0:
+		case n.spec.ResumeTTL <= 0:
 			return &verdict{dream.Interrupted, "it may not be resumed"}
 		case last:
-			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.order.Stretches)}
+			return &verdict{dream.Interrupted, fmt.Sprintf("it was woken in the last of the %d sittings that a dream may have", n.spec.Stretches)}
 		}
 		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
 	}
@@ -97,7 +97,7 @@ func (n *night) resume(ctx workflow.Context, until time.Time) error {
 			return &verdict{dream.Interrupted, said(why, "it was let go")}
 		}
 		if !words.ReceiveAsync(nil) {
-			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", n.order.ResumeTTL)}
+			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", n.spec.ResumeTTL)}
 		}
 		for words.ReceiveAsync(nil) { // one word is enough
 		}
@@ -107,14 +107,14 @@ func (n *night) resume(ctx workflow.Context, until time.Time) error {
 			return err
 		case lain.Awake:
 			n.stretch.wake = nil
-			n.tell(ctx, Ended{Dream: n.order.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
+			n.tell(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
 		case lain.Refused != dream.Dreaming:
 			return &verdict{dream.Interrupted, lain.Reason}
 		default:
 			n.sit(ctx, n.stretch.number+1, lain.Epoch)
 			n.state.Outcome, n.state.Reason, n.state.Until = dream.Dreaming, "", time.Time{}
 			n.breaks[len(n.breaks)-1].Open = false
-			n.find(ctx, AttrAgent.ValueSet(n.order.Handle), AttrOutcome.ValueSet("resumed"))
+			n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet("resumed"))
 			n.show(ctx)
 			return nil
 		}

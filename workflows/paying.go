@@ -41,7 +41,7 @@ func (p *phase) pay(ctx workflow.Context, asks ...ask) ([]answer, error) {
 		}
 		futures := make([]workflow.Future, len(open))
 		for at, i := range open {
-			futures[at] = workflow.ExecuteActivity(paidCall(p.n.stretch.calls, p.n.order.Knobs, asks[i].summary), asks[i].activityName, asks[i].request())
+			futures[at] = workflow.ExecuteActivity(paidCall(p.n.stretch.calls, p.n.spec.Knobs, asks[i].summary), asks[i].activityName, asks[i].request())
 		}
 		all := p.n.await(ctx, futures)
 		var again []int

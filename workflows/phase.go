@@ -38,7 +38,7 @@ func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micro
 	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies)}
 	n.state.Phase = name
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
-	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.order.Handle), AttrPhase.ValueSet(string(name))}
+	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.spec.Handle), AttrPhase.ValueSet(string(name))}
 	if name == dream.Onset {
 		updates = append(updates, AttrDepth.ValueSet(string(dream.Shallow)))
 	}
@@ -167,7 +167,7 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		}
 		return r, &verdict{dream.Canceled, "cancelled by an operator"}
 	case activities.EndCap:
-		if r.Scope == activities.PhaseScope(p.n.order.Dream, p.name) {
+		if r.Scope == activities.PhaseScope(p.n.spec.Dream, p.name) {
 			p.stopped = r.Reason
 			return r, errSpent
 		}

@@ -26,7 +26,7 @@ func placed(
 		return answer(len(requests)), nil
 	}, activity.RegisterOptions{Name: "Onset.Place"})
 	n := &night{ended: map[dream.Phase]string{}}
-	n.order.Dream, n.order.Knobs = "d", dream.DefaultKnobs()
+	n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()
 	n.gathered.Bare = 2
 	p := &phase{n: n, name: name}
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {

@@ -9,7 +9,7 @@ import (
 
 // takeOver takes over what the earlier phases of another dream have made, for one that goes on from there.
 func (n *night) takeOver(ctx workflow.Context) error {
-	from := n.order.Redreams
+	from := n.spec.Redreams
 	if from == nil {
 		return nil
 	}
@@ -20,7 +20,7 @@ func (n *night) takeOver(ctx workflow.Context) error {
 	}
 	n.fragments, n.selected, n.patterns, n.scenarios, n.staged = t.Fragments, t.Selected, t.Patterns, t.Scenarios, t.Staged
 	n.taken = len(n.fragments) + len(n.patterns) + len(n.scenarios) + len(n.staged)
-	if n.order.Review == dream.JournalOnly {
+	if n.spec.Review == dream.JournalOnly {
 		n.taken = len(n.fragments) + len(n.scenarios)
 	}
 	return nil
@@ -28,16 +28,16 @@ func (n *night) takeOver(ctx workflow.Context) error {
 
 // takenOver records a phase that is taken over and not dreamt.
 func (n *night) takenOver(ctx workflow.Context, name dream.Phase) bool {
-	if !n.order.Redreams.Taken(name) {
+	if !n.spec.Redreams.Taken(name) {
 		return false
 	}
-	n.skip(ctx, name, "taken over from "+n.order.Redreams.Dream)
+	n.skip(ctx, name, "taken over from "+n.spec.Redreams.Dream)
 	return true
 }
 
 // felt are the fragments whose tones move the mood: the dream's own. Those that were taken over have moved it already.
 func (n *night) felt() []string {
-	if n.order.Redreams != nil {
+	if n.spec.Redreams != nil {
 		return nil
 	}
 	return ids(n.fragments)

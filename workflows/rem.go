@@ -20,7 +20,7 @@ func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error 
 		return err
 	}
 	way := p.imagine
-	if n.order.Knobs.RemRounds > 0 {
+	if n.spec.Knobs.RemRounds > 0 {
 		way = p.search
 	}
 	err = p.placeUnlessTheOnsetDid(ctx)
@@ -46,7 +46,7 @@ func (p *phase) placeUnlessTheOnsetDid(ctx workflow.Context) error {
 }
 
 func (p *phase) imagine(ctx workflow.Context) error {
-	n, k := p.n, p.n.order.Knobs
+	n, k := p.n, p.n.spec.Knobs
 	branches := make([]ask, k.Branches)
 	seeds := n.seeds()
 	for i := range branches {

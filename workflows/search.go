@@ -22,7 +22,7 @@ type search struct {
 // search imagines in rounds. Before each the law is told the graph so far, what is left and what a call costs, and says what
 // to make; what was made is weighed. However it ends, the best of what was weighed is kept.
 func (p *phase) search(ctx workflow.Context) error {
-	n, k := p.n, p.n.order.Knobs
+	n, k := p.n, p.n.spec.Knobs
 	s := &search{}
 	var stop error
 	var why string
@@ -65,7 +65,7 @@ func spentDream(err error) bool {
 
 // plan asks the law for the next round.
 func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
-	n, k := p.n, p.n.order.Knobs
+	n, k := p.n, p.n.spec.Knobs
 	request := activities.SurveyRequest{Limit: p.limit}
 	if s.Round == 0 {
 		request.Fragments = n.seeds()
@@ -104,7 +104,7 @@ func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) e
 
 // move is the deed of one.
 func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.Move) ask {
-	temperature, round := p.n.order.Knobs.RemTemperature, s.Round
+	temperature, round := p.n.spec.Knobs.RemTemperature, s.Round
 	of := make([]string, len(move.Parents))
 	for i, parent := range move.Parents {
 		of[i] = s.ids[parent]
@@ -125,7 +125,7 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 
 // weigh scores what a round has made, from a place on.
 func (p *phase) weigh(ctx workflow.Context, s *search, from int) error {
-	k := p.n.order.Knobs
+	k := p.n.spec.Knobs
 	r, err := p.one(ctx, ask{fmt.Sprintf("round %d: weigh", s.Round), "Imagination.Weigh", func() any {
 		return activities.WeighRequest{StepRequest: p.step(ctx, s.Round, 0, k.ScoreTemperature), Scenarios: s.ids[from:], Beside: s.ids[:from], Keep: k.Keep}
 	}})

@@ -99,7 +99,7 @@ func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []stri
 		return activities.StepResult{Made: []activities.Made{{ID: q.Scenarios[0], Kept: true}, {ID: "other"}}}, nil
 	})
 	n := &night{ended: map[dream.Phase]string{}}
-	n.order.Dream, n.order.Knobs = "d", k
+	n.spec.Dream, n.spec.Knobs = "d", k
 	for _, id := range fragments {
 		n.fragments = append(n.fragments, activities.Made{ID: id})
 	}

@@ -90,7 +90,7 @@ func (n *night) asked(ctx workflow.Context, w Wake) (Awoken, error) {
 			return Awoken{}, err
 		}
 	}
-	awoken := Awoken{Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.order.Dream, Until: n.state.Until}
+	awoken := Awoken{Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.spec.Dream, Until: n.state.Until}
 	if n.state.Outcome == dream.Dreaming {
 		awoken.State = Dreaming
 	}

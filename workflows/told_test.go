@@ -28,7 +28,7 @@ func TestAAgentStateTellsADreamThatOthersSeemNotToHaveReached(t *testing.T) {
 			var began, awoke time.Time
 			var woken Awoken
 			var after AgentState
-			w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+			w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 			w.at(2*time.Minute, func() {
 				wake := Wake{Epoch: 1, Cause: presence.Connect}
 				w.epoch, began = 1, w.env.Now()

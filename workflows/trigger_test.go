@@ -49,8 +49,8 @@ func newHeeded(t *testing.T) *heeded {
 		if h.awake.After(r.Now) {
 			return activities.PlanResult{Awake: h.awake}, nil
 		}
-		o := anOrder("dream/echo/" + string(rune('a'+len(h.plans)-1)))
-		return activities.PlanResult{Order: o, Reason: h.refuse}, nil
+		o := testSpec("dream/echo/" + string(rune('a'+len(h.plans)-1)))
+		return activities.PlanResult{Spec: o, Reason: h.refuse}, nil
 	})
 	return h
 }
@@ -97,7 +97,7 @@ func TestADreamIsCalledOnceForAllThatAScheduleMissed(t *testing.T) {
 	h := newHeeded(t)
 	quarter := dream.Trigger{Name: "quarter", Kind: dream.OnSchedule, Schedule: "*/15 * * * *"}
 	start := h.env.Now()
-	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 5*time.Minute)
+	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, 5*time.Minute)
 	var during AgentState
 	h.env.RegisterDelayedCallback(func() { during = h.world.agentState(t) }, 50*time.Minute)
 	s := by(quarter)
@@ -143,7 +143,7 @@ func TestACallOfBeforeTheDreamIsAnsweredByIt(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	start := h.env.Now()
-	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Hour)
+	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Hour)
 	h.signal(70*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)}) // late
 	h.signal(80*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
 	var before, after AgentState
@@ -187,7 +187,7 @@ func TestAPersonsCallWaitsForNothingButSleep(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	start := h.env.Now()
-	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Minute)
+	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Minute)
 	h.signal(2*time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
 	s := Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour, Windows: []string{"03:00-04:00"}}
 	h.live(12, s)
@@ -311,7 +311,7 @@ func TestAScheduleThatWaitsIsNotLostWhenAnotherChanges(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHeeded(t) // 22:00 UTC, and 03:30 in Berlin is 01:30
-			h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, 3*time.Hour)
+			h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, 3*time.Hour)
 			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, c.then) }, 3*time.Hour+45*time.Minute)
 			h.live(36, by(nightly))
 			require.NotEmpty(t, h.plans)
@@ -373,7 +373,7 @@ func TestTriggersCrossContinueAsNew(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	full := dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}
-	h.env.RegisterDelayedCallback(func() { h.ask(anOrder("dream/echo/0001"), func(error, error) {}) }, time.Minute)
+	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Minute)
 	h.env.RegisterDelayedCallback(func() {
 		h.env.SetContinueAsNewSuggested(true)
 		h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: h.env.Now(), Key: "1"})
@@ -423,7 +423,7 @@ func TestADreamThatCouldNotBePlannedIsPlannedAgainSoon(t *testing.T) {
 					}
 					return activities.PlanResult{}, context.DeadlineExceeded
 				}
-				return activities.PlanResult{Order: anOrder("dream/echo/0001")}, nil
+				return activities.PlanResult{Spec: testSpec("dream/echo/0001")}, nil
 			})
 			s := by(full)
 			if s.TryAgain = c.again; c.kind == "" {

@@ -27,7 +27,7 @@ func TestAActivityThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
 			return activities.StepResult{Done: activities.Done{Unasked: unasked}}, nil
 		}, activity.RegisterOptions{Name: "Replay.LastLook"})
 		n := &night{ended: map[dream.Phase]string{}, fragments: []activities.Made{{ID: "f", Kept: true}}}
-		n.order.Dream, n.order.Knobs = "d", dream.DefaultKnobs()
+		n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()
 		p := &phase{n: n, name: dream.NREM}
 		env.ExecuteWorkflow(func(ctx workflow.Context) error {
 			n.sit(ctx, 1, 0)

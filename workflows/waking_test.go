@@ -46,7 +46,7 @@ func newTown(t *testing.T) *town {
 		if r.Resume != nil {
 			return activities.PlanResult{Resume: true}, nil
 		}
-		return activities.PlanResult{Order: anOrder("dream/echo/alone")}, nil
+		return activities.PlanResult{Spec: testSpec("dream/echo/alone")}, nil
 	})
 	activityName("Bed.Running", func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
 	activityName("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.RouseResult, error) {
@@ -79,8 +79,8 @@ func newTown(t *testing.T) *town {
 }
 
 // dream lasts an hour, less what it has dreamt before; woken, it may go on for two hours.
-func (w *town) dream(ctx workflow.Context, order activities.Order) (Result, error) {
-	w.dreamt = append(w.dreamt, order.Dream)
+func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
+	w.dreamt = append(w.dreamt, spec.Dream)
 	wakes, words := workflow.GetSignalChannel(ctx, SignalWake), workflow.GetSignalChannel(ctx, SignalResume)
 	left := time.Hour
 	for {
@@ -97,21 +97,21 @@ func (w *town) dream(ctx workflow.Context, order activities.Order) (Result, erro
 			break
 		}
 		left -= workflow.Now(ctx).Sub(began)
-		tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
+		tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
 		lets := workflow.GetSignalChannel(ctx, SignalLetGo)
 		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
 		if err != nil || !ok || words.Len() == 0 {
-			tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Interrupted})
-			return Result{Dream: order.Dream, Outcome: dream.Interrupted}, err
+			tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})
+			return Result{Dream: spec.Dream, Outcome: dream.Interrupted}, err
 		}
 		words.ReceiveAsync(nil)
-		w.dreamt = append(w.dreamt, order.Dream+" again")
+		w.dreamt = append(w.dreamt, spec.Dream+" again")
 	}
-	tell(ctx, order, Ended{Dream: order.Dream, Outcome: dream.Completed})
-	return Result{Dream: order.Dream, Outcome: dream.Completed}, nil
+	tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Completed})
+	return Result{Dream: spec.Dream, Outcome: dream.Completed}, nil
 }
 
-func tell(ctx workflow.Context, o activities.Order, e Ended) {
+func tell(ctx workflow.Context, o activities.Spec, e Ended) {
 	_ = workflow.SignalExternalWorkflow(ctx, o.Owner, "", SignalEnded, e).Get(ctx, nil)
 }
 
@@ -143,7 +143,7 @@ func TestAConnectWakesASleeperAndItSleepsWhenNobodyHoldsItAwake(t *testing.T) {
 	})
 	w.at(2*time.Minute, func() {
 		during = w.agentState(t)
-		w.ask(anOrder("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
+		w.ask(testSpec("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
 	})
 	w.at(15*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
@@ -161,7 +161,7 @@ func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
 	w := newTown(t)
 	var woken Awoken
 	var waiting, again AgentState
-	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(11*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now()
 		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) { woken = a; require.NoError(t, err) })
@@ -184,12 +184,12 @@ func TestAWokenDreamWaitsAndGoesOnByItself(t *testing.T) {
 func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var broken *Broken
 	w.at(10*time.Minute, func() {
 		require.NotNil(t, w.agentState(t).Broken)
-		w.ask(anOrder("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) })
+		w.ask(testSpec("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) })
 	})
 	w.at(11*time.Minute, func() { broken = w.agentState(t).Broken; w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
@@ -200,7 +200,7 @@ func TestAnInterruptedDreamGivesWayToANewOne(t *testing.T) {
 func TestAnInterruptedDreamWhoseTimeRanOutIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
 	var refused error
 	w.at(4*time.Hour, func() {
@@ -219,7 +219,7 @@ func TestADreamThatDoesNotAnswerKeepsNobodyWaitingBeyondASecond(t *testing.T) {
 	w := newTown(t)
 	w.deaf = true
 	var asked, answered time.Time
-	w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(2*time.Minute, func() {
 		asked = w.env.Now()
 		w.epoch = 1
@@ -238,7 +238,7 @@ func TestWakesThatAreNotNewChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.epoch = 7; w.connect(Wake{Epoch: 7, Cause: presence.Connect}, func(Awoken, error) {}) })
-	w.at(10*time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+	w.at(10*time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	var state string
 	w.at(20*time.Minute, func() { // a duplicate, one that is late, and a forged one
 		for _, epoch := range []int64{7, 3} {
@@ -265,7 +265,7 @@ func TestASignalWithNothingInItWakesADreamer(t *testing.T) {
 		t.Run(signal, func(t *testing.T) {
 			t.Parallel()
 			w := newTown(t)
-			w.at(time.Minute, func() { w.ask(anOrder("dream/echo/0001"), func(error, error) {}) })
+			w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 			w.at(2*time.Minute, func() { w.env.SignalWorkflow(signal, nil) })
 			var l AgentState
 			w.at(2*time.Minute+30*time.Second, func() { l = w.agentState(t) })

@@ -64,7 +64,7 @@ func (app *App) biasOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (biasTo
 		}
 	}
 	var err error
-	if told.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Order{Agent: a.ID, AsOf: app.Now()}, told.Judge); err != nil {
+	if told.Bias, err = activities.ObserverBias(cmd.Context(), h.Store, activities.Spec{Agent: a.ID, AsOf: app.Now()}, told.Judge); err != nil {
 		return told, err
 	}
 	told.Markers, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindMarker}})

@@ -22,11 +22,11 @@ import (
 // never arrived.
 func flawless() chaos.Evidence {
 	id, ended := "dream/echo/0001", time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
-	order := activities.Order{
+	spec := activities.Spec{
 		Dream: id, Agent: "a", Handle: "echo", Day: "2026-10-19", Budget: 1000, Knobs: dream.DefaultKnobs(),
 		Accounts: []budget.Account{{Scope: "dream:" + id, Limit: 1000}, {Scope: "day:a/2026-10-19", Limit: 2000}},
 	}
-	accounts := append([]budget.Account{{Scope: "phase:" + id + "/onset", Limit: 100}}, order.Accounts...)
+	accounts := append([]budget.Account{{Scope: "phase:" + id + "/onset", Limit: 100}}, spec.Accounts...)
 	row := func(activity string, attempt int, state purse.State, counted budget.Micros) purse.Row {
 		return purse.Row{
 			Ask:     purse.Ask{Step: id + "/onset/" + activity, Agent: "a", Dream: id, Phase: "onset", Accounts: accounts},
@@ -47,7 +47,7 @@ func flawless() chaos.Evidence {
 		Book: provider.Book{Calls: []provider.Call{call(1, "1/partial-1#1", 10), call(2, "1/partial-2#1", 12)}},
 		Rows: []purse.Row{row("1/partial-1", 1, purse.Settled, 10), row("1/partial-2", 1, purse.Lost, 60)},
 		Dreams: []chaos.Dream{{
-			Night: night, Begun: true, Closed: true, Order: order, Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
+			Night: night, Begun: true, Closed: true, Spec: spec, Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
 		}},
 		Events:     map[string][]event.Event{"a": log},
 		Balances:   map[string]purse.Balance{},

@@ -41,7 +41,7 @@ type Dream struct {
 	Night  *dream.Night
 	Begun  bool // a workflow of it was started
 	Closed bool // and has ended
-	Order  activities.Order
+	Spec   activities.Spec
 	Result *workflows.Result // nil when the workflow did not end by itself
 }
 
@@ -104,7 +104,7 @@ func look(ctx context.Context, c *stage.Company, night *dream.Night) (Dream, err
 		return d, fmt.Errorf("read the history of %s: %w", night.ID, err)
 	}
 	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if err := converter.GetDefaultDataConverter().FromPayloads(input, &d.Order); err != nil {
+	if err := converter.GetDefaultDataConverter().FromPayloads(input, &d.Spec); err != nil {
 		return d, fmt.Errorf("read the order of %s: %w", night.ID, err)
 	}
 	if status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
@@ -140,7 +140,7 @@ func (e *Evidence) money(ctx context.Context, c *stage.Company) error {
 		if !d.Begun {
 			continue
 		}
-		if e.Allowances[d.Order.Agent+"/"+d.Order.Day], err = ledger.Allowance(ctx, d.Order.Agent, d.Order.Day); err != nil {
+		if e.Allowances[d.Spec.Agent+"/"+d.Spec.Day], err = ledger.Allowance(ctx, d.Spec.Agent, d.Spec.Day); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (e *Evidence) scopes() []string {
 		}
 	}
 	for _, d := range e.Dreams {
-		for _, a := range d.Order.Accounts {
+		for _, a := range d.Spec.Accounts {
 			all = append(all, a.Scope)
 		}
 	}
@@ -166,7 +166,7 @@ func (e *Evidence) scopes() []string {
 // accounts are the caps that a call of this dream and phase had to fit under, by its order and not by the ledger: the
 // phase's share (the onset's goes to NREM when it was skipped), and those the order names.
 func (e *Evidence) accounts(d Dream, phase dream.Phase) []budget.Account {
-	plan := budget.Split(d.Order.Budget, d.Order.Knobs.Shares)
+	plan := budget.Split(d.Spec.Budget, d.Spec.Knobs.Shares)
 	if e.has(d, event.OnsetSkipped{}.EventType()) {
 		plan = plan.WithoutOnset()
 	}
@@ -174,7 +174,7 @@ func (e *Evidence) accounts(d Dream, phase dream.Phase) []budget.Account {
 		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
 	}
 	own := budget.Account{Scope: activities.PhaseScope(d.Night.ID, phase), Limit: limits[phase]}
-	return append([]budget.Account{own}, d.Order.Accounts...)
+	return append([]budget.Account{own}, d.Spec.Accounts...)
 }
 
 func (e *Evidence) has(d Dream, kind string) bool { return len(e.events(d, kind)) > 0 }

@@ -94,9 +94,9 @@ func (f *Figures) look(e Evidence, d Dream) {
 	if !d.Begun {
 		return
 	}
-	f.Ways[d.Order.Loosening[dream.Generator]]++
-	if d.Order.Observer != nil {
-		f.Judged[d.Order.Observer.Way]++
+	f.Ways[d.Spec.Loosening[dream.Generator]]++
+	if d.Spec.Observer != nil {
+		f.Judged[d.Spec.Observer.Way]++
 	}
 	for _, skipped := range e.events(d, event.OnsetSkipped{}.EventType()) {
 		if strings.Contains(string(skipped.Data), hypnagogia.SkipVeto) {

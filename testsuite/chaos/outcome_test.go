@@ -38,9 +38,9 @@ func TestADreamIsAbortedWhenAllPartialsFailAndGivesItsAllowanceBack(t *testing.T
 	require.Contains(t, result.Reason, "all 4 partials of Dali cycle 1 failed")
 	require.Equal(t, "stopped", result.Tallies[len(result.Tallies)-1].State)
 	e := s.sound()
-	order := e.Dreams[0].Order
-	require.Zero(t, e.Allowances[agent.ID+"/"+order.Day], "an aborted dream gives its allowance back")
-	day := e.Balances["day:"+agent.ID+"/"+order.Day]
+	spec := e.Dreams[0].Spec
+	require.Zero(t, e.Allowances[agent.ID+"/"+spec.Day], "an aborted dream gives its allowance back")
+	day := e.Balances["day:"+agent.ID+"/"+spec.Day]
 	require.Equal(t, result.Spent, day.Spent, "what it spent still counts")
 	require.Greater(t, day.Spent, e.Book.Total, "a failure on the provider's side may have been billed")
 	require.Positive(t, e.Book.Total)

@@ -20,7 +20,7 @@ import (
 )
 
 // order freezes one more order for an agent, as another program of the deployment could.
-func (s *scene) order(agent dream.Agent) activities.Order {
+func (s *scene) order(agent dream.Agent) activities.Spec {
 	s.t.Helper()
 	other := s.company.Starter.With(func(o *starter.Options) { o.AutoPaid = true })
 	o, reason, err := other.Plan(s.ctx, agent.ID, time.Now())
@@ -30,7 +30,7 @@ func (s *scene) order(agent dream.Agent) activities.Order {
 }
 
 // byHand starts a dream as somebody with a Temporal client would, past the agent's life.
-func (s *scene) byHand(o activities.Order, id string) workflows.Result {
+func (s *scene) byHand(o activities.Spec, id string) workflows.Result {
 	s.t.Helper()
 	run, err := s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: s.company.Play.Queue, WorkflowTaskTimeout: workflows.TaskTimeout,

@@ -56,8 +56,8 @@ func (e *Evidence) allowances() []error {
 	var faults []error
 	want := map[string]budget.Micros{}
 	for _, d := range e.Dreams {
-		if d.Begun && !d.Order.Free && e.has(d, event.DreamStarted{}.EventType()) && d.Night.Outcome != dream.Aborted {
-			want[d.Order.Agent+"/"+d.Order.Day] += d.Night.Spent
+		if d.Begun && !d.Spec.Free && e.has(d, event.DreamStarted{}.EventType()) && d.Night.Outcome != dream.Aborted {
+			want[d.Spec.Agent+"/"+d.Spec.Day] += d.Night.Spent
 		}
 	}
 	for day, taken := range e.Allowances {

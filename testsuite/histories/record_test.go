@@ -174,14 +174,14 @@ func TestRecordADreamWithoutASlot(t *testing.T) {
 	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
-	order, err := s.company.Starter.Freeze(s.ctx, s.wish(agent))
+	spec, err := s.company.Starter.Freeze(s.ctx, s.wish(agent))
 	require.NoError(t, err)
-	_, err = s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: order.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, order)
+	_, err = s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: spec.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, spec)
 	require.NoError(t, err)
-	result, err := s.company.Result(s.ctx, order.Dream)
+	result, err := s.company.Result(s.ctx, spec.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, result.Outcome)
-	s.save(order.Dream, "dream-canceled-slot")
+	s.save(spec.Dream, "dream-canceled-slot")
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
 }
 

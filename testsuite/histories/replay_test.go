@@ -50,11 +50,11 @@ func TestRecordedHistoriesReplayAgainstTodaysCode(t *testing.T) {
 
 // mutated is today's dream with one step more before everything else: a change that no history knows.
 func mutated(r worker.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, order activities.Order) (workflows.Result, error) {
+	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, spec activities.Spec) (workflows.Result, error) {
 		if err := workflow.Sleep(ctx, 1); err != nil {
 			return workflows.Result{}, err
 		}
-		return workflows.Dream(ctx, order)
+		return workflows.Dream(ctx, spec)
 	}, workflow.RegisterOptions{Name: workflows.DreamType})
 	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, request workflows.AgentRequest) error {
 		if err := workflow.Sleep(ctx, 1); err != nil {

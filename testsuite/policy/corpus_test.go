@@ -99,7 +99,7 @@ type night struct {
 	*testing.T
 	company *stage.Company
 	model   *dreamer
-	order   activities.Order
+	spec    activities.Spec
 	stretch activities.Stretch
 	onset   *activities.Onset
 	rem     *activities.Imagination
@@ -129,14 +129,14 @@ func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
 	require.NoError(t, company.Store.PutAgent(t.Context(), agent))
 	seed := uint64(7)
 	asking := company.Starter.With(func(o *starter.Options) { o.Policy = &r })
-	order, err := asking.Freeze(t.Context(), starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	spec, err := asking.Freeze(t.Context(), starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
-	n := &night{T: t, company: company, model: model, order: order, onset: &activities.Onset{Ports: company.Ports}, rem: &activities.Imagination{Ports: company.Ports}}
+	n := &night{T: t, company: company, model: model, spec: spec, onset: &activities.Onset{Ports: company.Ports}, rem: &activities.Imagination{Ports: company.Ports}}
 	bed := &activities.Bed{Ports: company.Ports, Executions: alive{}, Planner: asking}
-	lain, err := bed.LieDown(t.Context(), activities.LieDownRequest{Order: order, Workflow: order.Dream, Run: "run", Now: time.Now()})
+	lain, err := bed.LieDown(t.Context(), activities.LieDownRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
-	n.stretch = activities.Stretch{Agent: agent.ID, Dream: order.Dream, Run: "run", Epoch: lain.Epoch}
+	n.stretch = activities.Stretch{Agent: agent.ID, Dream: spec.Dream, Run: "run", Epoch: lain.Epoch}
 	_, err = n.onset.Gather(t.Context(), activities.GatherRequest{Stretch: n.stretch})
 	require.NoError(t, err)
 	return n
@@ -253,7 +253,7 @@ func count(t *testing.T, name string) tally {
 	kept, dropped := n.think(texts...)
 	done := n.develop(kept)
 	shown := strings.Join(model.shown, "\n")
-	predicted, err := n.company.Store.Find(t.Context(), memory.Query{Agent: n.stretch.Agent, Dream: n.order.Dream, Kinds: []dream.Kind{dream.KindPrediction}, States: dream.States})
+	predicted, err := n.company.Store.Find(t.Context(), memory.Query{Agent: n.stretch.Agent, Dream: n.spec.Dream, Kinds: []dream.Kind{dream.KindPrediction}, States: dream.States})
 	require.NoError(t, err)
 	foretold := map[string]bool{}
 	for _, p := range memory.As[*dream.Prediction](predicted) {

@@ -177,10 +177,10 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 		require.Equal(t, "policy/leverage", flag.By)
 		require.Equal(t, dream.FragmentRaw, f.Status)
 	}
-	next, err := later.Freeze(t.Context(), starter.Wish{Agent: n.order.Handle, AsOf: stage.Night})
+	next, err := later.Freeze(t.Context(), starter.Wish{Agent: n.spec.Handle, AsOf: stage.Night})
 	require.NoError(t, err)
 	require.Nil(t, next.Policy, "a dream begun now has the new rules")
-	body, err := json.Marshal(n.order)
+	body, err := json.Marshal(n.spec)
 	require.NoError(t, err)
 	require.Contains(t, string(body), `"policy":{"caps":[{"name":"leverage","most":3}]`)
 }

@@ -160,14 +160,14 @@ func (r *room) spendTheRest(agent dream.Agent, id string) {
 	r.t.Helper()
 	e, err := chaos.Gather(r.ctx, r.company, r.upstream.Billing)
 	require.NoError(r.t, err)
-	order, ledger, least := e.Dreams[0].Order, r.company.Store.Ledger(), budget.Micros(budget.Unlimited)
-	for _, account := range order.Accounts {
+	spec, ledger, least := e.Dreams[0].Spec, r.company.Store.Ledger(), budget.Micros(budget.Unlimited)
+	for _, account := range spec.Accounts {
 		balance, err := ledger.Balance(r.ctx, account.Scope)
 		require.NoError(r.t, err)
 		least = min(least, account.Limit-balance.Spent-balance.Reserved)
 	}
 	hold, err := ledger.Reserve(r.ctx, purse.Ask{
-		Step: id + "/nrem/elsewhere", Agent: agent.ID, Dream: id, Phase: "nrem", Model: "scripted/script", Day: order.Day, Amount: least, Accounts: order.Accounts, At: time.Now(),
+		Step: id + "/nrem/elsewhere", Agent: agent.ID, Dream: id, Phase: "nrem", Model: "scripted/script", Day: spec.Day, Amount: least, Accounts: spec.Accounts, At: time.Now(),
 	})
 	require.NoError(r.t, err)
 	require.NoError(r.t, ledger.Settle(r.ctx, hold, purse.Bill{State: purse.Settled, Amount: least, At: time.Now()}))
