@@ -23,13 +23,13 @@ func (s *Starter) ForDreams() psyche.Dreaming { return dreaming{s} }
 type dreaming struct{ Starter *Starter }
 
 // Begin starts a dream. The caps that would end it at once are looked at first, so that they are told as what they are.
-func (d dreaming) Begin(ctx context.Context, w psyche.Wish) (string, error) {
-	wish := wishOf(w)
-	agent, err := d.look(ctx, wish)
+func (d dreaming) Begin(ctx context.Context, w psyche.DreamRequest) (string, error) {
+	request := requestOf(w)
+	agent, err := d.look(ctx, request)
 	if err != nil {
 		return "", err
 	}
-	drafted, err := d.Starter.draft(ctx, wish)
+	drafted, err := d.Starter.draft(ctx, request)
 	if err != nil {
 		return "", undrafted(ctx, err)
 	}
@@ -38,15 +38,15 @@ func (d dreaming) Begin(ctx context.Context, w psyche.Wish) (string, error) {
 
 // Redream starts one that goes on from another.
 func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
-	wish := wishOf(w.Wish)
+	request := requestOf(w.DreamRequest)
 	if !slices.Contains(dream.Redreamt, w.From) {
 		return "", amiss("from", "from is %q; it must be nrem, rem, integration or return: an onset anew is another dream", w.From)
 	}
-	agent, err := d.look(ctx, wish)
+	agent, err := d.look(ctx, request)
 	if err != nil {
 		return "", err
 	}
-	drafted, err := d.Starter.redraft(ctx, Again{Wish: wish, Dream: w.Dream, From: w.From})
+	drafted, err := d.Starter.redraft(ctx, Again{DreamRequest: request, Dream: w.Dream, From: w.From})
 	if errors.Is(err, activities.ErrNoRedream) {
 		return "", refused("nothing_to_redream", err, "%v", err)
 	}
@@ -56,8 +56,8 @@ func (d dreaming) Redream(ctx context.Context, w psyche.Again) (string, error) {
 	return d.begin(ctx, agent, drafted)
 }
 
-func wishOf(w psyche.Wish) Wish {
-	return Wish{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, Models: w.Models}
+func requestOf(w psyche.DreamRequest) DreamRequest {
+	return DreamRequest{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, Models: w.Models}
 }
 
 func (d dreaming) begin(ctx context.Context, agent dream.Agent, drafted draft) (string, error) {
@@ -75,7 +75,7 @@ func (d dreaming) begin(ctx context.Context, agent dream.Agent, drafted draft) (
 }
 
 // look finds what is wrong with a wish by itself.
-func (d dreaming) look(ctx context.Context, w Wish) (dream.Agent, error) {
+func (d dreaming) look(ctx context.Context, w DreamRequest) (dream.Agent, error) {
 	agent, err := d.Starter.Memory.Agent(ctx, w.Agent)
 	if errors.Is(err, memory.ErrNotFound) {
 		return agent, &psyche.Fault{

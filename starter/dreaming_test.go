@@ -45,48 +45,48 @@ func paid(t *testing.T, s *Starter) purse.Ledger {
 	return s.Ledger
 }
 
-func TestAWishThatIsWrongIsRefusedByTheNameOfItsFieldBeforeAnythingIsWritten(t *testing.T) {
+func TestARequestThatIsWrongIsRefusedByTheNameOfItsFieldBeforeAnythingIsWritten(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	paid(t, s)
 	d := s.ForDreams()
 	over, below := agent.Caps.Dream+1, budget.Micros(-1)
 	for _, c := range []struct {
-		wish   psyche.Wish
-		status int
-		code   string
-		param  string
-		hint   string
+		request psyche.DreamRequest
+		status  int
+		code    string
+		param   string
+		hint    string
 	}{
-		{psyche.Wish{Agent: "nobody"}, 404, "agent_not_found", "agent", "nobody"},
-		{psyche.Wish{Agent: "echo", Tier: "deep"}, 400, "invalid_value", "tier", "core or hardened"},
-		{psyche.Wish{Agent: "echo", Theme: strings.Repeat("x", 501)}, 400, "invalid_value", "theme", "at most 500"},
-		{psyche.Wish{Agent: "echo", Budget: &below}, 400, "invalid_value", "budget_micros", "negative"},
-		{psyche.Wish{Agent: "echo", Budget: &over}, 402, "over_cap", "budget_micros", "$0.50"},
-		{psyche.Wish{Agent: "echo", Models: map[dream.Role]string{"dreamer": thinker}}, 400, "invalid_value", "models", `"dreamer"; roles are generator, observer, replay`},
-		{psyche.Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/none"}}, 400, "invalid_value", "model", "house/none"},
-		{psyche.Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: embedder}}, 400, "invalid_value", "model", "wrong sort"},
+		{psyche.DreamRequest{Agent: "nobody"}, 404, "agent_not_found", "agent", "nobody"},
+		{psyche.DreamRequest{Agent: "echo", Tier: "deep"}, 400, "invalid_value", "tier", "core or hardened"},
+		{psyche.DreamRequest{Agent: "echo", Theme: strings.Repeat("x", 501)}, 400, "invalid_value", "theme", "at most 500"},
+		{psyche.DreamRequest{Agent: "echo", Budget: &below}, 400, "invalid_value", "budget_micros", "negative"},
+		{psyche.DreamRequest{Agent: "echo", Budget: &over}, 402, "over_cap", "budget_micros", "$0.50"},
+		{psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{"dreamer": thinker}}, 400, "invalid_value", "models", `"dreamer"; roles are generator, observer, replay`},
+		{psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/none"}}, 400, "invalid_value", "model", "house/none"},
+		{psyche.DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: embedder}}, 400, "invalid_value", "model", "wrong sort"},
 	} {
-		_, err := d.Begin(t.Context(), c.wish)
+		_, err := d.Begin(t.Context(), c.request)
 		f := faulted(t, err, c.status, c.code)
 		require.Equal(t, c.param, f.Param)
 		require.Contains(t, f.Message, c.hint)
-		_, err = d.Redream(t.Context(), psyche.Again{Wish: c.wish, Dream: "dream/echo/0001", From: dream.REM})
+		_, err = d.Redream(t.Context(), psyche.Again{DreamRequest: c.request, Dream: "dream/echo/0001", From: dream.REM})
 		faulted(t, err, c.status, c.code)
 	}
-	_, err := d.Redream(t.Context(), psyche.Again{Wish: psyche.Wish{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
+	_, err := d.Redream(t.Context(), psyche.Again{DreamRequest: psyche.DreamRequest{Agent: "echo"}, Dream: "dream/echo/0001", From: dream.Onset})
 	require.Equal(t, "from", faulted(t, err, 400, "invalid_value").Param)
 	require.Empty(t, nights(t, s, agent))
 }
 
-func TestAWishMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
+func TestARequestMayNameModelsBeforeThoseOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	table := s.Catalog.(inference.Table)
 	table["house/other"] = inference.Spec{Name: "house/other", Price: &budget.Price{}}
 	agent.Models = map[dream.Role]string{dream.Observer: thinker}
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
-	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
+	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo", Models: map[dream.Role]string{dream.Observer: "house/other"}})
 	require.NoError(t, err)
 	require.Equal(t, "house/other", spec.Models[dream.Observer])
 	require.Equal(t, thinker, spec.Models[dream.Generator])
@@ -98,7 +98,7 @@ func TestNoPaidDreamBeginsWhereNothingIsLeftUnderACap(t *testing.T) {
 	paid(t, s)
 	agent.Caps = dream.Caps{Dream: 0, Day: 0, Month: budget.Dollar}
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
-	_, err := s.ForDreams().Begin(t.Context(), psyche.Wish{Agent: "echo"})
+	_, err := s.ForDreams().Begin(t.Context(), psyche.DreamRequest{Agent: "echo"})
 	f := faulted(t, err, http.StatusTooManyRequests, "cap_reached")
 	require.Contains(t, f.Message, "$0.00")
 	require.Empty(t, nights(t, s, agent))
@@ -110,7 +110,7 @@ func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testin
 	paid(t, s)
 	_, err := s.Presence.Arrive(t.Context(), presence.Visit{Agent: agent.ID, Client: "key_other/somebody", Cause: presence.Connect, Now: tonight, For: time.Minute})
 	require.NoError(t, err)
-	_, err = s.ForDreams().Begin(t.Context(), psyche.Wish{Agent: "echo"})
+	_, err = s.ForDreams().Begin(t.Context(), psyche.DreamRequest{Agent: "echo"})
 	f := faulted(t, err, http.StatusConflict, "agent_awake")
 	require.Contains(t, f.Message, tonight.Add(time.Minute).Format(time.RFC3339))
 	require.NotContains(t, f.Message, "somebody", "who else talks to an agent is nobody's business")
@@ -124,7 +124,7 @@ func TestNoDreamBeginsOfAnAgentThatIsHeldAwakeAndTheFaultSaysUntilWhen(t *testin
 func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	d := s.ForDreams()
 	faulted(t, d.Archive(t.Context(), spec.Dream), http.StatusConflict, "dream_not_over")

@@ -50,7 +50,7 @@ type plannedCall struct {
 }
 
 // Estimate prices a dream from its knobs and models, without spending or writing anything.
-func (s *Starter) Estimate(ctx context.Context, w Wish) (Estimate, error) {
+func (s *Starter) Estimate(ctx context.Context, w DreamRequest) (Estimate, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
 		return Estimate{}, err

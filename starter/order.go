@@ -20,8 +20,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Wish is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
-type Wish struct {
+// DreamRequest is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+type DreamRequest struct {
 	Agent  string // id or handle
 	Tier   dream.Tier
 	Theme  string
@@ -41,7 +41,7 @@ type draft struct {
 }
 
 // draft checks a wish against the agent and the catalogue. The error names the field and what would be right.
-func (s *Starter) draft(ctx context.Context, w Wish) (draft, error) {
+func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	agent, err := s.Memory.Agent(ctx, w.Agent)
 	if err != nil {
 		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)

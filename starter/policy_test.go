@@ -57,7 +57,7 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 		Assets: []string{"ETH", "DOGE"}, Caps: []policy.Cap{{Name: policy.Leverage, Most: 2}}, Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}},
 	}}
 	freeze := func(agent string) *policy.Rules {
-		spec, err := s.Freeze(t.Context(), Wish{Agent: agent})
+		spec, err := s.Freeze(t.Context(), DreamRequest{Agent: agent})
 		require.NoError(t, err)
 		require.NoError(t, spec.Validate())
 		raw, err := json.Marshal(spec)
@@ -76,9 +76,9 @@ func TestThePolicyIsFrozenIntoTheOrderAndAnAgentsStricterOneWins(t *testing.T) {
 	require.Equal(t, []policy.Cap{{Name: policy.Leverage, Most: 3}}, other.Caps)
 	require.Empty(t, other.Sentences)
 
-	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
-	beside, err := s.Freeze(t.Context(), Wish{Agent: "nova"})
+	beside, err := s.Freeze(t.Context(), DreamRequest{Agent: "nova"})
 	require.NoError(t, err)
 	s.Options.Policy.Assets[1], s.Options.Policy.Caps[0].Most, s.Options.AgentPolicy["echo"].Sentences[0].Text = "DOGE", 99, "Anything."
 	s.Options.Policy, s.Options.AgentPolicy = &policy.Rules{}, nil
@@ -109,16 +109,16 @@ func TestTheEstimateOfAnAgentKnowsOfItsOwnRules(t *testing.T) {
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
 	for _, tier := range []dream.Tier{dream.Core, dream.Hardened} {
 		s.Options.AgentPolicy = nil
-		plain, err := s.Estimate(t.Context(), Wish{Agent: "echo", Tier: tier})
+		plain, err := s.Estimate(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
 		s.Options.AgentPolicy = map[string]policy.Rules{"echo": {Sentences: []policy.Sentence{{Name: "kind", Text: "Nothing unkind."}}}, "nova": {Assets: []string{"BTC"}}}
-		ruled, err := s.Estimate(t.Context(), Wish{Agent: "echo", Tier: tier})
+		ruled, err := s.Estimate(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
 		require.Equal(t, plain.Calls+1, ruled.Calls, tier)
 		require.Greater(t, ruled.Expected, plain.Expected, tier)
 		require.Greater(t, ruled.Worst, plain.Worst, tier)
 		require.LessOrEqual(t, ruled.Worst, ruled.Cap, tier)
-		told, err := s.Rehearse(t.Context(), Wish{Agent: "echo", Tier: tier})
+		told, err := s.Rehearse(t.Context(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
 		require.Equal(t, ruled.Calls, told.Estimate.Calls)
 		require.Contains(t, told.Policy, "in words: kind")

@@ -16,7 +16,7 @@ import (
 
 // Again is the wish to dream a night anew from one of its phases on. Zero fields take what that night had.
 type Again struct {
-	Wish
+	DreamRequest
 	Dream string
 	From  dream.Phase
 }
@@ -69,7 +69,7 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 	if activities.Sorted(taken).Empty() {
 		return draft{}, fmt.Errorf("%s kept nothing before its %s to go on with: it %w from there; begin a dream instead", w.Dream, w.From, activities.ErrNoRedream)
 	}
-	d, err := s.draft(ctx, w.Wish)
+	d, err := s.draft(ctx, w.DreamRequest)
 	if err != nil {
 		return draft{}, err
 	}
@@ -104,7 +104,7 @@ type Rehearsal struct {
 }
 
 // Rehearse tells everything of a dream that can be told without dreaming it. It writes nothing and asks no model.
-func (s *Starter) Rehearse(ctx context.Context, w Wish) (Rehearsal, error) {
+func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
 		return Rehearsal{}, err

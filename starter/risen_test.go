@@ -74,7 +74,7 @@ func (r *riser) UpdateWithStartWorkflow(_ context.Context, o client.UpdateWithSt
 // dreamt leaves the record of a dream behind.
 func dreamt(t *testing.T, s *Starter, agent dream.Agent, over bool) string {
 	t.Helper()
-	spec, err := s.Freeze(t.Context(), Wish{Agent: agent.Handle})
+	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: agent.Handle})
 	require.NoError(t, err)
 	n := nights(t, s, agent)[0]
 	n.Run = "r1"
@@ -93,7 +93,7 @@ func TestWhoeverBeginsWhileTheLastDreamGetsUpWaitsForThat(t *testing.T) {
 	s, agent := build(t)
 	agentState := &riser{dream: dreamt(t, s, agent, true), hears: 3}
 	s.Client = agentState
-	begun, err := s.Begin(t.Context(), Wish{Agent: "echo"})
+	begun, err := s.Begin(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	require.NotEqual(t, agentState.dream, begun.Dream)
 	require.Equal(t, 4, agentState.asked)
@@ -105,10 +105,10 @@ func TestNobodyWaitsForADreamThatIsNotOver(t *testing.T) {
 	s, agent := build(t)
 	agentState := &riser{dream: dreamt(t, s, agent, false), hears: -1}
 	s.Client = agentState
-	_, err := s.Begin(t.Context(), Wish{Agent: "echo"})
+	_, err := s.Begin(t.Context(), DreamRequest{Agent: "echo"})
 	require.ErrorIs(t, err, ErrDreaming)
 	require.Equal(t, 1, agentState.asked)
 	s.Client = &riser{}
-	_, err = s.Begin(t.Context(), Wish{Agent: "echo"})
+	_, err = s.Begin(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err, "an agent without a life is given one")
 }

@@ -87,7 +87,7 @@ const answerWithin = 20 * time.Second
 
 // Begin starts a dream of the agent, and the agent's life if it has none yet. ErrDreaming when it dreams already, and not only
 // rises from a dream that is over: that is waited for, up to 3 s. ErrUnreachable when nobody answers within 20 s after that.
-func (s *Starter) Begin(ctx context.Context, w Wish) (workflows.Begun, error) {
+func (s *Starter) Begin(ctx context.Context, w DreamRequest) (workflows.Begun, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
 		return workflows.Begun{}, err
@@ -123,7 +123,7 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 
 // Freeze makes the order of a dream without beginning it, for a caller that starts the workflow by hand, under the id of
 // the dream. It opens the record of the night; when no such workflow runs five minutes later, the record is closed.
-func (s *Starter) Freeze(ctx context.Context, w Wish) (activities.Spec, error) {
+func (s *Starter) Freeze(ctx context.Context, w DreamRequest) (activities.Spec, error) {
 	d, err := s.draft(ctx, w)
 	if err != nil {
 		return activities.Spec{}, err
@@ -276,7 +276,7 @@ func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progr
 // Plan freezes an order for a dream that starts by itself; it is the worker's activities.Planner. It writes nothing, but
 // that the number of a plan which comes to nothing is not given again.
 func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Spec, string, error) {
-	w := Wish{Agent: agent}
+	w := DreamRequest{Agent: agent}
 	if now.After(s.Now()) { // a server that skips idle time is ahead of our clock
 		w.AsOf = now
 	}

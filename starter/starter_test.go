@@ -89,7 +89,7 @@ func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 		Head: dream.Head{ID: "dream/echo/0001", Agent: agent.ID, Kind: dream.KindNight, At: tonight, State: dream.Live, Taint: dream.FromDream},
 	}}})
 	require.NoError(t, err)
-	spec, err := s.Freeze(context.Background(), Wish{Agent: "echo", Theme: "rope"})
+	spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo", Theme: "rope"})
 	require.NoError(t, err)
 	require.Equal(t, "dream/echo/0002", spec.Dream)
 	require.False(t, spec.Alone)
@@ -102,7 +102,7 @@ func TestADreamKnowsHowLongAWakeHolds(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	s.Options.Settings = workflows.Settings{AlarmHold: 7 * time.Minute, ClientTimeout: 3 * time.Minute, WakeLock: 9 * time.Second}
-	spec, err := s.Freeze(t.Context(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	require.Equal(t, &activities.Holds{Alarm: 7 * time.Minute, Client: 3 * time.Minute, Lock: 9 * time.Second}, spec.Holds)
 }
@@ -125,7 +125,7 @@ func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s, agent := build(t)
-	spec, err := s.Freeze(ctx, Wish{Agent: "echo"})
+	spec, err := s.Freeze(ctx, DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	store := s.Memory
 	s.Memory = &racing{Store: store, liesDown: func() {
@@ -143,7 +143,7 @@ func TestADreamThatBeganAllTheSameIsNotWithdrawn(t *testing.T) {
 func TestADreamThatNobodyBeganIsWithdrawnWithItsReason(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	spec, err := s.Freeze(context.Background(), Wish{Agent: "echo"})
+	spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -162,7 +162,7 @@ func TestADreamOnAnotherClusterIsNamedBeforeAnythingIsFrozen(t *testing.T) {
 	held := memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r1"}, Workflow: "dream/echo/0001", Cluster: "default/one", Since: tonight}
 	_, err := s.Memory.TakeSlot(ctx, agent.ID, held, memory.Fence{})
 	require.NoError(t, err)
-	_, err = s.Begin(ctx, Wish{Agent: "echo"})
+	_, err = s.Begin(ctx, DreamRequest{Agent: "echo"})
 	require.ErrorIs(t, err, ErrDreaming)
 	require.ErrorContains(t, err, "dream/echo/0001 on another Temporal cluster, default/one")
 	require.Empty(t, nights(t, s, agent))

@@ -14,7 +14,7 @@ func TestAHardenedDreamIsSteeredWhereItsModelNamesAVector(t *testing.T) {
 	t.Parallel()
 	s, _ := build(t)
 	freeze := func(tier dream.Tier) *inference.Steering {
-		spec, err := s.Freeze(context.Background(), Wish{Agent: "echo", Tier: tier})
+		spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo", Tier: tier})
 		require.NoError(t, err)
 		return spec.Steering
 	}

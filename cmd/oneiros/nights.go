@@ -32,12 +32,12 @@ type nights struct {
 	asOf    time.Time // the night's now, when it is not ours: the demo's life ends on a day of its own
 }
 
-func (n nights) wish(w console.Wish) starter.Wish {
-	return starter.Wish{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, AsOf: n.asOf}
+func (n nights) request(w console.DreamRequest) starter.DreamRequest {
+	return starter.DreamRequest{Agent: w.Agent, Tier: w.Tier, Theme: w.Theme, Budget: w.Budget, Seed: w.Seed, AsOf: n.asOf}
 }
 
 func (n nights) again(w console.Again) starter.Again {
-	return starter.Again{Wish: n.wish(w.Wish), Dream: w.Dream, From: w.From}
+	return starter.Again{DreamRequest: n.request(w.DreamRequest), Dream: w.Dream, From: w.From}
 }
 
 // Redream begins one that goes on from another.
@@ -50,8 +50,8 @@ func (n nights) Redream(ctx context.Context, w console.Again) (string, error) {
 }
 
 // Begin starts a dream.
-func (n nights) Begin(ctx context.Context, w console.Wish) (string, error) {
-	begun, err := n.starter.Begin(ctx, n.wish(w))
+func (n nights) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
+	begun, err := n.starter.Begin(ctx, n.request(w))
 	if errors.Is(err, starter.ErrUnreachable) {
 		err = &console.Exit{Code: console.Unreachable, Err: fmt.Errorf("%w (oneiros worker or oneiros up runs one)", err)}
 	}
@@ -146,12 +146,12 @@ func (d *app) abandon(ctx context.Context, h *console.Deployment, agent, dreamID
 }
 
 // estimate prices a dream without Temporal.
-func (d *app) estimate(ctx context.Context, h *console.Deployment, w console.Wish) (console.Estimate, error) {
+func (d *app) estimate(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Estimate, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return console.Estimate{}, err
 	}
-	e, err := own.starter().Estimate(ctx, nights{}.wish(w))
+	e, err := own.starter().Estimate(ctx, nights{}.request(w))
 	return priced(e), err
 }
 
@@ -166,12 +166,12 @@ func (d *app) estimateAgain(ctx context.Context, h *console.Deployment, w consol
 }
 
 // rehearse tells a dream without dreaming it.
-func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.Wish) (console.Rehearsal, error) {
+func (d *app) rehearse(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
 	own, err := d.behind(h)
 	if err != nil {
 		return console.Rehearsal{}, err
 	}
-	r, err := own.starter().Rehearse(ctx, nights{}.wish(w))
+	r, err := own.starter().Rehearse(ctx, nights{}.request(w))
 	if err != nil {
 		return console.Rehearsal{}, err
 	}

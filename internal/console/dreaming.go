@@ -47,7 +47,7 @@ it dreams already, 6 the dream ended otherwise.`,
 	fs.BoolVarP(&f.yes, "yes", "y", false, "agree to the estimate without being asked")
 	app.completes(cmd, "tier", fixed([]dream.Tier{dream.Core, dream.Hardened}))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		w, err := f.wish()
+		w, err := f.request()
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ it dreams already, 6 the dream ended otherwise.`,
 }
 
 // affordable refuses a budget above the agent's own cap, before anything is begun.
-func affordable(a dream.Agent, w Wish) error {
+func affordable(a dream.Agent, w DreamRequest) error {
 	if w.Budget != nil && *w.Budget > a.Caps.Dream {
 		return exit(Refused, "--budget %s is above the cap of one dream of %s, %s; raise that first with oneiros agents edit %s --cap-dream",
 			*w.Budget, a.Handle, a.Caps.Dream, a.Handle)
@@ -85,8 +85,8 @@ func affordable(a dream.Agent, w Wish) error {
 	return nil
 }
 
-func (f *dreamFlags) wish() (Wish, error) {
-	w := Wish{Theme: f.theme, Tier: dream.Tier(f.tier)}
+func (f *dreamFlags) request() (DreamRequest, error) {
+	w := DreamRequest{Theme: f.theme, Tier: dream.Tier(f.tier)}
 	var faults []error
 	if f.tier != "" && w.Tier != dream.Core && w.Tier != dream.Hardened {
 		faults = append(faults, fmt.Errorf("--tier %s must be core or hardened", f.tier))
@@ -115,7 +115,7 @@ func (f *dreamFlags) wish() (Wish, error) {
 }
 
 // consent shows the price and asks where Z13 wants a question. It is done when only the price was wanted.
-func (app *App) consent(ctx context.Context, h *Deployment, w Wish, f *dreamFlags) (done bool, err error) {
+func (app *App) consent(ctx context.Context, h *Deployment, w DreamRequest, f *dreamFlags) (done bool, err error) {
 	e, err := app.Night.Estimate(ctx, h, w)
 	if err != nil {
 		return false, err
@@ -132,7 +132,7 @@ func (app *App) asks(e Estimate, f *dreamFlags) bool {
 }
 
 // agree shows a price and asks where that is wanted.
-func (app *App) agree(ctx context.Context, h *Deployment, w Wish, e Estimate, f *dreamFlags) (done bool, err error) {
+func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Estimate, f *dreamFlags) (done bool, err error) {
 	if f.estimate {
 		if a, err := findAgent(ctx, h, w.Agent); err == nil {
 			app.announce(h, a)
@@ -164,7 +164,7 @@ func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
 }
 
 // dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
-func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w Wish, watch bool) error {
+func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w DreamRequest, watch bool) error {
 	engine, err := app.Night.Reach(ctx, h)
 	own := errors.Is(err, ErrNobody)
 	if own {
@@ -182,7 +182,7 @@ func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w Wi
 }
 
 // dreamAlone dreams where nothing else carries dreams on: one that was left half-way goes on, and is watched to its end.
-func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w Wish, _ bool) error {
+func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest, _ bool) error {
 	id, err := underWay(ctx, h, engine, a)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, en
 	return app.follow(ctx, h, a, engine, id)
 }
 
-func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w Wish, watch bool) error {
+func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engine Engine, w DreamRequest, watch bool) error {
 	if err := app.mayDream(ctx, h, a); err != nil {
 		return err
 	}
@@ -241,7 +241,7 @@ func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engin
 }
 
 // demo dreams over a sample life in a house apart.
-func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w Wish) error {
+func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w DreamRequest) error {
 	ctx := cmd.Context()
 	h, engine, err := app.Night.Demo(ctx, f.dir, app.note)
 	if err != nil {

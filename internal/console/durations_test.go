@@ -60,7 +60,7 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 			t.Parallel()
 			d := hooked(t, quietHook{}).asleep(&sleeper{}, 40_000)
 			d.guarded(&porter{agentState: agentState})
-			d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.Wish) (console.Rehearsal, error) {
+			d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
 				e, err := d.night.Estimate(ctx, h, w)
 				return rehearsed(e), err
 			}

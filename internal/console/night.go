@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Wish is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
-type Wish struct {
+// DreamRequest is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+type DreamRequest struct {
 	Agent  string // handle
 	Tier   dream.Tier
 	Theme  string
@@ -25,7 +25,7 @@ type Wish struct {
 
 // Again is the wish to dream a night anew from one of its phases on.
 type Again struct {
-	Wish
+	DreamRequest
 	Dream string
 	From  dream.Phase
 }
@@ -55,7 +55,7 @@ type PhaseEstimate struct {
 // Nights begins, watches and ends dreams through Temporal.
 type Nights interface {
 	// Begin starts a dream and answers its id. ErrDreaming.
-	Begin(ctx context.Context, w Wish) (string, error)
+	Begin(ctx context.Context, w DreamRequest) (string, error)
 	// Redream begins a dream that goes on from a phase of another and answers its id. ErrDreaming, ErrNoRedream.
 	Redream(ctx context.Context, w Again) (string, error)
 	// Cancel ends a dream with what it has. memory.ErrNotFound when no such dream runs.
@@ -100,9 +100,9 @@ var ErrNobody = errors.New("no Temporal server is configured and none of ours is
 // DreamCommand is the way to Temporal, which only some commands take.
 type DreamCommand struct {
 	ConfirmAbove func() budget.Micros // a dearer estimate asks first
-	Estimate     func(ctx context.Context, h *Deployment, w Wish) (Estimate, error)
+	Estimate     func(ctx context.Context, h *Deployment, w DreamRequest) (Estimate, error)
 	// Rehearse tells all of a dream that can be told without dreaming it. It writes nothing.
-	Rehearse func(ctx context.Context, h *Deployment, w Wish) (Rehearsal, error)
+	Rehearse func(ctx context.Context, h *Deployment, w DreamRequest) (Rehearsal, error)
 	// EstimateAgain prices a dream that goes on from a phase of another.
 	EstimateAgain func(ctx context.Context, h *Deployment, w Again) (Estimate, error)
 	// Reach connects to the configured cluster, or to the server of an `oneiros up` on the same data_dir. ErrNobody.

@@ -28,7 +28,7 @@ type sleeper struct {
 	fault    error  // of Running
 	going    func() // what happens when somebody asks whether a dream runs
 	gone     chan error
-	begun    []console.Wish
+	begun    []console.DreamRequest
 	ended    []string
 	pushed   []dream.Reading
 	resumed  []string
@@ -46,7 +46,7 @@ func (s *sleeper) Places() []console.Place {
 func (s *sleeper) Gone() <-chan error { return s.gone }
 func (s *sleeper) Stop() error        { s.stopped++; return nil }
 
-func (s *sleeper) Begin(ctx context.Context, w console.Wish) (string, error) {
+func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
 	if s.refuse != nil {
 		return "", s.refuse
 	}
@@ -120,7 +120,7 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 	}
 	d.night = console.DreamCommand{
 		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up, Serve: up,
-		Estimate: func(_ context.Context, _ *console.Deployment, w console.Wish) (console.Estimate, error) {
+		Estimate: func(_ context.Context, _ *console.Deployment, w console.DreamRequest) (console.Estimate, error) {
 			return console.Estimate{
 				Agent: w.Agent, Tier: dream.Hardened, Free: expected == 0, Calls: 27, Expected: expected, Worst: 3 * expected, Cap: budget.Dollar / 2,
 				Models: map[dream.Role]string{dream.Generator: "builtin/associative", dream.Embedder: "builtin/lexical"},
@@ -229,7 +229,7 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
 	s.dead = true
-	id, err := s.Begin(t.Context(), console.Wish{})
+	id, err := s.Begin(t.Context(), console.DreamRequest{})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(80, "dreams", "cancel", "2", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{id}, s.ended)
@@ -250,7 +250,7 @@ func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	d := newFixture(t).furnish().asleep(s, 0)
 	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	s.dead = true
-	id, err := s.Begin(t.Context(), console.Wish{})
+	id, err := s.Begin(t.Context(), console.DreamRequest{})
 	require.NoError(t, err)
 	s.dead, s.begun = false, nil
 	s.going = func() {
@@ -272,7 +272,7 @@ func TestARefusalToDreamTwiceSaysHowToWatchAndHowToEndTheOther(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{dead: true}
 	d := newFixture(t).furnish().asleep(s, 0)
-	id, err := s.Begin(t.Context(), console.Wish{})
+	id, err := s.Begin(t.Context(), console.DreamRequest{})
 	require.NoError(t, err)
 	s.dead, s.refuse = false, fmt.Errorf("echo: %w %s", console.ErrDreaming, id)
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))

@@ -38,7 +38,7 @@ Exit codes: as those of oneiros dream.`,
 	app.completes(cmd, "from", fixed(dream.Redreamt))
 	app.completes(cmd, "tier", fixed([]dream.Tier{dream.Core, dream.Hardened}))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		w, err := f.wish()
+		w, err := f.request()
 		if err != nil {
 			return err
 		}
@@ -53,7 +53,7 @@ Exit codes: as those of oneiros dream.`,
 		if err := affordable(a, w); err != nil {
 			return err
 		}
-		return app.redream(cmd.Context(), h, a, Again{Wish: w, Dream: night.ID, From: dream.Phase(from)}, f)
+		return app.redream(cmd.Context(), h, a, Again{DreamRequest: w, Dream: night.ID, From: dream.Phase(from)}, f)
 	}
 	return cmd
 }
@@ -63,7 +63,7 @@ func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w Aga
 	if err != nil {
 		return err
 	}
-	if done, err := app.agree(ctx, h, w.Wish, e, f); done || err != nil {
+	if done, err := app.agree(ctx, h, w.DreamRequest, e, f); done || err != nil {
 		return err
 	}
 	engine, err := app.Night.Reach(ctx, h)

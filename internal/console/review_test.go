@@ -162,7 +162,7 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
 	d.night.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
-		return d.night.Estimate(ctx, h, w.Wish)
+		return d.night.Estimate(ctx, h, w.DreamRequest)
 	}
 	d.ok(0, "dreams", "redream", "last", "-a", "echo", "--from", "rem", "--seed", "9", "--json")
 	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0042","from":"rem","redreams":"dream/echo/0001"}`, d.out.String())
@@ -185,7 +185,7 @@ func TestADryRunTellsEverythingAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
-	d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.Wish) (console.Rehearsal, error) {
+	d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
 		e, err := d.night.Estimate(ctx, h, w)
 		return rehearsed(e), err
 	}

@@ -58,13 +58,13 @@ func PlanErasure(ctx context.Context, s Store, agent string, sel Selection) (era
 	if err != nil {
 		return erasure.Plan{}, err
 	}
-	wish := erasure.Wish{IDs: slices.Clone(sel.IDs), Texts: sel.Texts, Derived: sel.Derived, Bare: sel.Bare}
+	request := erasure.Request{IDs: slices.Clone(sel.IDs), Texts: sel.Texts, Derived: sel.Derived, Bare: sel.Bare}
 	for _, e := range entries {
 		if sel.fits(e.Item) {
-			wish.IDs = append(wish.IDs, e.Item.Header().ID)
+			request.IDs = append(request.IDs, e.Item.Header().ID)
 		}
 	}
-	plan, err := erasure.Find(entries, wish)
+	plan, err := erasure.Find(entries, request)
 	if err != nil {
 		return plan, fmt.Errorf("plan what to forget of %s: %w", agent, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Wish is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
-type Wish struct {
+// DreamRequest is what somebody wants of a dream. Zero fields take the agent's or the deployment's value.
+type DreamRequest struct {
 	Agent  string                // handle or id
 	Theme  string                // at most dream.LongestTheme characters
 	Tier   dream.Tier            // core or hardened
@@ -20,7 +20,7 @@ type Wish struct {
 
 // Again is the wish to dream a night anew from one of its phases on. Zero fields of the wish take what that night had.
 type Again struct {
-	Wish
+	DreamRequest
 	Dream string      // "dream/iris/0042"; it must be over
 	From  dream.Phase // one of dream.Redreamt
 }
@@ -31,7 +31,7 @@ type Dreaming interface {
 	// Begin starts a dream and answers its id. 404 when there is no such agent, 400 for a field that is wrong, 402 for a budget above
 	// the agent's cap, 429 when nothing is left under a cap of its day or month, 409 when it dreams already or is awake, 503 when
 	// nobody carries dreams.
-	Begin(ctx context.Context, w Wish) (string, error)
+	Begin(ctx context.Context, w DreamRequest) (string, error)
 	// Redream begins one that takes over what the earlier phases of another have made. As Begin; 409 when there is nothing to take over.
 	Redream(ctx context.Context, w Again) (string, error)
 	// Cancel asks a dream to end with what it has. It ends soon after. 409 when it does not go on.

@@ -36,7 +36,7 @@ type Dreams struct {
 }
 
 // Begin starts a dream; it needs role operator.
-func (d *Dreams) Begin(ctx context.Context, c Caller, w Wish) (Dream, error) {
+func (d *Dreams) Begin(ctx context.Context, c Caller, w DreamRequest) (Dream, error) {
 	a, err := d.agent(ctx, c, access.Operator, w.Agent)
 	if err != nil {
 		return Dream{}, err

@@ -87,7 +87,7 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bed) (Night, e
 	}
 	defer w.Stop()
 	began, most := time.Now(), agent.Caps.Dream
-	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night, Budget: &most})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night, Budget: &most})
 	if err != nil {
 		return n, err
 	}

@@ -83,7 +83,7 @@ func (th *theatre) used(tb testing.TB) [2]float64 {
 func (th *theatre) dream(b *testing.B, ctx context.Context, seed uint64) int {
 	b.Helper()
 	before := th.generations()
-	begun, err := th.company.Starter.Begin(ctx, starter.Wish{Agent: th.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := th.company.Starter.Begin(ctx, starter.DreamRequest{Agent: th.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(b, err)
 	result, err := th.company.Result(ctx, begun.Dream)
 	require.NoError(b, err)

@@ -227,7 +227,7 @@ func (r *bedroom) asleep(ctx context.Context, i int) error {
 	for {
 		_, err := r.company.Starter.Resume(ctx, agent.Handle)
 		if err != nil && strings.Contains(err.Error(), starter.ErrNothing.Error()) {
-			_, err = r.company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			_, err = r.company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 		}
 		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although nobody said so in time
 			return nil

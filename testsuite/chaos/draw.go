@@ -56,7 +56,7 @@ var crowded = stage.Night.AddDate(0, 1, 0)
 // one dreams the i-th dream of the run: tier, model, cycles, budget and day drawn from the seed.
 func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) error {
 	dice := rand.New(rand.NewPCG(p.run.Seed, uint64(i)+2))
-	s, w := p.company.Starter.With(func(*starter.Options) {}), starter.Wish{Agent: agent.Handle, Tier: dream.Hardened}
+	s, w := p.company.Starter.With(func(*starter.Options) {}), starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened}
 	if dice.IntN(8) == 0 {
 		w.Tier = dream.Core
 	}

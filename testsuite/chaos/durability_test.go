@@ -108,7 +108,7 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	agent := s.hire()
 	id, n := "dream/"+agent.Handle+"/0001", seed
 	called := s.moments.Await(provider.None, activity(id, dream.Onset, "induction"))
-	_, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
+	_, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: stage.Night})
 	require.NoError(t, err)
 	s.come(called)
 	s.server.Kill()

@@ -60,7 +60,7 @@ func TestASpentOnsetFallsThroughToReplay(t *testing.T) {
 	s := set(t, false, nil, nil)
 	agent := s.hire()
 	n, small := seed, budget.Dollar*3/100
-	begun, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night, Budget: &small})
+	begun, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night, Budget: &small})
 	require.NoError(t, err)
 	result := s.result(begun.Dream)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)

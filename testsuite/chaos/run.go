@@ -150,7 +150,7 @@ func (p *performance) measure(ctx context.Context) error {
 		return err
 	}
 	seed := p.run.Seed
-	begun, err := p.company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
+	begun, err := p.company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
 	if err != nil {
 		return err
 	}

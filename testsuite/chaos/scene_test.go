@@ -86,7 +86,7 @@ func (s *scene) hire() dream.Agent {
 func (s *scene) begin(agent dream.Agent) workflows.Begun {
 	s.t.Helper()
 	n := seed
-	begun, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night})
+	begun, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night})
 	require.NoError(s.t, err)
 	return begun
 }

@@ -52,7 +52,7 @@ func TestOneSlotHoldsWhenTheAgentStateIsTerminatedInMidDreamAndBegunAgain(t *tes
 	s.come(caught)
 	require.NoError(t, s.company.Client.TerminateWorkflow(s.ctx, workflows.AgentID(agent.Handle), "", "chaos"))
 	n := seed
-	_, err := s.company.Starter.Begin(s.ctx, starter.Wish{Agent: agent.Handle, Seed: &n, AsOf: stage.Night})
+	_, err := s.company.Starter.Begin(s.ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &n, AsOf: stage.Night})
 	require.ErrorIs(t, err, starter.ErrDreaming)
 
 	second := s.order(agent) // a life of its own that knows nothing of the first dream begins it

@@ -20,15 +20,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-const wish = `{"agent":"sleeper","seed":7,"instructions":"the quay"}`
+const request = `{"agent":"sleeper","seed":7,"instructions":"the quay"}`
 
 func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1})
-	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish, "Idempotency-Key", "tonight")
+	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request, "Idempotency-Key", "tonight")
 	require.Equal(t, "dream_sleeper_0001", begun.ID)
 	require.Equal(t, "the quay", begun.Record.Theme)
-	again := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish, "Idempotency-Key", "tonight")
+	again := h.dream(http.StatusCreated, "POST", "/v1/dreams", request, "Idempotency-Key", "tonight")
 	require.Equal(t, begun, again, "the same request, come twice, begins one dream")
 
 	kinds, numbers := h.follow(access.Client, begun.ID)
@@ -82,12 +82,12 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 func TestADreamIsCanceledAndKeepsWhatItHas(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1, Each: 4 * time.Millisecond})
-	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
+	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
 	h.served(10)
 	going := h.dream(http.StatusOK, "GET", "/v1/dreams/"+begun.ID, "")
 	require.Equal(t, dream.StatusRunning, going.Status)
 	require.NotEmpty(t, going.Record.Phases, "as its events tell them")
-	h.refused(http.StatusConflict, "already_dreaming", "POST", "/v1/dreams", wish)
+	h.refused(http.StatusConflict, "already_dreaming", "POST", "/v1/dreams", request)
 	h.refused(http.StatusConflict, "dream_not_over", "POST", "/v1/dreams/"+begun.ID+"/archive", "")
 	h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/cancel", "")
 	kinds, _ := h.follow(access.Client, begun.ID)
@@ -101,7 +101,7 @@ func TestADreamIsCanceledAndKeepsWhatItHas(t *testing.T) {
 func TestADreamThatIsConnectedAwakeIsRunningAndMayBeResumed(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1, Each: 4 * time.Millisecond})
-	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
+	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
 	h.served(10)
 	woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestADreamThatIsConnectedAwakeIsRunningAndMayBeResumed(t *testing.T) {
 	require.Equal(t, dream.Interrupted, d.Outcome)
 	require.NotNil(t, d.Resumable)
 	require.Nil(t, d.Ended)
-	h.refused(http.StatusConflict, "agent_awake", "POST", "/v1/dreams", wish)
+	h.refused(http.StatusConflict, "agent_awake", "POST", "/v1/dreams", request)
 	h.refused(http.StatusConflict, "agent_awake", "POST", "/v1/dreams/"+begun.ID+"/resume", "")
 	_, text := h.do(access.Client, "GET", "/v1/dreams?status=running", "")
 	require.Contains(t, string(text), begun.ID)
@@ -145,7 +145,7 @@ func TestManyWhoAskForTheSameDreamAtOnceBeginOne(t *testing.T) {
 	statuses := make([]int, 8)
 	for i := range statuses {
 		all.Go(func() {
-			resp, _ := h.do(access.Operator, "POST", "/v1/dreams", wish, "Idempotency-Key", "same")
+			resp, _ := h.do(access.Operator, "POST", "/v1/dreams", request, "Idempotency-Key", "same")
 			statuses[i] = resp.StatusCode
 		})
 	}

@@ -83,7 +83,7 @@ func (h *deployment) agrees(id string) {
 func TestTheWireSaysOfADreamWhatTheCommandLineSays(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 3, Each: 4 * time.Millisecond})
-	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
+	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
 	h.served(10)
 	h.agrees(begun.ID)
 	woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
@@ -117,7 +117,7 @@ func (h *deployment) entriesAgree() {
 func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 5, Each: 4 * time.Millisecond})
-	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", wish)
+	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
 	connections := 0
 	for _, phase := range dream.Phases {
 		if !h.reaches(begun.ID, phase) {

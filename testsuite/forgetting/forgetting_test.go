@@ -371,7 +371,7 @@ func (h *deployment) night(model string, seed uint64) {
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
 	h.cast(model)
-	begun, err := h.company.Starter.Begin(ctx, starter.Wish{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := h.company.Starter.Begin(ctx, starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(h, err)
 	result, err := h.company.Result(ctx, begun.Dream)
 	require.NoError(h, err)

@@ -77,7 +77,7 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 	defer cancel()
 	h.cast("scripted/script")
 	seed := uint64(11)
-	begun, err := h.company.Starter.Begin(ctx, starter.Wish{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := h.company.Starter.Begin(ctx, starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(h, err)
 	select {
 	case <-held:

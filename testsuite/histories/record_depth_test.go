@@ -32,6 +32,6 @@ func TestRecordNightsByDepth(t *testing.T) {
 		}
 		_, err := s.company.Store.Commit(s.ctx, w)
 		require.NoError(t, err)
-		s.night("dream-"+c.name, s.wish(agent), dream.Completed)
+		s.night("dream-"+c.name, s.request(agent), dream.Completed)
 	}
 }

@@ -43,7 +43,7 @@ func TestRecordLoosenedNights(t *testing.T) {
 	for model, name := range map[string]string{"thinker": "dream-loosened-verbalised", "strict": "dream-loosened-in-two-phases"} {
 		s := newScene(t, provider.Options{Seed: 51}, func(p *stage.Play) { p.Model = model }).work()
 		agent := s.hire("recorded-" + model)
-		s.night(name, s.wish(agent), dream.Completed)
+		s.night(name, s.request(agent), dream.Completed)
 		require.NotEmpty(t, s.upstream.Billing.Calls())
 	}
 }
@@ -91,7 +91,7 @@ func TestRecordGovernedNights(t *testing.T) {
 	for name, w := range map[string]*watchman{"dream-governed": {}, "dream-vetoed": {veto: "not tonight"}} {
 		s := newScene(t, provider.Options{Seed: 52}, guardedBy(w, 5*time.Second)).work()
 		agent := s.hire("recorded-" + name)
-		result := s.night(name, s.wish(agent), dream.Completed)
+		result := s.night(name, s.request(agent), dream.Completed)
 		held := s.barred(agent, result.Dream, "hook/watchman")
 		if w.veto != "" {
 			require.Equal(t, "skipped", result.Tallies[0].State)
@@ -155,7 +155,7 @@ func TestRecordANightUnderAPolicy(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 53, Say: tempted()}, nil).work()
 	agent := s.hire("recorded-caged")
-	begun, err := s.cage().Begin(s.ctx, s.wish(agent))
+	begun, err := s.cage().Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	result, err := s.company.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	agent := s.hire("recorded-alarmed-under-guard")
 	w.alarm = func() { _ = s.company.Starter.Alarm(s.ctx, agent.ID, "harbour/price") }
 	s.work()
-	begun, err := s.cage().Begin(s.ctx, s.wish(agent))
+	begun, err := s.cage().Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := s.company.Starter.Resume(s.ctx, agent.Handle)

@@ -17,7 +17,7 @@ func TestRecordNightsByJudging(t *testing.T) {
 	t.Parallel()
 	for way, name := range map[string]string{dream.ByTogether: "dream-judged-together", dream.BySingle: "dream-judged-singly"} {
 		s := newScene(t, provider.Options{Seed: 41}, func(p *stage.Play) { p.Knobs.Judging = way }).work()
-		s.night(name, s.wish(s.hire("recorded-"+way)), dream.Completed)
+		s.night(name, s.request(s.hire("recorded-"+way)), dream.Completed)
 	}
 }
 
@@ -29,7 +29,7 @@ func TestRecordABatchThatIsWoken(t *testing.T) {
 		p.Knobs.Judging = dream.ByTogether
 	}).work()
 	agent := s.hire("recorded-judged-woken")
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		for _, call := range s.upstream.Billing.Calls() {

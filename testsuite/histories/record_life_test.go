@@ -28,7 +28,7 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 	s := newEarlyScene(t, 60).work()
 	agent := s.hire("recorded-storm")
 	agentState := workflows.AgentID(agent.Handle)
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	first, err := week.First(s.ctx, s.company.Client, agentState)
 	require.NoError(t, err)

@@ -19,14 +19,14 @@ func TestRecordReviewedNights(t *testing.T) {
 		agent := s.hire("recorded-" + string(way))
 		agent.Review = way
 		require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
-		s.night(name, s.wish(agent), dream.Completed)
+		s.night(name, s.request(agent), dream.Completed)
 	}
 	agent := s.hire("recorded-anew")
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	_, err = s.company.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
-	again, err := s.company.Starter.Redream(s.ctx, starter.Again{Wish: s.wish(agent), Dream: begun.Dream, From: dream.REM})
+	again, err := s.company.Starter.Redream(s.ctx, starter.Again{DreamRequest: s.request(agent), Dream: begun.Dream, From: dream.REM})
 	require.NoError(t, err)
 	_, err = s.company.Result(s.ctx, again.Dream)
 	require.NoError(t, err)

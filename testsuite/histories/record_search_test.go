@@ -15,7 +15,7 @@ import (
 func TestRecordASearch(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 31}, nil).work()
-	s.night("dream-searched", s.wish(s.hire("recorded-search")), dream.Completed)
+	s.night("dream-searched", s.request(s.hire("recorded-search")), dream.Completed)
 }
 
 // TestRecordASearchThatIsWoken records one that is woken while a merger is imagined, and goes on with it.
@@ -23,7 +23,7 @@ func TestRecordASearchThatIsWoken(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, resting).work()
 	agent := s.hire("recorded-search-woken")
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		for _, call := range s.upstream.Billing.Calls() {

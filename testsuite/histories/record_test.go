@@ -77,12 +77,12 @@ func (s *scene) hire(name string) dream.Agent {
 	return agent
 }
 
-func (s *scene) wish(agent dream.Agent) starter.Wish {
+func (s *scene) request(agent dream.Agent) starter.DreamRequest {
 	seed := uint64(11)
-	return starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+	return starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
 }
 
-func (s *scene) night(name string, w starter.Wish, want dream.Outcome) workflows.Result {
+func (s *scene) night(name string, w starter.DreamRequest, want dream.Outcome) workflows.Result {
 	begun, err := s.company.Starter.Begin(s.ctx, w)
 	require.NoError(s.t, err)
 	result, err := s.company.Result(s.ctx, begun.Dream)
@@ -105,8 +105,8 @@ func TestRecordCompletedNights(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 1}, nil).work()
 	agent := s.hire("recorded-paid")
-	s.night("dream-completed-hardened", s.wish(agent), dream.Completed)
-	core := s.wish(agent)
+	s.night("dream-completed-hardened", s.request(agent), dream.Completed)
+	core := s.request(agent)
 	core.Tier = dream.Core
 	s.night("dream-completed-core", core, dream.Completed)
 	s.save(workflows.AgentID(agent.Handle), "agent-two-dreams")
@@ -115,13 +115,13 @@ func TestRecordCompletedNights(t *testing.T) {
 func TestRecordAFreeNight(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{}, func(p *stage.Play) { p.Provider = "" }).work()
-	s.night("dream-completed-free", s.wish(s.hire("recorded-free")), dream.Completed)
+	s.night("dream-completed-free", s.request(s.hire("recorded-free")), dream.Completed)
 }
 
 func TestRecordASkippedOnset(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 2}, func(p *stage.Play) { p.Knobs.OnsetEnabled = false }).work()
-	s.night("dream-onset-skipped", s.wish(s.hire("recorded-skip")), dream.Completed)
+	s.night("dream-onset-skipped", s.request(s.hire("recorded-skip")), dream.Completed)
 }
 
 func TestRecordAnEmptyNight(t *testing.T) {
@@ -130,13 +130,13 @@ func TestRecordAnEmptyNight(t *testing.T) {
 	agent := s.hire("recorded-empty")
 	agent.ID, agent.Handle = "id-recorded-void", "recorded-void"
 	require.NoError(t, s.company.Store.PutAgent(s.ctx, agent))
-	s.night("dream-empty", s.wish(agent), dream.Empty)
+	s.night("dream-empty", s.request(agent), dream.Empty)
 }
 
 func TestRecordAnExhaustedNight(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 4}, nil).work()
-	w := s.wish(s.hire("recorded-poor"))
+	w := s.request(s.hire("recorded-poor"))
 	little := budget.Micros(9_000)
 	w.Budget = &little
 	s.night("dream-exhausted", w, dream.Exhausted)
@@ -151,13 +151,13 @@ func TestRecordAnAbortedNight(t *testing.T) {
 		return provider.None
 	}
 	s := newScene(t, provider.Options{Seed: 5, Plan: partials}, func(p *stage.Play) { p.Knobs.Attempts = 1 }).work()
-	s.night("dream-aborted", s.wish(s.hire("recorded-broken")), dream.Aborted)
+	s.night("dream-aborted", s.request(s.hire("recorded-broken")), dream.Aborted)
 }
 
 func TestRecordACanceledNight(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 6, Each: 20 * time.Millisecond}, nil).work()
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(s.hire("recorded-cancel")))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(s.hire("recorded-cancel")))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 4 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, s.company.Starter.Cancel(s.ctx, begun.Dream))
@@ -171,10 +171,10 @@ func TestRecordADreamWithoutASlot(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 7, Each: 20 * time.Millisecond}, nil).work()
 	agent := s.hire("recorded-slot")
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(agent))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
-	spec, err := s.company.Starter.Freeze(s.ctx, s.wish(agent))
+	spec, err := s.company.Starter.Freeze(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	_, err = s.company.Client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{ID: spec.Dream, TaskQueue: s.company.Play.Queue}, workflows.DreamType, spec)
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestRecordANightWhoseWorkerStopped(t *testing.T) {
 	s := newScene(t, provider.Options{Seed: 8, Each: 10 * time.Millisecond}, nil)
 	first, err := s.company.Work()
 	require.NoError(t, err)
-	begun, err := s.company.Starter.Begin(s.ctx, s.wish(s.hire("recorded-stopped")))
+	begun, err := s.company.Starter.Begin(s.ctx, s.request(s.hire("recorded-stopped")))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 8 }, time.Minute, 5*time.Millisecond)
 	first.Stop()

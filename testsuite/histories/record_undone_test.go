@@ -33,7 +33,7 @@ func TestRecordAnUndoneNight(t *testing.T) {
 	}
 	s = newScene(t, provider.Options{Seed: 8, Plan: lose}, nil)
 	agent = s.hire("recorded-undone")
-	result := s.work().night("dream-undone", s.wish(agent), dream.Undone)
+	result := s.work().night("dream-undone", s.request(agent), dream.Undone)
 	require.Zero(t, result.Kept)
 	require.Positive(t, result.Spent)
 }

@@ -89,7 +89,7 @@ func sleepThrough(ctx context.Context, t *testing.T, c *stage.Company, handle st
 	w, err := c.Work()
 	require.NoError(t, err)
 	defer w.Stop()
-	begun, err := c.Starter.Begin(ctx, starter.Wish{Agent: handle, Seed: &seed, AsOf: stage.Night.Add(time.Duration(seed) * 24 * time.Hour)})
+	begun, err := c.Starter.Begin(ctx, starter.DreamRequest{Agent: handle, Seed: &seed, AsOf: stage.Night.Add(time.Duration(seed) * 24 * time.Hour)})
 	require.NoError(t, err)
 	result, err := c.Result(ctx, begun.Dream)
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func measureNights(t *testing.T, model, kind string) {
 		if n == 1 { // the first night leaves the room that each night works in, and the markers
 			before = measure()
 		}
-		begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, n)})
+		begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, n)})
 		require.NoError(t, err)
 		result, err := company.Result(ctx, begun.Dream)
 		require.NoError(t, err)

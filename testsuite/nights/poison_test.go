@@ -266,7 +266,7 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	*tr.world = newWorld(seed, named)
 	m := morning{agent: tr.settle(seed)}
 	m.before = tr.answers(m.agent)
-	begun, err := tr.company.Starter.Begin(tr.ctx, starter.Wish{Agent: m.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := tr.company.Starter.Begin(tr.ctx, starter.DreamRequest{Agent: m.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(tr, err)
 	result, err := tr.company.Result(tr.ctx, begun.Dream)
 	require.NoError(tr, err)

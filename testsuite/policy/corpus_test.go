@@ -129,7 +129,7 @@ func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
 	require.NoError(t, company.Store.PutAgent(t.Context(), agent))
 	seed := uint64(7)
 	asking := company.Starter.With(func(o *starter.Options) { o.Policy = &r })
-	spec, err := asking.Freeze(t.Context(), starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	spec, err := asking.Freeze(t.Context(), starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	n := &night{T: t, company: company, model: model, spec: spec, onset: &activities.Onset{Ports: company.Ports}, rem: &activities.Imagination{Ports: company.Ports}}
 	bed := &activities.Bed{Ports: company.Ports, Executions: alive{}, Planner: asking}

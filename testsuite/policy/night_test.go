@@ -82,7 +82,7 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	strict.Sentences = []policy.Sentence{{Name: "kind", Text: "Nothing that would shame a person by name."}}
 	asking := company.Starter.With(func(o *starter.Options) { o.Policy = &strict })
 	seed := uint64(7)
-	begun, err := asking.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := asking.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 		require.Equal(t, "policy/leverage", flag.By)
 		require.Equal(t, dream.FragmentRaw, f.Status)
 	}
-	next, err := later.Freeze(t.Context(), starter.Wish{Agent: n.spec.Handle, AsOf: stage.Night})
+	next, err := later.Freeze(t.Context(), starter.DreamRequest{Agent: n.spec.Handle, AsOf: stage.Night})
 	require.NoError(t, err)
 	require.Nil(t, next.Policy, "a dream begun now has the new rules")
 	body, err := json.Marshal(n.spec)

@@ -98,7 +98,7 @@ func sleepOver(t *testing.T, d recalling.Dialogue, kind, embedder string, nights
 		outcomes := map[dream.Outcome]int{}
 		for ; done < until; done++ {
 			seed := uint64(done + 1)
-			begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, done)})
+			begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night.AddDate(0, 0, done)})
 			require.NoError(t, err)
 			result, err := company.Result(ctx, begun.Dream)
 			require.NoError(t, err)

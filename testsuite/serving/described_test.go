@@ -259,10 +259,10 @@ func (i *inspector) memories() {
 	require.Contains(i, i.asks(theClient, "POST", at("/memories"), statement, 200), `"known":true`)
 	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=Rumpelstilz"), "", 200), "Rumpelstilz")
 	require.Contains(i, i.asks(theOwner, "GET", at("/owners"), "", 200), `"memories":`)
-	const wish = `{"texts":["My cat is called Rumpelstilz."]`
-	i.refused(theClient, "POST", at("/memories/forget"), wish+"}", 403, "role_too_low")
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), wish+`,"dry_run":true}`, 200), `"forgotten":0`)
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), wish+"}", 200), `"forgotten":1`)
+	const request = `{"texts":["My cat is called Rumpelstilz."]`
+	i.refused(theClient, "POST", at("/memories/forget"), request+"}", 403, "role_too_low")
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+`,"dry_run":true}`, 200), `"forgotten":0`)
+	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+"}", 200), `"forgotten":1`)
 	i.asks(theOwner, "GET", at("/memories/archived"), "", 200)
 	for _, path := range []string{"/memories/archived", "/owners"} {
 		i.refused(theClient, "GET", at(path), "", 403, "role_too_low")
@@ -299,14 +299,14 @@ func (i *inspector) protocol() {
 func (i *inspector) dreams() string {
 	i.Helper()
 	i.becomes("/v1/agents/iris/status", `"state":"sleeping"`)
-	const wish = `{"agent":"iris","tier":"hardened","instructions":"the sticking vane","seed":"7"}`
-	id := i.begins("/v1/dreams", wish, "Idempotency-Key", "tonight")
+	const request = `{"agent":"iris","tier":"hardened","instructions":"the sticking vane","seed":"7"}`
+	id := i.begins("/v1/dreams", request, "Idempotency-Key", "tonight")
 	at := "/v1/dreams/" + id
-	i.refused(theOwner, "POST", "/v1/dreams", wish, 409, "already_dreaming")
+	i.refused(theOwner, "POST", "/v1/dreams", request, 409, "already_dreaming")
 	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris","budget_micros":999000000}`, 402, "over_cap")
 	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"nobody"}`, 404, "agent_not_found")
 	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris","depth":7}`, 400, "invalid_value")
-	i.refused(theClient, "POST", "/v1/dreams", wish, 403, "role_too_low")
+	i.refused(theClient, "POST", "/v1/dreams", request, 403, "role_too_low")
 	i.refused(theOwner, "POST", at+"/archive", "", 409, "dream_not_over")
 	i.becomes(at, `"status":"completed"`)
 	i.some(theClient, "/v1/dreams")

@@ -82,7 +82,7 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			require.NoError(t, err)
 			surprised(t, company, agent, c.surprise)
 			seed := uint64(7)
-			begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+			begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 			require.NoError(t, err)
 			result, err := company.Result(ctx, begun.Dream)
 			require.NoError(t, err)

@@ -35,10 +35,10 @@ func TestTheEstimateCountsEveryCallThatANightMakes(t *testing.T) {
 			agent, err := company.Hire(ctx, c.seat, "")
 			require.NoError(t, err)
 			seed := uint64(7)
-			wish := starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
-			estimated, err := company.Starter.Estimate(ctx, wish)
+			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+			estimated, err := company.Starter.Estimate(ctx, request)
 			require.NoError(t, err)
-			begun, err := company.Starter.Begin(ctx, wish)
+			begun, err := company.Starter.Begin(ctx, request)
 			require.NoError(t, err)
 			result, err := company.Result(ctx, begun.Dream)
 			require.NoError(t, err)

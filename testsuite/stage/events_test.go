@@ -130,13 +130,13 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 		outcome  dream.Outcome
 		upstream provider.Options
 		edit     func(*stage.Play)
-		wish     func(*starter.Wish)
+		request  func(*starter.DreamRequest)
 		void     bool // an agent without memories
 		cancel   bool
 	}{
 		{outcome: dream.Completed, upstream: provider.Options{Seed: 1}},
 		{outcome: dream.Empty, upstream: provider.Options{Seed: 3}, void: true},
-		{outcome: dream.Exhausted, upstream: provider.Options{Seed: 4}, wish: func(w *starter.Wish) { w.Budget = &little }},
+		{outcome: dream.Exhausted, upstream: provider.Options{Seed: 4}, request: func(w *starter.DreamRequest) { w.Budget = &little }},
 		{outcome: dream.Aborted, upstream: provider.Options{Seed: 5, Plan: broken}, edit: func(p *stage.Play) { p.Knobs.Attempts = 1 }},
 		{outcome: dream.Canceled, upstream: provider.Options{Seed: 6, Each: 20 * time.Millisecond}, cancel: true},
 	} {
@@ -160,11 +160,11 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 			meter := telemetry.New(telemetry.Options{Log: company.Store, Version: "test", Agents: company.Store.Agents})
 			require.NoError(t, meter.Begin(ctx))
 			seed := uint64(7)
-			wish := starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
-			if night.wish != nil {
-				night.wish(&wish)
+			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}
+			if night.request != nil {
+				night.request(&request)
 			}
-			begun, err := company.Starter.Begin(ctx, wish)
+			begun, err := company.Starter.Begin(ctx, request)
 			require.NoError(t, err)
 			if night.cancel {
 				require.Eventually(t, func() bool { return len(p.Billing.Calls()) > 4 }, patience, 5*time.Millisecond)

@@ -67,7 +67,7 @@ func guardedNight(t *testing.T, hook activities.Hook) (*stage.Company, dream.Age
 	agent, err := company.Hire(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)

@@ -28,7 +28,7 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 	agent.Auto = true
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func reviewed(t *testing.T, ctx context.Context, way dream.Review) (*stage.Compa
 	require.NoError(t, company.Store.PutAgent(ctx, agent))
 	faded(t, ctx, company, agent)
 	seed := uint64(7)
-	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
@@ -184,7 +184,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		calls := len(p.Billing.Calls())
 		seed := uint64(11)
 		begun, err := company.Starter.Redream(ctx, starter.Again{
-			Wish: starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}, Dream: first.Dream, From: from,
+			DreamRequest: starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night}, Dream: first.Dream, From: from,
 		})
 		require.NoError(t, err, from)
 		result, err := company.Result(ctx, begun.Dream)
@@ -205,7 +205,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 			require.Equal(t, body, now[id], "%s, after a dream anew from %s", id, from)
 		}
 	}
-	again, err := company.Starter.Redream(ctx, starter.Again{Wish: starter.Wish{Agent: agent.Handle, AsOf: stage.Night}, Dream: "dream/" + agent.Handle + "/0002", From: dream.REM})
+	again, err := company.Starter.Redream(ctx, starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night}, Dream: "dream/" + agent.Handle + "/0002", From: dream.REM})
 	require.NoError(t, err, "what it took over itself is found where it was made")
 	result, err := company.Result(ctx, again.Dream)
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 
 	_, err = company.Store.Undo(ctx, agent.ID, first.Dream)
 	require.NoError(t, err)
-	_, err = company.Starter.Redream(ctx, starter.Again{Wish: starter.Wish{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
+	_, err = company.Starter.Redream(ctx, starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
 	require.ErrorIs(t, err, activities.ErrNoRedream)
 	require.ErrorContains(t, err, "was undone")
 }
@@ -232,7 +232,7 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	require.NoError(t, err)
 	calls := len(p.Billing.Calls())
 	before := keeps(t, ctx, company)
-	r, err := company.Starter.Rehearse(ctx, starter.Wish{Agent: agent.Handle, AsOf: stage.Night})
+	r, err := company.Starter.Rehearse(ctx, starter.DreamRequest{Agent: agent.Handle, AsOf: stage.Night})
 	require.NoError(t, err)
 	require.Equal(t, before, keeps(t, ctx, company))
 	require.Len(t, p.Billing.Calls(), calls)
@@ -242,7 +242,7 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	require.Len(t, r.Hooks, 1)
 	require.Empty(t, r.Against)
 
-	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &r.Seed, AsOf: stage.Night})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &r.Seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)

@@ -59,7 +59,7 @@ func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
 	company, w := rehearse(t, func(play *stage.Play) { play.Provider = p.URL })
 	agent, err := company.Hire(ctx, 0, fmt.Sprintf("same-%d-%d", seed, os.Getpid()))
 	require.NoError(t, err)
-	begun, err := company.Starter.Begin(ctx, starter.Wish{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := company.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	if interrupted {
 		settled := func() bool { return len(p.Billing.Calls()) > 20 }

@@ -76,7 +76,7 @@ func answerOf(scores []float64) string {
 }
 
 // searchNight dreams one night whose scenarios are weighed as told, and answers what REM made of it.
-func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*stage.Play), w starter.Wish) ([]*dream.Scenario, dream.Tally, *stage.Company, dream.Agent) {
+func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*stage.Play), w starter.DreamRequest) ([]*dream.Scenario, dream.Tally, *stage.Company, dream.Agent) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -119,7 +119,7 @@ func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 	needsServer(t)
 	all, tally, company, agent := searchNight(t, "searcher", map[string][]float64{
 		"weigh": {.6, .5, .4}, "weigh-2": {.7, .2}, "weigh-3": {.9, .3},
-	}, nil, starter.Wish{})
+	}, nil, starter.DreamRequest{})
 	ops := make([]string, len(all))
 	for i, s := range all {
 		ops[i] = fmt.Sprintf("%d %s", s.Round, s.Operation)
@@ -166,7 +166,7 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	all, tally, company, _ := searchNight(t, "thrifty", map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(play *stage.Play) {
 		play.Knobs.Shares = budget.Shares{Onset: 10, NREM: 40, REM: 4, Integration: 41, Return: 5}
 		play.Knobs.RemRounds = 8
-	}, starter.Wish{Budget: &little})
+	}, starter.DreamRequest{Budget: &little})
 	require.Equal(t, "ran", tally.State, "it stopped before its cap, and did not meet it: %s", tally.Reason)
 	require.LessOrEqual(t, tally.Spent, tally.Cap)
 	last := all[len(all)-1].Round

@@ -49,7 +49,7 @@ func newSleeper(t *testing.T, o provider.Options, edit func(*stage.Play)) *sleep
 
 func (s *sleeper) begin() string {
 	seed := uint64(7)
-	begun, err := s.Starter.Begin(s.ctx, starter.Wish{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	begun, err := s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(s.t, err)
 	return begun.Dream
 }
@@ -117,7 +117,7 @@ func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	t.Logf("receipt %.2f stop %.2f preserve %.2f switch %.2f ms, took %s", interrupted.Receipt, interrupted.Stop, interrupted.Preserve, interrupted.Switch, woken.Took)
 
 	seed := uint64(8)
-	_, err = s.Starter.Begin(s.ctx, starter.Wish{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
+	_, err = s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.ErrorIs(t, err, starter.ErrAwake)
 	_, err = s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)

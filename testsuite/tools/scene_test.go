@@ -64,7 +64,7 @@ func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	require.NoError(t, err)
 	held := moments.Await(provider.HangMiddle, chaos.In(night, dream.NREM))
 	seed := uint64(7)
-	begun, err := s.company.Starter.Begin(ctx, starter.Wish{Agent: s.agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
+	begun, err := s.company.Starter.Begin(ctx, starter.DreamRequest{Agent: s.agent.Handle, Tier: dream.Hardened, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	require.Equal(t, night, begun.Dream)
 	select {

@@ -44,7 +44,7 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 				require.Equal(t, "mara", agentState.Wake.Client)
 				require.Equal(t, 1, agentState.Wakes)
 				require.Equal(t, 1, agentState.Alarms)
-				_, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+				_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
 				require.ErrorIs(t, err, starter.ErrAwake)
 				r.until(func() bool { return len(r.events(agent, event.AgentAwake{})) == 1 }, "that %s is awake is never announced", agent.Handle)
 				require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "mara"))

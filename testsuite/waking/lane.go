@@ -75,7 +75,7 @@ func (l *lane) run(ctx context.Context) error {
 // dream begins one dream and wakes it a few times, until it ends or is left.
 func (l *lane) dream(ctx context.Context) error {
 	n, budget := l.dice.Uint64()>>1, l.agent.Caps.Dream
-	w := starter.Wish{Agent: l.agent.Handle, Tier: dream.Hardened, Seed: &n, Budget: &budget, AsOf: stage.Night.AddDate(0, 0, l.dreams%10)}
+	w := starter.DreamRequest{Agent: l.agent.Handle, Tier: dream.Hardened, Seed: &n, Budget: &budget, AsOf: stage.Night.AddDate(0, 0, l.dreams%10)}
 	if l.dice.IntN(6) == 0 {
 		w.Tier = dream.Core
 	}
@@ -122,7 +122,7 @@ func (l *lane) ended(ctx context.Context, id string) error {
 }
 
 // begin asks until a worker answers: all of them may have been killed.
-func (l *lane) begin(ctx context.Context, w starter.Wish) (workflows.Begun, error) {
+func (l *lane) begin(ctx context.Context, w starter.DreamRequest) (workflows.Begun, error) {
 	for {
 		begun, err := l.company.Starter.Begin(ctx, w)
 		if !errors.Is(err, starter.ErrUnreachable) || ctx.Err() != nil {

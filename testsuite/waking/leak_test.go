@@ -157,7 +157,7 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		woken := r.visit(agent, k.Connection)
 		h.take("woken", woken)
 		h.take("recorded", r.recorded(woken))
-		_, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+		_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
 		h.fails("begin", err)
 		_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
 		h.fails("resume", err)

@@ -140,7 +140,7 @@ func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 	agent := r.hire()
 	id := r.interrupted(agent)
 	require.NoError(t, r.company.Starter.Leave(r.ctx, agent.Handle, "guest"))
-	_, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+	_, err := r.company.Starter.Begin(r.ctx, r.request(agent))
 	require.ErrorIs(t, err, starter.ErrAwake)
 	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)

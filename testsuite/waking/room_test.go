@@ -133,14 +133,14 @@ func letters(c rune) rune {
 	return -1
 }
 
-func (r *room) wish(agent dream.Agent) starter.Wish {
+func (r *room) request(agent dream.Agent) starter.DreamRequest {
 	n := seed
-	return starter.Wish{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night}
+	return starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: stage.Night}
 }
 
 func (r *room) begin(agent dream.Agent) string {
 	r.t.Helper()
-	begun, err := r.company.Starter.Begin(r.ctx, r.wish(agent))
+	begun, err := r.company.Starter.Begin(r.ctx, r.request(agent))
 	require.NoError(r.t, err)
 	return begun.Dream
 }

@@ -40,7 +40,7 @@ type question struct {
 	LogProbs    bool          `json:"logprobs"`
 	Top         int           `json:"top_logprobs"`
 	Format      *format       `json:"response_format"`
-	Steering    *wish         `json:"steering"` // our own field
+	Steering    *request      `json:"steering"` // our own field
 
 	N         *int              `json:"n"`
 	Tools     []json.RawMessage `json:"tools"`
@@ -54,8 +54,8 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// wish is our extension: which vector, where, and how strongly. What is left out is as the server was started with.
-type wish struct {
+// request is our extension: which vector, where, and how strongly. What is left out is as the server was started with.
+type request struct {
 	Vector string   `json:"vector"`
 	Layers []int    `json:"layers"` // one layer, or the first and the last
 	Alpha  *float64 `json:"alpha"`

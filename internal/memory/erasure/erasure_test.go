@@ -36,13 +36,13 @@ func entry(id, text string, from ...string) *dream.Semantic {
 	return s
 }
 
-func find(t *testing.T, wish erasure.Wish, items ...dream.Item) erasure.Plan {
+func find(t *testing.T, request erasure.Request, items ...dream.Item) erasure.Plan {
 	t.Helper()
 	var entries []erasure.Entry
 	for _, item := range items {
 		entries = append(entries, erasure.Entry{Item: item})
 	}
-	plan, err := erasure.Find(entries, wish)
+	plan, err := erasure.Find(entries, request)
 	require.NoError(t, err)
 	return plan
 }
@@ -90,7 +90,7 @@ func TestWhatIsErasedWithAMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := c.item.Header().ID
-			plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), episode("rain", "It rained all day"), gist("d", "alone", "shape", "e"), c.item)
+			plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "It rained all day"), gist("d", "alone", "shape", "e"), c.item)
 			require.Equal(t, erasure.Named, whys(plan.Erase)["e"])
 			require.Equal(t, c.why, whys(plan.Erase)[id])
 			require.Equal(t, "e", plan.Erase[len(plan.Erase)-1].Item.Header().ID, "what the rest is recognised by goes last")
@@ -106,7 +106,7 @@ func TestWhatIsErasedWithAMemory(t *testing.T) {
 
 func TestAWordThatOthersUseToo(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Wish{IDs: []string{"e"}},
+	plan := find(t, erasure.Request{IDs: []string{"e"}},
 		episode("e", said), episode("pot", "I bought a flowerpot"), gist("d", "x", "a flowerpot in the rain", "pot"))
 	require.Empty(t, plan.Scrub)
 	require.Len(t, plan.Erase, 1)
@@ -120,10 +120,10 @@ func TestAPhraseThatManyUseIsNoCopy(t *testing.T) {
 		items = append(items, episode(string(rune('a'+i)), phrase+text))
 	}
 	dreamt := gist("d", "g", "the plan of the evening tastes of bread", "b")
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, append(items, dreamt)...)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, append(items, dreamt)...)
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, []string{"a", "b", "c", "d"}, idsOf(plan.Alike), "they are named")
-	plan = find(t, erasure.Wish{IDs: []string{"a", "b", "c", "d", "e"}}, append(items, episode("last", phrase+"Quorvelant sings, and I listen to him"))...)
+	plan = find(t, erasure.Request{IDs: []string{"a", "b", "c", "d", "e"}}, append(items, episode("last", phrase+"Quorvelant sings, and I listen to him"))...)
 	require.Empty(t, plan.Alike)
 	require.Len(t, plan.Scrub, 1)
 }
@@ -135,7 +135,7 @@ func TestNeighboursQuotesAreTakenOut(t *testing.T) {
 	next.Action, next.Outcome = "Ben said: “It rained.”", "What came next: “The sun shone on everyone”."
 	next.Derived = []string{"context", "action", "outcome"}
 	before := episode("before", "The sun shone on everyone")
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, before, episode("e", said), next)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, before, episode("e", said), next)
 	require.Len(t, plan.Scrub, 1)
 	require.Equal(t, []string{"context"}, plan.Scrub[0].Fields)
 	body, err := json.Marshal(next)
@@ -155,14 +155,14 @@ func TestWhatAForgottenMemoryQuotesOfOthersStays(t *testing.T) {
 	t.Parallel()
 	e := episode("e", said)
 	e.Context, e.Derived = "Anna had just said: “The harbour master sold eleven boats before the flood came”", []string{"context"}
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("boats", "The harbour master sold eleven boats before the flood came"), e)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("boats", "The harbour master sold eleven boats before the flood came"), e)
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 }
 
 func TestForgettingWhatWasDerivedLeavesWhereItCameFrom(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Wish{IDs: []string{"k"}}, episode("e", said), entry("k", "It was noted: “"+said+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
+	plan := find(t, erasure.Request{IDs: []string{"k"}}, episode("e", said), entry("k", "It was noted: “"+said+"”", "e"), gist("d", "g", "Quorvelant and the rain", "e"))
 	require.Empty(t, plan.Scrub)
 	require.Equal(t, map[string]erasure.Why{"k": erasure.Named}, whys(plan.Erase))
 }
@@ -174,13 +174,13 @@ func TestAnAnswerInTheSameConversationRepeatsNoWord(t *testing.T) {
 	answer := episode("a", "Locker: 4931. I have written that down.")
 	answer.Session, answer.Taint = "s", dream.FromAgent
 	other := episode("o", "4931 steps lead up there")
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, asked, answer)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, asked, answer)
 	require.Len(t, plan.Scrub, 1)
-	plan = find(t, erasure.Wish{IDs: []string{"e"}}, asked, other)
+	plan = find(t, erasure.Request{IDs: []string{"e"}}, asked, other)
 	require.Empty(t, plan.Scrub, "a number that somebody else said by himself")
 	exchange := episode("x", "user: 4931 steps lead up there\nassistant: That is a long climb.")
 	exchange.Session, exchange.Taint, exchange.Speaker = "s", dream.FromAgent, "user"
-	plan = find(t, erasure.Wish{IDs: []string{"e"}}, asked, exchange)
+	plan = find(t, erasure.Request{IDs: []string{"e"}}, asked, exchange)
 	require.Empty(t, plan.Scrub, "an exchange that a person began is no answer")
 }
 
@@ -191,7 +191,7 @@ func TestEarlierRevisionsAreReadToo(t *testing.T) {
 		{Item: episode("new", "kept"), Earlier: []dream.Item{episode("new", said)}},
 		{Item: now, Earlier: []dream.Item{gist("d", "g", "Quorvelant in the rain", "rain")}},
 		{Item: episode("rain", "rain")},
-	}, erasure.Wish{IDs: []string{"new"}})
+	}, erasure.Request{IDs: []string{"new"}})
 	require.NoError(t, err)
 	require.Len(t, plan.Scrub, 1)
 	require.Equal(t, "g", plan.Scrub[0].Item.Header().ID)
@@ -199,7 +199,7 @@ func TestEarlierRevisionsAreReadToo(t *testing.T) {
 
 func TestTextsOfNoItemAreFoundToo(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Wish{IDs: []string{"long gone"}, Texts: []string{said}}, episode("rain", "rain"), gist("d", "g", "Quorvelant speaks to the rain at night", "rain"))
+	plan := find(t, erasure.Request{IDs: []string{"long gone"}, Texts: []string{said}}, episode("rain", "rain"), gist("d", "g", "Quorvelant speaks to the rain at night", "rain"))
 	require.Equal(t, []string{"long gone"}, plan.Absent)
 	require.Len(t, plan.Scrub, 1)
 }
@@ -210,19 +210,19 @@ func TestWordsOfTheirOwnAreNamedAndErasedOnRequest(t *testing.T) {
 		episode("e", said), episode("rain", "It rained"), gist("d", "g", "something is hidden in the rain", "e", "rain"),
 		gist("d", "unsourced", "a thought"), gist("d2", "other", "rain", "rain"),
 	}
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, items...)
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, items...)
 	require.Equal(t, []string{"g", "unsourced"}, idsOf(plan.Left))
-	plan = find(t, erasure.Wish{IDs: []string{"e"}, Derived: true}, items...)
+	plan = find(t, erasure.Request{IDs: []string{"e"}, Derived: true}, items...)
 	require.Empty(t, plan.Left)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named, "g": erasure.Traced, "unsourced": erasure.Traced}, whys(plan.Erase))
-	plan = find(t, erasure.Wish{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", said, "rain"))...)
+	plan = find(t, erasure.Request{IDs: []string{"e"}, Bare: true}, append(items, gist("d", "copy", said, "rain"))...)
 	require.Equal(t, map[string]erasure.Why{"e": erasure.Named}, whys(plan.Erase))
 	require.Nil(t, plan.Scrubber)
 }
 
 func TestWhatIsWrittenMeanwhileIsFoundAgain(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), episode("rain", "rain"))
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "rain"))
 	late := gist("d", "late", "Quorvelant! the rain came and it came and it came", "rain")
 	again, more, err := erasure.Again([]erasure.Entry{{Item: episode("rain", "rain")}, {Item: late}}, plan)
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestWhatIsWrittenMeanwhileIsFoundAgain(t *testing.T) {
 
 func TestOtherScripts(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", "我的保险箱密码写在冰箱后面的纸条上"), episode("rain", "昨天下雨了"),
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", "我的保险箱密码写在冰箱后面的纸条上"), episode("rain", "昨天下雨了"),
 		gist("d", "g", "她说保险箱密码写在冰箱后面，雨还在下，没有人回家，灯也灭了", "rain"), episode("o", "Über Zürich schneit es"))
 	require.Len(t, plan.Scrub, 1)
 	require.Equal(t, "g", plan.Scrub[0].Item.Header().ID)
@@ -245,7 +245,7 @@ func TestUnsettledDreamsAreNamed(t *testing.T) {
 	t.Parallel()
 	goes := &dream.Night{Head: head(dream.KindNight, "n1"), Outcome: dream.Dreaming}
 	over := &dream.Night{Head: head(dream.KindNight, "n2"), Outcome: dream.Completed}
-	require.Equal(t, []string{"n1"}, find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
+	require.Equal(t, []string{"n1"}, find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
 }
 
 // TestEveryTextOfAnItemIsKnown fails when an item gets a field of text that nobody has looked at: it is one that holds words, or
@@ -299,7 +299,7 @@ func FuzzScrub(f *testing.F) {
 	f.Add(`{"id":"a","content":"Quorvelant hides the brass key","flags":[{"reason":"the third flowerpot"}]}`)
 	f.Add(`{"content":7,"topics":["Quorvelant",null],"claim":"\u0000Quorvelant"}`)
 	f.Add(`["Quorvelant"`)
-	plan, err := erasure.Find([]erasure.Entry{{Item: episode("e", said)}}, erasure.Wish{IDs: []string{"e"}})
+	plan, err := erasure.Find([]erasure.Entry{{Item: episode("e", said)}}, erasure.Request{IDs: []string{"e"}})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body string) {
 		plan.Scrubber.Holds([]byte(body))
@@ -324,7 +324,7 @@ func FuzzScrub(f *testing.F) {
 // The probe of a night keeps rare words of memories as a list: each of them is a trace.
 func TestWordsThatANightAsksForAreTakenOutOfItsNotes(t *testing.T) {
 	t.Parallel()
-	plan := find(t, erasure.Wish{IDs: []string{"e"}}, episode("e", said), episode("rain", "Saltmarsh rain"))
+	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), episode("rain", "Saltmarsh rain"))
 	note, changed := plan.Scrubber.Note([]byte(`{"questions":[{"id":"x","words":["quorvelant","flowerpot"]},{"id":"y","words":["saltmarsh"]}]}`))
 	require.True(t, changed)
 	require.NotContains(t, string(note), "quorvelant")

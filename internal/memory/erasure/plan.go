@@ -49,8 +49,8 @@ type Plan struct {
 	gone map[string]bool // every id that is erased or was asked for
 }
 
-// Wish is what is to be forgotten.
-type Wish struct {
+// Request is what is to be forgotten.
+type Request struct {
 	IDs     []string // items, whether they are still there or not
 	Texts   []string // what repeats these, although no item is named
 	Derived bool     // what dreams made of the items in words of their own is erased, too
@@ -66,7 +66,7 @@ type work struct {
 }
 
 // Find plans an erasure over all items of an agent.
-func Find(entries []Entry, wish Wish) (Plan, error) {
+func Find(entries []Entry, request Request) (Plan, error) {
 	w, err := begin(entries)
 	if err != nil {
 		return Plan{}, err
@@ -76,7 +76,7 @@ func Find(entries []Entry, wish Wish) (Plan, error) {
 		known[e.Item.Header().ID] = true
 	}
 	var p Plan
-	for _, id := range wish.IDs {
+	for _, id := range request.IDs {
 		if w.ids[id] {
 			continue
 		}
@@ -87,19 +87,19 @@ func Find(entries []Entry, wish Wish) (Plan, error) {
 			p.Absent = append(p.Absent, id)
 		}
 	}
-	left := w.traced(wish)
-	if wish.Bare {
+	left := w.traced(request)
+	if request.Bare {
 		p.Erase, p.Left, p.gone = w.erased(), w.items(left), w.ids
 		return p, nil
 	}
-	if wish.Derived {
+	if request.Derived {
 		for id := range left {
 			w.take(id, Traced)
 		}
 		left = nil
 	}
 	w.descend()
-	s, err := w.scrubber(wish.Texts)
+	s, err := w.scrubber(request.Texts)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -152,14 +152,14 @@ func (w *work) take(id string, why Why) {
 }
 
 // traced finds what dreams made from what is asked for, however far: see past.Descend.
-func (w *work) traced(wish Wish) map[string]bool {
+func (w *work) traced(request Request) map[string]bool {
 	var texts []past.Text
 	for _, e := range w.entries {
 		if h := e.Item.Header(); h.Dream != "" && h.Kind != dream.KindNight {
 			texts = append(texts, past.Text{ID: h.ID, Dream: h.Dream, Origins: w.origins[h.ID]})
 		}
 	}
-	marked := past.Descend(texts, wish.IDs...)
+	marked := past.Descend(texts, request.IDs...)
 	for id := range w.ids {
 		delete(marked, id)
 	}

@@ -35,9 +35,9 @@ func text(into *string) func(json.RawMessage) error {
 	}
 }
 
-// readWish reads what is wished of a dream, and the fields that its route has beside.
-func readWish(r *http.Request, beside ...field) (psyche.Wish, error) {
-	var w psyche.Wish
+// readRequest reads what is wished of a dream, and the fields that its route has beside.
+func readRequest(r *http.Request, beside ...field) (psyche.DreamRequest, error) {
+	var w psyche.DreamRequest
 	var instructions, theme, tier, model string
 	fields := append(beside,
 		field{"instructions", text(&instructions)}, field{"theme", text(&theme)}, field{"tier", text(&tier)}, field{"model", text(&model)},
@@ -72,7 +72,7 @@ func unprintable(c rune) bool {
 	return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == utf8.RuneError
 }
 
-func models(w *psyche.Wish) func(json.RawMessage) error {
+func models(w *psyche.DreamRequest) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		if json.Unmarshal(value, &w.Models) != nil {
 			return errors.New(`must be an object of model names by role, such as {"generator": "house/large"}`)
@@ -81,7 +81,7 @@ func models(w *psyche.Wish) func(json.RawMessage) error {
 	}
 }
 
-func sum(w *psyche.Wish) func(json.RawMessage) error {
+func sum(w *psyche.DreamRequest) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		var amount budget.Micros
 		if json.Unmarshal(value, (*int64)(&amount)) != nil {
@@ -92,7 +92,7 @@ func sum(w *psyche.Wish) func(json.RawMessage) error {
 	}
 }
 
-func seed(w *psyche.Wish) func(json.RawMessage) error {
+func seed(w *psyche.DreamRequest) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		digits := string(value)
 		if strings.HasPrefix(digits, `"`) {

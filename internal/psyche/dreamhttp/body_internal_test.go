@@ -27,9 +27,9 @@ func refusedWell(t *testing.T, err error) {
 	require.LessOrEqual(t, len(f.Param), 64)
 }
 
-// FuzzAWishIsReadWholeOrRefused: whatever comes as the body of POST /v1/dreams, what is read of it is what it says, and a field that
+// FuzzARequestIsReadWholeOrRefused: whatever comes as the body of POST /v1/dreams, what is read of it is what it says, and a field that
 // nobody knows is never passed over.
-func FuzzAWishIsReadWholeOrRefused(f *testing.F) {
+func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 	for _, body := range []string{
 		`{"agent":"iris"}`, `{"agent":"iris","instructions":"the harbour","tier":"core","model":"house/large","models":{"observer":"house/small"},"budget_micros":250000,"seed":"18446744073709551615"}`,
 		`{"agent":"iris","theme":"\ud800","seed":1e3}`, `{"agent":null,"seed":7}`, `{"agent":"iris","agent":7}`, `[{}]`, "null", "", "{", `{"a":{"b":[[[]]]}}`,
@@ -40,7 +40,7 @@ func FuzzAWishIsReadWholeOrRefused(f *testing.F) {
 	known := map[string]bool{"agent": true, "instructions": true, "theme": true, "tier": true, "model": true, "models": true, "budget_micros": true, "seed": true}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var agent string
-		wish, err := readWish(httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))), field{"agent", text(&agent)})
+		request, err := readRequest(httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))), field{"agent", text(&agent)})
 		if err != nil {
 			refusedWell(t, err)
 			return
@@ -50,14 +50,14 @@ func FuzzAWishIsReadWholeOrRefused(f *testing.F) {
 		for name := range given {
 			require.True(t, known[name], "%q was passed over", name)
 		}
-		require.False(t, strings.ContainsFunc(wish.Theme, unprintable))
-		if n := wish.Seed; n != nil {
+		require.False(t, strings.ContainsFunc(request.Theme, unprintable))
+		if n := request.Seed; n != nil {
 			require.Contains(t, string(given["seed"]), strconv.FormatUint(*n, 10)[1:])
 		}
-		require.Equal(t, wish.Budget != nil, len(given["budget_micros"]) > 0 && string(given["budget_micros"]) != "null")
+		require.Equal(t, request.Budget != nil, len(given["budget_micros"]) > 0 && string(given["budget_micros"]) != "null")
 		var model string
 		if len(given["model"]) > 0 && json.Unmarshal(given["model"], &model) == nil && model != "" {
-			require.NotEmpty(t, wish.Models[dream.Generator])
+			require.NotEmpty(t, request.Models[dream.Generator])
 		}
 	})
 }

@@ -34,7 +34,7 @@ type Changes struct {
 
 func (f *Face) begin(w http.ResponseWriter, r *http.Request) {
 	var agent string
-	wish, err := readWish(r, field{"agent", text(&agent)})
+	request, err := readRequest(r, field{"agent", text(&agent)})
 	if err == nil && agent == "" {
 		err = lacking("agent", "agent is missing: the handle of the agent that is to dream")
 	}
@@ -42,14 +42,14 @@ func (f *Face) begin(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	wish.Agent = agent
-	begun, err := f.Dreams.Begin(r.Context(), front.CallerOf(r.Context()), wish)
+	request.Agent = agent
+	begun, err := f.Dreams.Begin(r.Context(), front.CallerOf(r.Context()), request)
 	f.begun(w, r, begun, err)
 }
 
 func (f *Face) redream(w http.ResponseWriter, r *http.Request) {
 	var from string
-	wish, err := readWish(r, field{"from", text(&from)})
+	request, err := readRequest(r, field{"from", text(&from)})
 	if err == nil && from == "" {
 		err = lacking("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
 	}
@@ -57,7 +57,7 @@ func (f *Face) redream(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	again := psyche.Again{Wish: wish, Dream: r.PathValue("id"), From: dream.Phase(from)}
+	again := psyche.Again{DreamRequest: request, Dream: r.PathValue("id"), From: dream.Phase(from)}
 	begun, err := f.Dreams.Redream(r.Context(), front.CallerOf(r.Context()), again)
 	f.begun(w, r, begun, err)
 }

@@ -181,11 +181,11 @@ func TestADreamIsBegunWithWhatWasAsked(t *testing.T) {
 	require.Equal(t, "/v1/dreams/"+d.ID, a.header.Get("Location"))
 	require.Equal(t, "the harbour", d.Record.Theme)
 	amount, seed := budget.Micros(250000), uint64(1<<64-1)
-	require.Equal(t, psyche.Wish{
+	require.Equal(t, psyche.DreamRequest{
 		Agent: "iris", Theme: "the harbour", Tier: dream.Core, Budget: &amount, Seed: &seed, Models: map[dream.Role]string{
 			dream.Generator: "house/large", dream.Observer: "house/small", dream.Replayer: "house/large", dream.Imaginer: "house/large", dream.Integrator: "house/large",
 		},
-	}, r.bed.wishes[0])
+	}, r.bed.requests[0])
 
 	r.lay("iris", 40, over(dream.Completed))
 	as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0040/redream", `{"from":"rem","theme":"tides","seed":7}`), 201)

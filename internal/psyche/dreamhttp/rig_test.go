@@ -213,7 +213,7 @@ type bed struct {
 	store      store
 	now        func() time.Time
 	mu         sync.Mutex
-	wishes     []psyche.Wish
+	requests   []psyche.DreamRequest
 	again      []psyche.Again
 	activities []string
 	refuse     error
@@ -232,12 +232,12 @@ func (b *bed) done() []string {
 	return slices.Clone(b.activities)
 }
 
-func (b *bed) Begin(ctx context.Context, w psyche.Wish) (string, error) {
+func (b *bed) Begin(ctx context.Context, w psyche.DreamRequest) (string, error) {
 	if err := b.did("begin " + w.Agent); err != nil {
 		return "", err
 	}
 	b.mu.Lock()
-	b.wishes = append(b.wishes, w)
+	b.requests = append(b.requests, w)
 	b.mu.Unlock()
 	a, err := b.store.Agent(ctx, w.Agent)
 	if err != nil {
@@ -257,7 +257,7 @@ func (b *bed) Redream(ctx context.Context, w psyche.Again) (string, error) {
 	b.mu.Lock()
 	b.again = append(b.again, w)
 	b.mu.Unlock()
-	return b.Begin(ctx, w.Wish)
+	return b.Begin(ctx, w.DreamRequest)
 }
 
 func (b *bed) Cancel(_ context.Context, id string) error { return b.did("cancel " + id) }

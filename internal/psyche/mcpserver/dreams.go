@@ -21,13 +21,13 @@ import (
 
 // Dreams is what the face asks of the nights; *psyche.Dreams fits it. Each method looks at role and reach.
 type Dreams interface {
-	Begin(ctx context.Context, c psyche.Caller, w psyche.Wish) (psyche.Dream, error)
+	Begin(ctx context.Context, c psyche.Caller, w psyche.DreamRequest) (psyche.Dream, error)
 	Dream(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
 	List(ctx context.Context, c psyche.Caller, l psyche.Listed) (psyche.Page[psyche.Dream], error)
 	Cancel(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
 }
 
-type wish struct {
+type dreamArguments struct {
 	Agent  string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
 	Theme  string `json:"theme,omitempty" jsonschema:"what to dream of"`
 	Tier   string `json:"tier,omitempty" jsonschema:"how much of what is dreamt has to be proven; without it the agent's"`
@@ -73,7 +73,7 @@ func (d *toolset) nights() {
 	if d.dreams == nil {
 		return
 	}
-	add(d, task[wish, night]{
+	add(d, task[dreamArguments, night]{
 		role: access.Operator,
 		tool: mcp.Tool{
 			Name: "dreams_start", Title: "Let the agent dream",
@@ -85,12 +85,12 @@ func (d *toolset) nights() {
 			in.Properties["tier"].Enum = []any{string(dream.Core), string(dream.Hardened)}
 			in.Properties["budget_micros"].Minimum = at(0.)
 		},
-		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in wish) (night, error) {
+		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in dreamArguments) (night, error) {
 			agent, err := d.agent(ctx, c, in.Agent)
 			if err != nil {
 				return night{}, err
 			}
-			begun, err := d.dreams.Begin(ctx, c, psyche.Wish{Agent: agent, Theme: in.Theme, Tier: dream.Tier(in.Tier), Budget: (*budget.Micros)(in.Budget)})
+			begun, err := d.dreams.Begin(ctx, c, psyche.DreamRequest{Agent: agent, Theme: in.Theme, Tier: dream.Tier(in.Tier), Budget: (*budget.Micros)(in.Budget)})
 			if err == nil && in.Wait {
 				begun, err = d.follow(ctx, c, req, begun)
 			}

@@ -27,7 +27,7 @@ type Dreams struct {
 var _ mcpserver.Dreams = (*Dreams)(nil)
 
 // Begin starts a dream.
-func (d *Dreams) Begin(_ context.Context, c psyche.Caller, w psyche.Wish) (psyche.Dream, error) {
+func (d *Dreams) Begin(_ context.Context, c psyche.Caller, w psyche.DreamRequest) (psyche.Dream, error) {
 	if err := d.Being.ask("Begin", c, w.Agent, access.Operator); err != nil {
 		return psyche.Dream{}, err
 	}
