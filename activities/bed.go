@@ -27,14 +27,14 @@ type Planner interface {
 	FleetDay() budget.Micros
 }
 
-// Bed is where a dream begins and ends: slot, allowance, record.
-type Bed struct {
+// DreamRun is where a dream begins and ends: slot, allowance, record.
+type DreamRun struct {
 	Ports
 	Executions Executions
 	Planner    Planner
 }
 
-func (b *Bed) remaining(ctx context.Context, o Spec) (budget.Micros, error) {
+func (b *DreamRun) remaining(ctx context.Context, o Spec) (budget.Micros, error) {
 	left := budget.Unlimited
 	for _, account := range o.Accounts {
 		if account.Limit == budget.Unlimited {
@@ -50,7 +50,7 @@ func (b *Bed) remaining(ctx context.Context, o Spec) (budget.Micros, error) {
 }
 
 // Running asks whether a workflow still runs.
-func (b *Bed) Running(ctx context.Context, r RunningRequest) (bool, error) {
+func (b *DreamRun) Running(ctx context.Context, r RunningRequest) (bool, error) {
 	return b.Executions.Running(ctx, r.Workflow, r.Run)
 }
 
@@ -66,7 +66,7 @@ type MoodRequest struct {
 }
 
 // Feel re-reads the agent's affect (H5: at every cycle boundary).
-func (b *Bed) Feel(ctx context.Context, r MoodRequest) (mood.PAD, error) {
+func (b *DreamRun) Feel(ctx context.Context, r MoodRequest) (mood.PAD, error) {
 	affect, err := b.Memory.Affect(ctx, r.Agent)
 	return affect.At(b.now(Stretch{})), tell(err)
 }

@@ -20,15 +20,15 @@ import (
 
 // fixture is a store, a bed over it, and the workflows that run by the test's word.
 type fixture struct {
-	t       *testing.T
-	ctx     context.Context
-	store   *sqlitestore.Store
-	bed     *activities.Bed
-	agent   dream.Agent
-	now     time.Time
-	fleet   budget.Micros
-	running map[string]bool // by workflow
-	here    string          // the cluster
+	t        *testing.T
+	ctx      context.Context
+	store    *sqlitestore.Store
+	dreamRun *activities.DreamRun
+	agent    dream.Agent
+	now      time.Time
+	fleet    budget.Micros
+	running  map[string]bool // by workflow
+	here     string          // the cluster
 }
 
 const paidModel, freeModel = "house/paid", "house/free"
@@ -50,7 +50,7 @@ func build(t *testing.T) *fixture {
 		paidModel: {Name: paidModel, Price: &budget.Price{In: 1, Out: 2}}, freeModel: {Name: freeModel, Price: &budget.Price{}},
 	}
 	now := func() time.Time { return h.now }
-	h.bed = &activities.Bed{
+	h.dreamRun = &activities.DreamRun{
 		Ports:      activities.Ports{Memory: store, Presence: store, Purse: &purse.Purse{Ledger: store.Ledger(), Catalog: table, Now: now}, Catalog: table, Now: now},
 		Executions: h, Planner: h,
 	}
@@ -104,10 +104,10 @@ func (h *fixture) night(id string) *dream.Night {
 	return n
 }
 
-func (h *fixture) lieDown(o activities.Spec, run string) activities.LieDownResult {
+func (h *fixture) begin(o activities.Spec, run string) activities.BeginResult {
 	h.t.Helper()
 	h.running[o.Dream] = true
-	lain, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Spec: o, Workflow: o.Dream, Run: run})
+	lain, err := h.dreamRun.LieDown(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: run})
 	require.NoError(h.t, err)
 	return lain
 }
@@ -130,11 +130,11 @@ func TestAnOrderWithinItsLimitsLiesDownOnceHoweverOften(t *testing.T) {
 	h := build(t)
 	o := h.spec("dream/echo/0001")
 	for range 2 {
-		require.Equal(t, activities.LieDownResult{Remaining: 300}, h.lieDown(o, "r1"))
+		require.Equal(t, activities.BeginResult{Remaining: 300}, h.begin(o, "r1"))
 	}
 	h.agent.Caps.Dream = 1
 	require.NoError(t, h.store.PutAgent(h.ctx, h.agent))
-	require.Empty(t, h.lieDown(o, "r1").Refused, "caps that are lowered later do not reach into a running dream")
+	require.Empty(t, h.begin(o, "r1").Refused, "caps that are lowered later do not reach into a running dream")
 	require.Equal(t, []string{event.DreamStarted{}.EventType()}, h.told(o.Dream))
 }
 
@@ -170,7 +170,7 @@ func TestAnOrderWrittenByHandDoesNotEscapeTheCaps(t *testing.T) {
 			h := build(t)
 			o := h.spec("dream/echo/0001")
 			change(&o)
-			lain := h.lieDown(o, "r1")
+			lain := h.begin(o, "r1")
 			require.Equal(t, dream.Aborted, lain.Refused)
 			require.Contains(t, lain.Reason, reason)
 			require.NotContains(t, lain.Reason, "\n")
@@ -199,7 +199,7 @@ func TestAnOrderMayBeStricterThanItsAgentAndFreeWhenEveryModelIs(t *testing.T) {
 	for _, role := range dream.Roles {
 		o.Models[role] = freeModel
 	}
-	require.Equal(t, activities.LieDownResult{Remaining: 10}, h.lieDown(o, "r1"))
+	require.Equal(t, activities.BeginResult{Remaining: 10}, h.begin(o, "r1"))
 }
 
 func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
@@ -213,7 +213,7 @@ func TestAnAgentIsPlannedForWhenItHasLivedNothingForLongEnough(t *testing.T) {
 		require.NoError(t, err)
 	}
 	plan := func() activities.PlanResult {
-		p, err := h.bed.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: night, IdleTimeout: time.Hour})
+		p, err := h.dreamRun.Plan(h.ctx, activities.PlanRequest{Agent: h.agent.ID, Now: night, IdleTimeout: time.Hour})
 		require.NoError(t, err)
 		return p
 	}

@@ -67,7 +67,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	o := r.spec(1, tonight)
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Night("", dream.Affect{}, tonight)}})
 	require.NoError(t, err)
-	bed := r.bed()
+	bed := r.dreamRun()
 	woken := false
 	bed.Memory = &ambush{Store: r.store, commit: func(w memory.Write) {
 		if w.Fence.Dream != "" && !woken {
@@ -75,7 +75,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 			r.connect()
 		}
 	}}
-	lain, err := bed.LieDown(ctx, LieDownRequest{Spec: o, Workflow: o.Dream, Run: "run"})
+	lain, err := bed.LieDown(ctx, BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(t, err)
 	require.True(t, lain.Awake)
 	require.Equal(t, dream.Canceled, lain.Refused)
@@ -109,7 +109,7 @@ func TestANoticeThatBreaksOffAReadIsTheEndOfTheActivityAndNotItsFailure(t *testi
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	inflight := inflightRegistry(t, r.store)
@@ -136,8 +136,8 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	for n := 1; n <= dream.DefaultEmptyAlarm; n++ {
-		s := r.lie(r.spec(n, tonight))
-		bed := r.bed()
+		s := r.begin(r.spec(n, tonight))
+		bed := r.dreamRun()
 		fails := 2
 		bed.Memory = &ambush{Store: r.store, drop: func() error {
 			if fails--; fails >= 0 {
@@ -145,7 +145,7 @@ func TestARiseDoneAgainCountsTheEmptyNightsOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		request := RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"}}
+		request := FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"}}
 		for range 2 {
 			_, err := bed.Rise(ctx, request)
 			require.Error(t, err)
@@ -168,7 +168,7 @@ func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
 		{Agent: "a", Now: tonight, Windows: []string{"whenever"}},
 		{Agent: "a", Now: tonight, Quiet: []string{"25:00-26:00"}},
 	} {
-		_, err := r.bed().Plan(context.Background(), request)
+		_, err := r.dreamRun().Plan(context.Background(), request)
 		var app *temporal.ApplicationError
 		require.ErrorAs(t, err, &app)
 		require.Equal(t, FailSettings, app.Type())
@@ -178,7 +178,7 @@ func TestASettingThatCannotBeReadIsNotTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	agent.Zone = "Middle/Earth"
 	require.NoError(t, r.store.PutAgent(context.Background(), agent))
-	_, err = r.bed().Plan(context.Background(), PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
+	_, err = r.dreamRun().Plan(context.Background(), PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
 	var app *temporal.ApplicationError
 	require.ErrorAs(t, err, &app)
 	require.True(t, app.NonRetryable())
@@ -199,13 +199,13 @@ func TestTheEntryOfAWakeNamesTheMemoriesItTakesUp(t *testing.T) {
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	s := r.lie(o)
+	s := r.begin(o)
 	said := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) + "slowly."
 	c := call{spec: o, phase: dream.Onset, step: "1/partial-1", stretch: s, behind: []string{"e0", "lamp", "lamp", "e1"}}
 	kept := r.ports.cut(ctx, s, c, purse.Paid{Answer: inference.Answer{Text: said}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()
-	_, err = r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
+	_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
 	require.NoError(t, err)
 	entries := r.journals()
 	require.Len(t, entries, 1)
@@ -223,7 +223,7 @@ func TestForgettingAMemoryDropsWhatADreamBoughtWithIt(t *testing.T) {
 	ctx := context.Background()
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	s := r.lie(o)
+	s := r.begin(o)
 	onset := &Onset{r.ports}
 	_, err := onset.Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
@@ -270,7 +270,7 @@ func TestAGatheringThatCannotBeReadIsNotGatheredAnew(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	onset := &Onset{r.ports}
 	_, err := onset.Gather(t.Context(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
@@ -286,7 +286,7 @@ func TestOfTwoGatheringsTheOneNotedFirstHolds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(3)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	onset := &Onset{r.ports}
 	first := gathering{Result: GatherResult{Selected: 7, Shown: 5, Bare: 2}}
 	onset.Memory = &notes{Store: r.store, first: func() []byte {

@@ -29,7 +29,7 @@ func (r *rig) caged(rules *policy.Rules, texts ...string) (Spec, Stretch, []*dre
 	o := r.spec(1, tonight)
 	o.Policy = rules
 	require.NoError(r.t, o.Validate())
-	s := r.lie(o)
+	s := r.begin(o)
 	var all []heard
 	for i, text := range texts {
 		all = append(all, heard{f: &dream.Fragment{

@@ -16,7 +16,7 @@ var yields = map[dream.Phase][]dream.Kind{
 
 // counted gives phases that were broken off what the store holds of them: their workflow counts at the end of a cycle or of a
 // phase, and what was kept since would be missing from the record. more is about to be written.
-func (b *Bed) counted(ctx context.Context, s Stretch, tallies []dream.Tally, more []dream.Item) error {
+func (b *DreamRun) counted(ctx context.Context, s Stretch, tallies []dream.Tally, more []dream.Item) error {
 	for i, t := range tallies {
 		kinds := yields[t.Phase]
 		if t.State != stillRunning && t.State != brokenOff || len(kinds) == 0 {

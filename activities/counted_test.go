@@ -19,7 +19,7 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, ctx := newRig(t), context.Background()
-			s := r.lie(r.spec(1, tonight))
+			s := r.begin(r.spec(1, tonight))
 			head := func(phase dream.Phase, kind dream.Kind, id string) dream.Head {
 				return dream.Head{ID: s.Dream + "/" + id, Agent: "a", Kind: kind, At: tonight, State: dream.Live, Taint: dream.FromDream, Dream: s.Dream, Phase: phase}
 			}
@@ -31,7 +31,7 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 				&dream.Scenario{Head: head(dream.REM, dream.KindScenario, "s2"), Content: "a calm"},
 			}})
 			require.NoError(t, err)
-			_, err = r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies}})
+			_, err = r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies}})
 			require.NoError(t, err)
 			night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
 			require.NoError(t, err)

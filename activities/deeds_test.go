@@ -22,7 +22,7 @@ func TestWhatAnUnreadableAnswerSaidStaysOutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	r.model.say["patterns"] = `{"patterns": [ {"claim": ` + secret + ` the harbour belongs to Anna} ]}`
 	result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestWhyAFragmentWasDiscardedIsNotAnnounced(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	o := r.spec(1, tonight)
-	s := r.lie(o)
+	s := r.begin(o)
 	f := r.fragment(o, s)
 	r.model.say["ratings"] = `{"ratings":[{"ref":"f1","rating":"discard","reason":"` + secret + ` only repeats","criterion":"x","days":3,"first_step":"y"}]}`
 	result, err := (&Onset{r.ports}).Capture(context.Background(), CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
@@ -85,7 +85,7 @@ func TestAnInductionThatWasPaidForIsKeptWhenItsPlacingIsNot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
@@ -109,7 +109,7 @@ func TestAnInductionThatSaysTheSameTwiceHasOneThought(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a lamp counts the quiet tides at night","sources":["r1"]},
@@ -125,7 +125,7 @@ func TestWhatWasPaidForIsKeptWhenTheDreamIsCutAtTheLastToken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
@@ -141,7 +141,7 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	r.live(4)
 	ctx := context.Background()
 	first := r.spec(1, tonight)
-	before := r.lie(first)
+	before := r.begin(first)
 	gist := &dream.Gist{Head: head(first, dream.NREM, dream.KindGist, "x", nil), Content: "zebra OLDDREAM orchard"}
 	later := &dream.Episode{
 		Head:    dream.Head{ID: "later", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(900 * time.Hour), State: dream.Live, Taint: dream.FromHuman},
@@ -150,8 +150,8 @@ func TestTheObserverSeesNothingDreamtAndNothingFromAfterTheNight(t *testing.T) {
 	require.NoError(t, r.ports.write(ctx, before, memory.Write{Add: []dream.Item{gist, later}, Vectors: []memory.Vector{
 		{Item: gist.ID, Space: space, V: vectorOf(gist.Content)}, {Item: "later", Space: space, V: vectorOf(later.Content)},
 	}}))
-	r.rise(before)
-	s := r.lie(r.spec(2, tonight.Add(time.Hour)))
+	r.finish(before)
+	s := r.begin(r.spec(2, tonight.Add(time.Hour)))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "zebra walks in the orchard"
@@ -188,7 +188,7 @@ func TestVectorsBoughtForOtherMemoriesAreNotTakenForThese(t *testing.T) {
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("b", -2, "beta"), episode("c", -1, "gamma")}})
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
-	s := r.lie(o)
+	s := r.begin(o)
 	bare, err := r.store.Bare(ctx, "a", "", measurable, batch)
 	require.NoError(t, err)
 	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare) // and the process dies
@@ -234,7 +234,7 @@ func TestADreamWaitsForTheBackgroundAndPaysForNothingThatItEmbeds(t *testing.T) 
 	}, Content: "alpha"}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{e}})
 	require.NoError(t, err)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	request := step(s, 0)
 	request.Turn = 1
 	jobs := &embedding{until: 3, done: func() {
@@ -277,7 +277,7 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeItCosts(t *testing.T) {
 		Head: dream.Head{ID: "e", Agent: "a", Kind: dream.KindEpisode, At: tonight, State: dream.Live, Taint: dream.FromHuman}, Content: "old",
 	}}, Vectors: []memory.Vector{{Item: "e", Space: "other/model/8", V: vectorOf("old")}}})
 	require.NoError(t, err)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "oneiros memory embed --agent a")
 	require.Empty(t, r.model.asked)
@@ -307,22 +307,22 @@ func TestANightGivesBackTheAllowanceItDidNotSpend(t *testing.T) {
 		require.NoError(t, err)
 		return amount
 	}
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	require.Equal(t, budget.Dollar, taken(), "a dream sets its whole budget aside")
 	r.model.say["patterns"] = `{"patterns":[]}`
 	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
-	r.rise(s)
+	r.finish(s)
 	balance, err := r.store.Balance(ctx, DreamScope(s.Dream))
 	require.NoError(t, err)
 	require.Positive(t, balance.Spent)
 	require.Equal(t, balance.Spent, taken())
 
-	aborted := r.lie(r.spec(2, tonight))
+	aborted := r.begin(r.spec(2, tonight))
 	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
 	require.NoError(t, err)
 	for range 2 { // done twice it changes nothing
-		_, err = r.bed().Rise(ctx, RiseRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
+		_, err = r.dreamRun().Rise(ctx, FinishRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
 		require.NoError(t, err)
 		require.Equal(t, balance.Spent, taken(), "an aborted dream gives back all of it")
 	}
@@ -342,7 +342,7 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 	} {
 		r := newRig(t)
 		r.live(10)
-		s := r.lie(r.spec(1, tonight))
+		s := r.begin(r.spec(1, tonight))
 		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 		require.NoError(t, err)
 		r.model.say["partial"] = c.said
@@ -364,7 +364,7 @@ func TestAMemoryForgottenInMidDreamIsShownNoMore(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	ctx := context.Background()
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "a lamp"
@@ -393,8 +393,8 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 	}
 	for i, outcome := range outcomes {
 		o := r.spec(i+1, tonight.Add(time.Duration(i)*time.Hour))
-		s := r.lie(o)
-		_, err := r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
+		s := r.begin(o)
+		_, err := r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
 		require.NoError(t, err)
 	}
 	events, err := r.store.Events(ctx, "a", 0, 100)
@@ -415,7 +415,7 @@ func TestAStepDoneAgainSaysThatItsAnswerWasBoughtBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
 	for again, want := range []bool{false, true} {
 		result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})

@@ -30,7 +30,7 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.live(10) // each of surprise .5
-	s := r.lie(r.adaptive(1, tonight))
+	s := r.begin(r.adaptive(1, tonight))
 	first, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.NotNil(t, first.Depth)
@@ -49,7 +49,7 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, later.Depth, "it is told with the first gathering")
 
-	r.rise(s)
+	r.finish(s)
 	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
 	require.Equal(t, first.Depth, night.Depth)
@@ -60,7 +60,7 @@ func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	g, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Nil(t, g.Depth)
@@ -68,7 +68,7 @@ func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, notes, depthNote)
 	require.NotContains(t, notes, worldNote)
-	r.rise(s)
+	r.finish(s)
 	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
 	require.Nil(t, night.Depth)
@@ -81,7 +81,7 @@ func TestADreamOfTheCoreTierStaysAboveThePeak(t *testing.T) {
 	r.live(10)
 	o := r.adaptive(1, tonight)
 	o.Tier = dream.Core
-	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: r.lie(o)})
+	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: r.begin(o)})
 	require.NoError(t, err)
 	require.Zero(t, g.Depth.Cycles)
 	require.Equal(t, dream.Transitional, g.Depth.Stage)
@@ -183,7 +183,7 @@ func TestTheWorldIsLetInByAShareThatFallsWithDepth(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	f := r.follow()
-	s := r.lie(r.adaptive(1, tonight))
+	s := r.begin(r.adaptive(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	f.readings = nil // what it says later stays outside
@@ -225,7 +225,7 @@ func TestAFeedThatDoesNotAnswerLetsNothingIn(t *testing.T) {
 	r.live(3)
 	f := r.follow()
 	f.err = errors.New("no probe")
-	s := r.lie(r.adaptive(1, tonight))
+	s := r.begin(r.adaptive(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	request := step(s, 1)
@@ -241,7 +241,7 @@ func TestAThoughtThatSaysNothingTellsNothingOfDepth(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
-	s := r.lie(r.watched(1, dream.BySingle))
+	s := r.begin(r.watched(1, dream.BySingle))
 	r.drift(s, "")
 	request := step(s, .4)
 	request.Cycle, request.Source, request.Turn = 1, 1, 1
@@ -257,7 +257,7 @@ func TestAJudgedPartialTellsItsSense(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	r.live(10)
-	s := r.lie(r.adaptive(1, tonight))
+	s := r.begin(r.adaptive(1, tonight))
 	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = strings.Repeat("the half story in the half story ", 6)
@@ -280,7 +280,7 @@ func TestACycleThatWentTooDeepIsAnnouncedThereAndBack(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	s := r.lie(r.adaptive(1, tonight))
+	s := r.begin(r.adaptive(1, tonight))
 	mark := MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
 		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{Cycle: 1, Partials: 4, Captured: 1, Temperature: 1.5, TooDeep: hypnagogia.LostIncoherent},
 		Moves: []Deeper{{From: dream.Peak, To: dream.TooDeep, Temperature: 1.5}, {From: dream.TooDeep, To: dream.Peak, Temperature: 1.286}},

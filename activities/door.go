@@ -64,7 +64,7 @@ type RouseResult struct {
 
 // Rouse raises the epoch of an agent and rings the bell, for a wake that reached its workflow by another tool than ours. It
 // answers the wake with the epoch that holds now.
-func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
+func (b *DreamRun) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 	now := b.now(Stretch{Now: r.Now})
 	visit := r.Wake.visit(r.Agent, now)
 	visit.Lock, visit.Notify = r.Lock, b.WakeBus != nil
@@ -82,7 +82,7 @@ func (b *Bed) Rouse(ctx context.Context, r RouseRequest) (RouseResult, error) {
 }
 
 // notify tells every process; what it does not reach, the fence and the workflow do.
-func (b *Bed) notify(ctx context.Context, agent string, w Wake) {
+func (b *DreamRun) notify(ctx context.Context, agent string, w Wake) {
 	if b.WakeBus != nil {
 		_ = b.WakeBus.Publish(ctx, presence.WakeNotice{Agent: agent, Epoch: w.Epoch, Cause: w.Cause, At: w.At, Raised: w.Raised})
 	}
@@ -106,7 +106,7 @@ type GreetResult struct {
 }
 
 // Greet announces that the agent is awake and notes that its life knows. Of a forged epoch it notes the newest that is true.
-func (b *Bed) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
+func (b *DreamRun) Greet(ctx context.Context, r GreetRequest) (GreetResult, error) {
 	newest, err := b.Presence.Epoch(ctx, r.Agent)
 	if err != nil {
 		return GreetResult{}, tell(fmt.Errorf("ask for the epoch of %s: %w", r.Agent, err))
@@ -143,7 +143,7 @@ type LookResult struct {
 }
 
 // Look asks who holds an agent awake; when nobody does, it announces that the agent falls asleep.
-func (b *Bed) Look(ctx context.Context, r LookRequest) (LookResult, error) {
+func (b *DreamRun) Look(ctx context.Context, r LookRequest) (LookResult, error) {
 	now := b.now(Stretch{Now: r.Now})
 	status, err := b.Presence.Status(ctx, r.Agent, now)
 	if err != nil {

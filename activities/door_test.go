@@ -21,7 +21,7 @@ func TestALookNamesWhoCameByItselfAndAnnouncesNoSleepOfASleeper(t *testing.T) {
 		require.NoError(t, err)
 	}
 	look := func(after time.Duration, asleep bool) LookResult {
-		found, err := r.bed().Look(ctx, LookRequest{Agent: "a", Now: tonight.Add(after), Asleep: asleep})
+		found, err := r.dreamRun().Look(ctx, LookRequest{Agent: "a", Now: tonight.Add(after), Asleep: asleep})
 		require.NoError(t, err)
 		return found
 	}
@@ -46,7 +46,7 @@ func TestOnlyAConnectThatRaisesNothingOverASleeperJoins(t *testing.T) {
 	r.ports.Now = func() time.Time { return tonight }
 	ctx := context.Background()
 	rouse := func(cause presence.Cause, client string) RouseResult {
-		roused, err := r.bed().Rouse(ctx, RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
+		roused, err := r.dreamRun().Rouse(ctx, RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
 		require.NoError(t, err)
 		require.Equal(t, int64(1), roused.Epoch)
 		return roused

@@ -57,7 +57,7 @@ func number(metric string, n float64) dream.Reading {
 }
 
 func probe(h *fixture, m *market) *activities.Feed {
-	ports := h.bed.Ports
+	ports := h.dreamRun.Ports
 	ports.Feeds = h.store
 	return &activities.Feed{Ports: ports, Fetch: m, Alarms: m, Pause: time.Nanosecond}
 }

@@ -11,7 +11,7 @@ import (
 
 // shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
 // much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
-func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, last presence.Wake) (moved, known bool, err error) {
+func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, night *dream.Night, last presence.Wake) (moved, known bool, err error) {
 	if last.Epoch == r.Epoch+1 {
 		return last.Dream == r.Dream && last.Delta > 0, true, nil
 	}
@@ -25,7 +25,7 @@ func (b *Bed) shifted(ctx context.Context, r PauseRequest, night *dream.Night, l
 
 // felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
 // lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *Bed) felt(ctx context.Context, r PauseRequest, o Spec, night *dream.Night, last presence.Wake) (int, error) {
+func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, night *dream.Night, last presence.Wake) (int, error) {
 	if r.Phase != dream.Onset {
 		return max(night.Connected, r.Cycle+1), nil
 	}

@@ -32,7 +32,7 @@ func TestAResumedDreamBeginsFromTheMoodOfTheDay(t *testing.T) {
 	r := newRig(t)
 	o, s := r.waits()
 	r.feels(.9)
-	lain := r.lieAgain(o, s)
+	lain := r.beginAgain(o, s)
 	require.Empty(t, lain.Refused, lain.Reason)
 	s.Epoch = lain.Epoch
 	r.settle(s)
@@ -71,19 +71,19 @@ func TestAResumedDreamThatNothingCameBetweenSettlesAsIfItHadNotBeenWoken(t *test
 		r := newRig(t)
 		o := r.spec(1, tonight)
 		o.ResumeTTL = time.Hour
-		s := r.lie(o)
+		s := r.begin(o)
 		kept := []string{r.keeps(o, s, 1, 1)}
 		r.marks(s, 1)
 		if woken {
 			_, err := r.store.Arrive(context.Background(), presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute})
 			require.NoError(t, err)
 			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, Cycle: 2, TTL: time.Hour})
-			lain := r.lieAgain(o, s)
+			lain := r.beginAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
 			s.Epoch = lain.Epoch
 		}
 		settled = append(settled, r.settle(s, append(kept, r.keeps(o, s, 2, .5))...))
-		r.rise(s)
+		r.finish(s)
 		require.Zero(t, r.nightOf(s).Felt+r.nightOf(s).Connected)
 	}
 	require.Positive(t, settled[0].Delta)
@@ -115,7 +115,7 @@ func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 			ctx := context.Background()
 			o := r.spec(1, tonight)
 			o.ResumeTTL = time.Hour
-			s := r.lie(o)
+			s := r.begin(o)
 			var kept []string
 			for cycle := 1; cycle <= 2; cycle++ {
 				if cycle <= c.kept {
@@ -130,7 +130,7 @@ func TestAShiftThatAConnectAppliedIsAppliedOnce(t *testing.T) {
 			o, s = r.putDown(s, PauseRequest{Stretch: s, Number: 1, Phase: c.phase, Cycle: 2, TTL: time.Hour})
 			require.Equal(t, c.felt, r.nightOf(s).Connected)
 			r.feels(-.5)
-			lain := r.lieAgain(o, s)
+			lain := r.beginAgain(o, s)
 			require.Empty(t, lain.Refused, lain.Reason)
 			s.Epoch = lain.Epoch
 			settled := r.settle(s, kept...)
@@ -153,7 +153,7 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 		ctx := context.Background()
 		o := r.spec(1, tonight)
 		o.ResumeTTL = time.Hour
-		s := r.lie(o)
+		s := r.begin(o)
 		r.keeps(o, s, 1, 1)
 		r.marks(s, 1)
 		visit := presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: tonight, For: time.Minute}
@@ -165,7 +165,7 @@ func TestAWakeThatALaterOneHidesLeavesItsDeltaOut(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, later.Raised)
 		}
-		_, err = r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
+		_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.NREM, Cycle: 1, TTL: time.Hour})
 		require.NoError(t, err)
 		var told event.DreamInterrupted
 		require.Equal(t, 1, r.told(told.EventType(), &told))

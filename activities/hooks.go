@@ -215,7 +215,7 @@ func captured(fragments []*dream.Fragment, text bool) []Captured {
 type ExitRequest struct {
 	Stretch
 	Ending Ending        `json:"ending"`
-	Cost   RiseResult    `json:"cost"`
+	Cost   FinishResult  `json:"cost"`
 	Rules  []HookRule    `json:"rules"` // the order's: its note may be gone by now
 	Handle string        `json:"handle"`
 	Budget budget.Micros `json:"budget"`

@@ -66,7 +66,7 @@ func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Str
 	o := r.spec(1, tonight)
 	o.Hooks = rules
 	require.NoError(t, o.Validate())
-	return r, &Frontier{r.ports}, r.lie(o)
+	return r, &Frontier{r.ports}, r.begin(o)
 }
 
 func (r *rig) silences() []event.HookSilent {
@@ -238,9 +238,9 @@ func TestAnExitIsToldWhatTheDreamCameTo(t *testing.T) {
 	w := &warden{}
 	r, f, s := guarded(t, Hooks{"audit": w, "away": &warden{hangs: true}}, ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow))
 	r.caught(s, "one", "two")
-	r.rise(s)
+	r.finish(s)
 	err := f.Leave(context.Background(), ExitRequest{
-		Stretch: s, Ending: Ending{Outcome: dream.Completed}, Cost: RiseResult{Spent: 1234}, Rules: []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
+		Stretch: s, Ending: Ending{Outcome: dream.Completed}, Cost: FinishResult{Spent: 1234}, Rules: []HookRule{ruleOf("audit", SilentAllow), ruleOf("away", SilentAllow)},
 		Handle: "a", Budget: 5000,
 	})
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func imagining(t *testing.T) (*rig, Spec, Stretch, *Imagination) {
 	r := newRig(t)
 	r.live(10)
 	o := r.spec(1, tonight)
-	s := r.lie(o)
+	s := r.begin(o)
 	return r, o, s, &Imagination{r.ports}
 }
 
@@ -327,8 +327,8 @@ func TestASurveyTellsWhatIsLeftAndPricesNoCallTooLow(t *testing.T) {
 	}
 	free := r.spec(2, tonight)
 	free.Free = true
-	r.rise(s)
-	rest, err := m.Survey(ctx, SurveyRequest{Stretch: r.lie(free), Limit: 1})
+	r.finish(s)
+	rest, err := m.Survey(ctx, SurveyRequest{Stretch: r.begin(free), Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, budget.Unlimited, rest.Means.Left)
 }

@@ -33,10 +33,10 @@ func (r *rig) knows(n int, taint dream.Taint) {
 // looks dreams one night that takes nothing but a last look.
 func (r *rig) looks(night int) StepResult {
 	r.t.Helper()
-	s := r.lie(r.spec(night, tonight.Add(time.Duration(night-1)*24*time.Hour)))
+	s := r.begin(r.spec(night, tonight.Add(time.Duration(night-1)*24*time.Hour)))
 	result, err := (&Replay{r.ports}).LastLook(context.Background(), step(s, .8))
 	require.NoError(r.t, err)
-	r.rise(s)
+	r.finish(s)
 	return result
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/purse"
 )
 
-// LieDownRequest begins a sitting.
-type LieDownRequest struct {
+// BeginRequest begins a sitting.
+type BeginRequest struct {
 	Spec     Spec        `json:"order"`
 	Workflow string      `json:"workflow"`
 	Run      string      `json:"run"`
@@ -27,12 +27,12 @@ type LieDownRequest struct {
 }
 
 // seat is the sitting that is to begin; its epoch is not known yet.
-func (r LieDownRequest) seat() Stretch {
+func (r BeginRequest) seat() Stretch {
 	return Stretch{Agent: r.Spec.Agent, Dream: r.Spec.Dream, Run: r.Run, Now: r.Now}
 }
 
-// LieDownResult says whether the dream may go on.
-type LieDownResult struct {
+// BeginResult says whether the dream may go on.
+type BeginResult struct {
 	Refused   dream.Outcome `json:"refused,omitempty"` // canceled, exhausted or aborted; empty: go on
 	Reason    string        `json:"reason,omitempty"`
 	Remaining budget.Micros `json:"remaining"` // what every cap above the phases still allows
@@ -43,28 +43,28 @@ type LieDownResult struct {
 // LieDown takes the agent's dreaming slot (O2) and the day's allowance, and writes the beginning of the night. An order
 // that would spend more than its agent may is refused as aborted. It is the first deed of every dream; done twice it
 // changes nothing.
-func (b *Bed) LieDown(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
-	result, err := b.lie(ctx, r)
+func (b *DreamRun) LieDown(ctx context.Context, r BeginRequest) (BeginResult, error) {
+	result, err := b.begin(ctx, r)
 	var app *temporal.ApplicationError
 	if errors.As(err, &app) && app.Type() == FailWoken { // between taking the slot and writing the beginning
 		reason := r.Spec.Handle + " was woken before the dream lay down"
-		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Spec, r.seat(), dream.Canceled, reason)
+		return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, r.Spec, r.seat(), dream.Canceled, reason)
 	}
 	return result, err
 }
 
-func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) {
+func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, error) {
 	o := r.Spec
 	s := r.seat()
 	if o.Alone && r.Stretch < 2 {
 		if err := b.open(ctx, o, b.now(s)); err != nil {
-			return LieDownResult{}, tell(err)
+			return BeginResult{}, tell(err)
 		}
 	}
 	if r.Stretch > 1 {
 		night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 		if err != nil {
-			return LieDownResult{}, tell(err)
+			return BeginResult{}, tell(err)
 		}
 		if lain(night, r) {
 			return late(r), nil
@@ -74,21 +74,21 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if errors.Is(err, memory.ErrAwake) {
 		reason := o.Handle + " is awake: somebody woke it before the dream lay down"
 		if r.Stretch > 1 {
-			return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
+			return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true}, nil
 		}
-		return LieDownResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
+		return BeginResult{Refused: dream.Canceled, Reason: reason, Awake: true}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
 	}
 	if errors.Is(err, memory.ErrTaken) {
 		reason := fmt.Sprintf("%s is already dreaming %s%s", o.Handle, held.Dream, b.where(held.Cluster))
-		return LieDownResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
+		return BeginResult{Refused: dream.Canceled, Reason: reason}, b.refuse(ctx, o, r.seat(), dream.Canceled, reason)
 	}
 	if err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	s.Epoch = held.Epoch
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
-		return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+		return BeginResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 	}
 	if night.Outcome != dream.Dreaming && night.Run != r.Run {
 		return b.over(ctx, night, r.Run)
@@ -105,44 +105,44 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 	if night.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
 		faults, err := b.beyond(ctx, o)
 		if err != nil {
-			return LieDownResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
+			return BeginResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 		}
 		if faults != "" {
-			return LieDownResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
+			return BeginResult{Refused: dream.Aborted, Reason: faults}, b.refuse(ctx, o, r.seat(), dream.Aborted, faults)
 		}
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
-		return LieDownResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
+		return BeginResult{}, fmt.Errorf("write down the order of %s: %w", o.Dream, err)
 	}
 	if _, err := b.Memory.PutNote(ctx, o.Agent, s.fence(), specNote, body); err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	if !o.Free {
 		err = b.Purse.Ledger.Allow(ctx, o.Agent, o.Day, o.Dream, o.Budget, o.DayLimit)
 		if over, ok := purse.AsOverCap(err); ok {
-			return LieDownResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
+			return BeginResult{Refused: dream.Exhausted, Reason: over.Error()}, b.refuse(ctx, o, r.seat(), dream.Exhausted, over.Error())
 		}
 		if err != nil {
-			return LieDownResult{}, tell(err)
+			return BeginResult{}, tell(err)
 		}
 	}
 	if err := b.learn(ctx, o, s); err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	if err := b.before(ctx, o, s); err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	night.Workflow, night.Cluster, night.Run = r.Workflow, b.Executions.Here(), r.Run
 	night.Feels(affect, o.AsOf)
 	night.Stretches, night.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, o.Agent)
 	if err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	night.Episodes = &episodes
 	err = b.write(ctx, s, memory.Write{
@@ -150,26 +150,26 @@ func (b *Bed) lie(ctx context.Context, r LieDownRequest) (LieDownResult, error) 
 		Events: []event.Event{b.event(s, "begin/"+r.Run, started(o))},
 	})
 	if err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	left, err := b.remaining(ctx, o)
-	return LieDownResult{Remaining: left, Epoch: s.Epoch}, tell(err)
+	return BeginResult{Remaining: left, Epoch: s.Epoch}, tell(err)
 }
 
 // lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another did this in its
 // place would begin it once more, and nobody would dream it.
-func lain(night *dream.Night, r LieDownRequest) bool {
+func lain(night *dream.Night, r BeginRequest) bool {
 	n := max(1, r.Stretch)
 	return night.Run == r.Run && (night.Stretches > n || night.Stretches == n && night.Outcome == dream.Interrupted)
 }
 
-func late(r LieDownRequest) LieDownResult {
-	return LieDownResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Spec.Dream)}
+func late(r BeginRequest) BeginResult {
+	return BeginResult{Refused: dream.Interrupted, Reason: fmt.Sprintf("sitting %d of %s is over already", max(1, r.Stretch), r.Spec.Dream)}
 }
 
 // open writes the record of a dream that begins by itself: nothing of it was written when it was planned, so that a plan
 // which comes to nothing leaves nothing behind. A record that exists stays as it is.
-func (b *Bed) open(ctx context.Context, o Spec, now time.Time) error {
+func (b *DreamRun) open(ctx context.Context, o Spec, now time.Time) error {
 	affect, err := b.Memory.Affect(ctx, o.Agent)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (b *Bed) open(ctx context.Context, o Spec, now time.Time) error {
 
 // takeSlot takes the slot, and takes it over from a dream whose workflow has closed, booking what that one left open. Of a
 // dream on another cluster nobody here can say whether it has: its slot is its own.
-func (b *Bed) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.Slot, error) {
+func (b *DreamRun) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.Slot, error) {
 	want := memory.Slot{Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow, Cluster: b.Executions.Here(), Since: b.now(s)}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
 	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {
@@ -197,12 +197,12 @@ func (b *Bed) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.
 	if running {
 		return held, err
 	}
-	if err := b.bury(ctx, s.Agent, held); err != nil {
+	if err := b.reap(ctx, s.Agent, held); err != nil {
 		return held, err
 	}
 	taken, err := b.Memory.TakeSlot(ctx, s.Agent, want, held.Fence)
 	if err == nil {
-		b.letGo(ctx, held.Dream)
+		b.release(ctx, held.Dream)
 	}
 	return taken, err
 }

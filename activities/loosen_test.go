@@ -19,7 +19,7 @@ func (r *rig) loosened(way dream.Loosening) (Spec, Stretch) {
 	o := r.spec(1, tonight)
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: way}
 	require.NoError(r.t, o.Validate())
-	s := r.lie(o)
+	s := r.begin(o)
 	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(r.t, err)
 	return o, s
@@ -159,7 +159,7 @@ func TestIdeasThatNobodyJudgedAreKeptAsDiscardedWhenTheDreamEnds(t *testing.T) {
 	request.Turn = 2
 	_, err = (&Onset{r.ports}).Judge(ctx, request)
 	require.NoError(t, err)
-	r.rise(s)
+	r.finish(s)
 	found := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
 	require.Len(t, found, 3, "the scraps are no partial")
 	unjudged := 0

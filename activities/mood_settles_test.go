@@ -24,11 +24,11 @@ func (r *rig) moved(m mood.PAD, since time.Time) {
 func (r *rig) returns(n int, asOf time.Time) *dream.Night {
 	r.t.Helper()
 	ctx := context.Background()
-	s := r.lie(r.spec(n, asOf))
+	s := r.begin(r.spec(n, asOf))
 	awakening := &Awakening{r.ports}
 	_, err := awakening.Settle(ctx, SettleRequest{Stretch: s})
 	require.NoError(r.t, err)
-	r.rise(s)
+	r.finish(s)
 	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
 	require.NoError(r.t, err)
 	return night
@@ -58,7 +58,7 @@ func TestWhatIsGatheredGoesByTheMoodOfThatTime(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	r.moved(mood.PAD{Pleasure: -.9, Arousal: .9}, tonight)
-	s := r.lie(r.spec(1, tonight.Add(6*time.Hour)))
+	s := r.begin(r.spec(1, tonight.Add(6*time.Hour)))
 	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, mood.Broad, g.Bias, "six hours later nothing is left of the fright")

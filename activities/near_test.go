@@ -18,7 +18,7 @@ func TestNothingIsMeasuredAgainstWhatComesAfterTheNight(t *testing.T) {
 	r := newRig(t)
 	r.live(6)
 	o := r.spec(1, tonight)
-	r.lie(o)
+	r.begin(o)
 	const thought = "a ledger of tides is kept by nobody"
 	v := memory.Vector{Item: "t", Space: space, V: vectorOf(thought)}
 	before, _, err := r.ports.near(ctx, o, v, nil)
@@ -43,7 +43,7 @@ func TestAMarkerThatWasLearnedAfterTheNightIsNotFeltInIt(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	o := r.watched(1, dream.BySingle)
-	r.lie(o)
+	r.begin(o)
 	for id, at := range map[string]time.Time{"now": tonight, "later": tonight.Add(time.Hour)} {
 		_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Marker{
 			Head:     dream.Head{ID: id, Agent: "a", Kind: dream.KindMarker, At: at, State: dream.Live, Taint: dream.FromDream, Dream: "dream/a/0009", Sources: []string{"e1"}},

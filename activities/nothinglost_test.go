@@ -94,7 +94,7 @@ func factText(n int) string {
 func (l *simulatedAgent) night() {
 	ctx := context.Background()
 	o := l.spec(len(l.nights)+1, l.at)
-	s := l.lie(o)
+	s := l.begin(o)
 	replay := &Replay{l.ports}
 	_, err := replay.LastLook(ctx, step(s, .8))
 	require.NoError(l.t, err)
@@ -103,7 +103,7 @@ func (l *simulatedAgent) night() {
 	}
 	_, err = (&Awakening{l.ports}).Settle(ctx, SettleRequest{Stretch: s})
 	require.NoError(l.t, err)
-	l.rise(s)
+	l.finish(s)
 	l.nights = append(l.nights, s.Dream)
 }
 

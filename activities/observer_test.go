@@ -75,7 +75,7 @@ func TestACycleIsJudgedInOneCallAndWhatTheAnswerGarblesIsMeasured(t *testing.T) 
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
-	s := r.lie(r.watched(1, dream.ByTogether))
+	s := r.begin(r.watched(1, dream.ByTogether))
 	request := r.drift(s, thoughts...)
 	r.model.say["verdicts"] = `{"verdicts":[{"ref":"[t3]","novelty":0.8,"relevance":0.7,"coherence":1.4,"reason":"a pier"},{"ref":"t1","relevance":0.5},
 		{"ref":"t1","novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"},{"ref":"t2","novelty":"high","relevance":0.5},{"ref":"t9","novelty":1,"relevance":1,"coherence":1}]}`
@@ -125,7 +125,7 @@ func TestAnAnswerThatNobodyCanReadLeavesEveryThoughtMeasured(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
-	s := r.lie(r.watched(1, dream.ByTogether))
+	s := r.begin(r.watched(1, dream.ByTogether))
 	request := r.drift(s, thoughts[:2]...)
 	r.model.say["verdicts"] = "they are all quite good"
 	asked := len(r.model.asked)
@@ -155,7 +155,7 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
-	s := r.lie(r.watched(1, dream.BySingle))
+	s := r.begin(r.watched(1, dream.BySingle))
 	r.drift(s, thoughts[0])
 	r.model.say["verdict"] = `{"novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"}`
 	request := step(s, .4)
@@ -175,8 +175,8 @@ func TestAThoughtIsJudgedAloneWithAllItsParts(t *testing.T) {
 	require.Empty(t, p.Blind)
 
 	// An order of before has none of it.
-	r.rise(s)
-	s = r.lie(r.spec(2, tonight))
+	r.finish(s)
+	s = r.begin(r.spec(2, tonight))
 	r.drift(s, thoughts[0])
 	request.Stretch = s
 	result, err = (&Onset{r.ports}).Judge(context.Background(), request)
@@ -205,7 +205,7 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	storm("s2", "mast broke mast storm storm mast broke", bad, "it broke again")
 	storm("s3", "mast storm mast", bad, "")
 	spec := r.watched(1, dream.BySingle)
-	s := r.lie(spec)
+	s := r.begin(spec)
 	markers := r.find(s, dream.KindMarker)
 	require.Len(t, markers, 1, "two near ones of one valence are one; one without an outcome is none")
 	m := markers[0].(*dream.Marker)
@@ -255,11 +255,11 @@ func TestWhatHasNoPlaceTeachesNothingYet(t *testing.T) {
 		Content: "the mast broke", Outcome: "it broke", Affect: mood.PAD{Pleasure: -1}, Salience: .9,
 	}}})
 	require.NoError(t, err)
-	s := r.lie(r.watched(1, dream.BySingle))
+	s := r.begin(r.watched(1, dream.BySingle))
 	require.Empty(t, r.find(s, dream.KindMarker))
-	r.rise(s)
+	r.finish(s)
 	r.live(12)
-	s = r.lie(r.spec(2, tonight))
+	s = r.begin(r.spec(2, tonight))
 	require.Empty(t, r.find(s, dream.KindMarker))
 }
 
@@ -291,7 +291,7 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	_, err := r.store.Commit(context.Background(), w)
 	require.NoError(t, err)
 	spec := r.watched(1, dream.BySingle)
-	s := r.lie(spec)
+	s := r.begin(spec)
 	seen, _, err := r.ports.watch(context.Background(), spec, s)
 	require.NoError(t, err)
 	require.Equal(t, "p/w", seen.Judge)
@@ -308,9 +308,9 @@ func TestTheBiasOfANightIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	v := r.thought(result.Made[0].ID).Verdict
 	require.InDelta(t, .8*v.Parts.Whole, v.Composite, 1e-9)
 
-	r.rise(s)
+	r.finish(s)
 	spec = r.watched(2, dream.BySingle)
-	s = r.lie(spec)
+	s = r.begin(spec)
 	_, _, err = r.ports.watch(context.Background(), spec, s)
 	require.NoError(t, err)
 	require.Len(t, r.events("ObserverDrifted"), 1, "said once for these fifty")
@@ -320,14 +320,14 @@ func TestABatchThatItsCapRefusesLeavesItsThoughtsUnjudged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.live(12)
-	s := r.lie(r.watched(1, dream.ByTogether))
+	s := r.begin(r.watched(1, dream.ByTogether))
 	request := r.drift(s, thoughts[:2]...)
 	request.Limit = 1
 	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	require.Equal(t, EndCap, result.End)
 	require.Empty(t, r.find(s, dream.KindFragment))
-	r.rise(s)
+	r.finish(s)
 	left := r.find(s, dream.KindFragment)
 	require.Len(t, left, 2)
 	for _, item := range left {

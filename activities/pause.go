@@ -45,7 +45,7 @@ type PauseResult struct {
 
 // Pause books a sitting that was woken: it judges what the interrupted calls had said, keeps it in the journal or erases
 // it (W4, W5), notes how the wake went, and frees the slot. Done twice it changes nothing.
-func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
+func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	result := PauseResult{Wake: r.Wake}
 	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *Bed) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 }
 
 // putDown erases what has been judged and frees the slot, side by side: somebody waits, and a store may do both at once.
-func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) error {
+func (b *DreamRun) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) error {
 	var erased error
 	var beside sync.WaitGroup
 	if len(j.keys) > 0 { // without a key all of the dream's notes would go
@@ -97,7 +97,7 @@ func (b *Bed) putDown(ctx context.Context, r PauseRequest, j judgedSnapshots) er
 }
 
 // roused finds what woke the agent, and wakes it when nobody has: then a plain signal reached the dream itself.
-func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *PauseResult) (presence.Wake, error) {
+func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds, result *PauseResult) (presence.Wake, error) {
 	status, err := b.Presence.Status(ctx, r.Agent, b.now(r.Stretch))
 	if err != nil {
 		return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)
@@ -138,7 +138,7 @@ func (b *Bed) roused(ctx context.Context, r PauseRequest, holds *Holds, result *
 }
 
 // book writes the record, the events and the journal entry of an interrupted sitting, in one step.
-func (b *Bed) book(ctx context.Context, r PauseRequest, night *dream.Night, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
+func (b *DreamRun) book(ctx context.Context, r PauseRequest, night *dream.Night, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
 	now := b.now(r.Stretch)
 	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
 	if err != nil {

@@ -26,7 +26,7 @@ func (r *rig) woken(n int, ttl time.Duration, words ...string) (Stretch, PauseRe
 	ctx := context.Background()
 	o := r.spec(n, tonight)
 	o.ResumeTTL = ttl
-	s := r.lie(o)
+	s := r.begin(o)
 	for i, text := range words {
 		body, err := json.Marshal(snapshot{Step: string(rune('a' + i)), Phase: dream.Onset, Partial: text, Drawn: 2, Began: tonight, Stopped: tonight.Add(time.Second)})
 		require.NoError(r.t, err)
@@ -67,7 +67,7 @@ func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	at := tonight
 	request.Cuts = []Cut{{At: at, Raised: at.Add(2 * time.Millisecond), Heard: at.Add(3 * time.Millisecond), Stopped: at.Add(5 * time.Millisecond), Saved: at.Add(9 * time.Millisecond)}}
 	for range 2 {
-		paused, err := r.bed().Pause(ctx, request)
+		paused, err := r.dreamRun().Pause(ctx, request)
 		require.NoError(t, err)
 		require.Equal(t, presence.Connect, paused.Wake.Cause)
 		require.Equal(t, int64(1), paused.Wake.Epoch)
@@ -101,7 +101,7 @@ func TestAnInsignificantPartialIsErased(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	_, request := r.woken(1, time.Hour, "mm")
-	_, err := r.bed().Pause(context.Background(), request)
+	_, err := r.dreamRun().Pause(context.Background(), request)
 	require.NoError(t, err)
 	require.Empty(t, r.journals())
 	var told event.DreamInterrupted
@@ -117,8 +117,8 @@ func TestABookingRaisesTheEpochThatNobodyRaised(t *testing.T) {
 	ctx := context.Background()
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	s := r.lie(o)
-	paused, err := r.bed().Pause(ctx, PauseRequest{Stretch: s, Number: 1, TTL: time.Hour})
+	s := r.begin(o)
+	paused, err := r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, TTL: time.Hour})
 	require.NoError(t, err)
 	require.Equal(t, presence.Operator, paused.Wake.Cause)
 	require.Equal(t, int64(1), paused.Wake.Epoch)
@@ -148,8 +148,8 @@ func TestAWakeSignalledToTheDreamHoldsAsLongAsTheSettingsSay(t *testing.T) {
 			r := newRig(t)
 			o := r.spec(1, tonight)
 			o.ResumeTTL, o.Holds = time.Hour, c.holds
-			s := r.lie(o)
-			_, err := r.bed().Pause(t.Context(), PauseRequest{Stretch: s, Wake: c.wake, Number: 1, TTL: time.Hour})
+			s := r.begin(o)
+			_, err := r.dreamRun().Pause(t.Context(), PauseRequest{Stretch: s, Wake: c.wake, Number: 1, TTL: time.Hour})
 			require.NoError(t, err)
 			status, err := r.store.Status(t.Context(), "a", tonight)
 			require.NoError(t, err)
@@ -166,21 +166,21 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	s, request := r.woken(1, time.Hour)
-	_, err := r.bed().Pause(ctx, request)
+	_, err := r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	again := LieDownRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
+	again := BeginRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: 2, Now: time.Now(), Phase: dream.NREM}
 	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
 	require.NoError(t, err)
-	lain, err := r.bed().LieDown(ctx, again)
+	lain, err := r.dreamRun().LieDown(ctx, again)
 	require.NoError(t, err)
 	require.True(t, lain.Awake, "somebody is connected")
 	_, err = r.store.Dismiss(ctx, "a", time.Now())
 	require.NoError(t, err)
 	again.Now = time.Now()
 	for range 2 {
-		lain, err = r.bed().LieDown(ctx, again)
+		lain, err = r.dreamRun().LieDown(ctx, again)
 		require.NoError(t, err)
 		require.Empty(t, lain.Refused, lain.Reason)
 	}
@@ -204,8 +204,8 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	s, request := r.woken(1, time.Hour)
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	lie := func(stretch int) LieDownResult {
-		result, err := r.bed().LieDown(ctx, LieDownRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: stretch, Now: time.Now(), Phase: dream.NREM})
+	lie := func(stretch int) BeginResult {
+		result, err := r.dreamRun().LieDown(ctx, BeginRequest{Spec: o, Workflow: o.Dream, Run: s.Run, Stretch: stretch, Now: time.Now(), Phase: dream.NREM})
 		require.NoError(t, err)
 		return result
 	}
@@ -218,7 +218,7 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, held, len(slots) == 1, slots)
 	}
-	_, err := r.bed().Pause(ctx, request)
+	_, err := r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
 	_, err = r.store.Dismiss(ctx, "a", time.Now())
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	stands(1, dream.Interrupted, false)
 
 	require.Empty(t, lie(2).Refused)
-	_, err = r.bed().Pause(ctx, request)
+	_, err = r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, dream.Interrupted, lie(1).Refused)
 	stands(2, dream.Dreaming, true)
@@ -234,7 +234,7 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	request.Number, request.Epoch = 2, 1
 	_, err = r.store.Arrive(ctx, presence.Visit{Agent: "a", Client: "guest", Cause: presence.Connect, Now: time.Now(), For: time.Hour})
 	require.NoError(t, err)
-	_, err = r.bed().Pause(ctx, request)
+	_, err = r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
 	_, err = r.store.Dismiss(ctx, "a", time.Now())
 	require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestADreamWithoutMoneyLeftMayNotGoOn(t *testing.T) {
 		Step: charge.Step, Agent: "a", Dream: o.Dream, Phase: charge.Phase, Model: "p/w", Day: o.Day, Amount: o.Budget, Accounts: charge.Accounts, At: tonight,
 	})
 	require.NoError(t, err)
-	paused, err := r.bed().Pause(ctx, request)
+	paused, err := r.dreamRun().Pause(ctx, request)
 	require.NoError(t, err)
 	require.Zero(t, paused.Until)
 	require.Zero(t, paused.Left)
@@ -293,7 +293,7 @@ func TestAConnectLeavesTheMoodOfTheFragmentsKept(t *testing.T) {
 	ctx := context.Background()
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
-	s := r.lie(o)
+	s := r.begin(o)
 	joy := &dream.Episode{Head: dream.Head{ID: "joy", Agent: "a", Kind: dream.KindEpisode, At: tonight.Add(-time.Hour), State: dream.Live, Taint: dream.FromHuman}, Content: "joy", Affect: mood.PAD{Pleasure: 1}}
 	f := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", []string{"joy"}), Content: "joyful", Status: dream.FragmentRaw}
 	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{joy}})

@@ -39,7 +39,7 @@ type PlanResult struct {
 // Plan freezes an order for a dream that starts by itself, when the agent is idle by what it remembers, too: whoever brings
 // memories in need not say so. It writes nothing, so that it may be done twice: the record is
 // opened when the dream lies down.
-func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
+func (b *DreamRun) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 	_, err := b.Memory.Agent(ctx, r.Agent)
 	if errors.Is(err, memory.ErrRemoved) {
 		return PlanResult{Removed: true}, nil
@@ -67,7 +67,7 @@ func (b *Bed) Plan(ctx context.Context, r PlanRequest) (PlanResult, error) {
 }
 
 // against asks what forbids a dream by itself now: somebody who holds the agent awake, or the hours.
-func (b *Bed) against(ctx context.Context, r PlanRequest, result *PlanResult) (bool, error) {
+func (b *DreamRun) against(ctx context.Context, r PlanRequest, result *PlanResult) (bool, error) {
 	status, err := b.Presence.Status(ctx, r.Agent, r.Now)
 	if err != nil {
 		return true, fmt.Errorf("ask who is connected to %s: %w", r.Agent, err)

@@ -231,7 +231,7 @@ func (p Ports) compared(
 
 // undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night ends then,
 // and what it is to announce; what was spent stays spent. Done twice it decides once.
-func (b *Bed) undoIfWorse(ctx context.Context, s Stretch, night *dream.Night, e Ending) (*dream.Night, Ending, []event.Event, error) {
+func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, night *dream.Night, e Ending) (*dream.Night, Ending, []event.Event, error) {
 	v, err := b.after(ctx, s)
 	if err != nil || v == nil {
 		return night, e, nil, err

@@ -47,9 +47,9 @@ func (r *rig) archives(s Stretch, ids ...string) {
 	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Change: items}))
 }
 
-func (r *rig) ends(s Stretch) RiseResult {
+func (r *rig) ends(s Stretch) FinishResult {
 	r.t.Helper()
-	result, err := r.bed().Rise(context.Background(), RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
+	result, err := r.dreamRun().Rise(context.Background(), FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
 	require.NoError(r.t, err)
 	return result
 }
@@ -75,7 +75,7 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 		facts := r.says(40)
 		o := r.spec(1, tonight)
 		o.Seed = seed
-		s := r.lie(o)
+		s := r.begin(o)
 		fragment := &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "kept", Status: dream.FragmentRaw}
 		require.NoError(t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{fragment}}))
 		r.archives(s, facts[:3]...)
@@ -105,7 +105,7 @@ func TestWithoutTheBreakerALossStays(t *testing.T) {
 	facts := r.says(40)
 	o := r.spec(1, tonight)
 	o.Knobs.Probe = 0
-	s := r.lie(o)
+	s := r.begin(o)
 	r.archives(s, facts[:20]...)
 	require.Empty(t, r.ends(s).Outcome)
 	require.Equal(t, 20, r.liveFacts())
@@ -116,7 +116,7 @@ func TestANightWithinTheMarginStands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	facts := r.says(40)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	r.archives(s, facts[:2]...)
 	require.Empty(t, r.ends(s).Outcome)
 	night := r.recordOf(s)
@@ -130,7 +130,7 @@ func TestWhatPeopleDoDuringANightUndoesNoNight(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	facts := r.says(40)
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	_, err := r.store.Forget(ctx, "a", facts[:10]...)
 	require.NoError(t, err)
 	items, err := r.store.Get(ctx, "a", facts[10:20]...)
@@ -196,7 +196,7 @@ func TestANightThatFloodsRecallIsUndoneByItself(t *testing.T) {
 		if !c.breaker {
 			o.Knobs.Probe = 0
 		}
-		s := r.lie(o)
+		s := r.begin(o)
 		_, err := (&Replay{r.ports}).LastLook(context.Background(), step(s, .8))
 		require.NoError(t, err)
 		result := r.ends(s)

@@ -19,7 +19,7 @@ const leftBehind = 5 * time.Minute
 // Reconcile closes what dreams left open whose workflows do not run: their slots, their nights without an outcome, and
 // their reservations. What runs on another cluster is left to that one. It answers how many dreams it put in order; what it
 // cannot put in order keeps nobody else waiting.
-func (b *Bed) Reconcile(ctx context.Context) (int, error) {
+func (b *DreamRun) Reconcile(ctx context.Context) (int, error) {
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
 		return 0, err
@@ -44,12 +44,12 @@ func (b *Bed) Reconcile(ctx context.Context) (int, error) {
 }
 
 // freeDead frees a slot whose dream's workflow is gone.
-func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int, error) {
+func (b *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot) (int, error) {
 	running, err := b.Executions.Running(ctx, held.Workflow, held.Run)
 	if err != nil || running {
 		return 0, err
 	}
-	if err := b.bury(ctx, agent, held); err != nil {
+	if err := b.reap(ctx, agent, held); err != nil {
 		return 0, err
 	}
 	if err := b.Memory.FreeSlot(ctx, agent, held.Fence); err != nil {
@@ -59,10 +59,12 @@ func (b *Bed) freeDead(ctx context.Context, agent string, held memory.Slot) (int
 }
 
 // elsewhere says whether something is carried by another cluster than the one we can ask.
-func (b *Bed) elsewhere(cluster string) bool { return cluster != "" && cluster != b.Executions.Here() }
+func (b *DreamRun) elsewhere(cluster string) bool {
+	return cluster != "" && cluster != b.Executions.Here()
+}
 
 // where tells of another cluster, and what to do when it is gone for good; of ours it has nothing to tell.
-func (b *Bed) where(cluster string) string {
+func (b *DreamRun) where(cluster string) string {
 	if !b.elsewhere(cluster) {
 		return ""
 	}
@@ -71,7 +73,7 @@ func (b *Bed) where(cluster string) string {
 
 // Abandon closes a dream whatever its cluster would say, by the word of a person who knows that the cluster is gone. Should
 // its workflow live all the same, the store refuses what it writes. memory.ErrNotFound when the dream does not go on.
-func (b *Bed) Abandon(ctx context.Context, agent, dreamID string) error {
+func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, dreamID)
 	if err != nil {
 		return err
@@ -97,8 +99,8 @@ func (b *Bed) Abandon(ctx context.Context, agent, dreamID string) error {
 	return b.forget(ctx, dreamID)
 }
 
-// bury closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
-func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
+// reap closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
+func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, held.Dream)
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil
@@ -121,7 +123,7 @@ func (b *Bed) bury(ctx context.Context, agent string, held memory.Slot) error {
 // closeOpen closes the nights whose books are open and that hold no slot: their beginning broke off before they lay down, or
 // their end before it was written, which is after the slot is free when a knock has ended them for good. Nights that were
 // undone are looked at too: undoing a dream does not end it.
-func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
+func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int, error) {
 	agents, err := b.Memory.Agents(ctx)
 	if err != nil {
 		return 0, err
@@ -153,7 +155,7 @@ func (b *Bed) closeOpen(ctx context.Context, slots map[string]memory.Slot) (int,
 }
 
 // closeNight closes a night that was left behind. One that has lain down meanwhile is let be.
-func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) {
+func (b *DreamRun) closeNight(ctx context.Context, night *dream.Night) (bool, error) {
 	if b.elsewhere(night.Cluster) || b.Now().Sub(night.At) < leftBehind {
 		return false, nil
 	}
@@ -162,7 +164,7 @@ func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) 
 		return false, err
 	}
 	held := memory.Slot{Fence: memory.Fence{Dream: night.ID, Run: night.Run}, Workflow: night.Workflow}
-	if err := b.bury(ctx, night.Agent, held); errors.Is(err, memory.ErrStale) {
+	if err := b.reap(ctx, night.Agent, held); errors.Is(err, memory.ErrStale) {
 		return false, nil
 	} else if err != nil {
 		return false, fmt.Errorf("close %s, which was left behind: %w", night.ID, err)
@@ -171,7 +173,7 @@ func (b *Bed) closeNight(ctx context.Context, night *dream.Night) (bool, error) 
 }
 
 // closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by then.
-func (b *Bed) closeLeftovers(ctx context.Context) (int, error) {
+func (b *DreamRun) closeLeftovers(ctx context.Context) (int, error) {
 	open, err := b.Purse.Ledger.OpenDreams(ctx)
 	if err != nil {
 		return 0, err
@@ -195,7 +197,7 @@ func (b *Bed) closeLeftovers(ctx context.Context) (int, error) {
 	return closed, nil
 }
 
-func (b *Bed) closeLeft(ctx context.Context, agent, id string) (bool, error) {
+func (b *DreamRun) closeLeft(ctx context.Context, agent, id string) (bool, error) {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, id)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):

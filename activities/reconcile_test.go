@@ -20,7 +20,7 @@ import (
 
 func (h *fixture) reconcile() int {
 	h.t.Helper()
-	n, err := h.bed.Reconcile(h.ctx)
+	n, err := h.dreamRun.Reconcile(h.ctx)
 	require.NoError(h.t, err)
 	return n
 }
@@ -49,8 +49,8 @@ func TestANightThatWasNeverBegunIsClosedWhenItIsOldAndNothingOfItRuns(t *testing
 	require.Equal(t, "it was never begun", n.Reason)
 	require.Equal(t, h.now, n.Ended)
 	require.Equal(t, []string{event.DreamEnded{}.EventType()}, h.told(left.Dream))
-	require.Equal(t, dream.Canceled, h.lieDown(left, "late").Refused, "who comes later finds it closed")
-	require.Empty(t, h.lieDown(waiting, "r1").Refused)
+	require.Equal(t, dream.Canceled, h.begin(left, "late").Refused, "who comes later finds it closed")
+	require.Empty(t, h.begin(waiting, "r1").Refused)
 	require.Equal(t, budget.Micros(300), h.allowance(), "of the one that lay down")
 }
 
@@ -58,7 +58,7 @@ func TestANightThatLostItsSlotBeforeItsEndWasWrittenIsClosed(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
-	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.Empty(t, h.begin(o, "r1").Refused)
 	require.NoError(t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
 	h.later(time.Hour)
 	require.Zero(t, h.reconcile(), "it runs")
@@ -72,11 +72,11 @@ func TestADreamWokenForGoodWhoseWorkflowIsTerminatedBeforeItRisesKeepsNothingRes
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
-	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.Empty(t, h.begin(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "a thought", 10)
 	_, err := h.store.Arrive(h.ctx, presence.Visit{Agent: o.Agent, Client: "guest", Cause: presence.Connect, Now: h.now, For: time.Minute})
 	require.NoError(t, err)
-	paused, err := h.bed.Pause(h.ctx, activities.PauseRequest{
+	paused, err := h.dreamRun.Pause(h.ctx, activities.PauseRequest{
 		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,
 		Tallies: []dream.Tally{{Phase: dream.Onset, State: "stopped", Reason: "woken", Made: 3}},
 	})
@@ -127,7 +127,7 @@ func TestANightThatLiesDownWhileItIsBeingClosedGoesOn(t *testing.T) {
 	h := build(t)
 	o := h.spec("dream/echo/0001")
 	h.later(time.Hour)
-	h.bed.Memory = &meddling{Store: h.store, before: func() { require.Empty(t, h.lieDown(o, "r1").Refused) }}
+	h.dreamRun.Memory = &meddling{Store: h.store, before: func() { require.Empty(t, h.begin(o, "r1").Refused) }}
 	require.Zero(t, h.reconcile())
 	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
 }
@@ -137,7 +137,7 @@ func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
 	h := build(t)
 	o := h.spec("dream/echo/0001")
 	withdrawn := false
-	h.bed.Memory = &lying{Store: h.store, meanwhile: func() {
+	h.dreamRun.Memory = &lying{Store: h.store, meanwhile: func() {
 		if withdrawn {
 			return
 		}
@@ -147,10 +147,10 @@ func TestADreamWithdrawnWhileItLiesDownIsRefusedAndLeavesNothing(t *testing.T) {
 		_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: o.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}}
-	request := activities.LieDownRequest{Spec: o, Workflow: o.Dream, Run: "r1"}
-	_, err := h.bed.LieDown(h.ctx, request)
+	request := activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"}
+	_, err := h.dreamRun.LieDown(h.ctx, request)
 	require.ErrorIs(t, err, memory.ErrStale, "it is tried again")
-	lain, err := h.bed.LieDown(h.ctx, request)
+	lain, err := h.dreamRun.LieDown(h.ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, lain.Refused)
 	require.Equal(t, "it was never begun: nobody answered", lain.Reason)
@@ -177,11 +177,11 @@ func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 	o := h.spec("dream/echo/0001")
 	o.Dream = "dream/echo/0002"
 	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
-	_, err := h.bed.LieDown(h.ctx, activities.LieDownRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
+	_, err := h.dreamRun.LieDown(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
 	require.ErrorContains(t, err, "not found", "only a dream that begins by itself may do without a record")
 	o.Alone = true
 	for range 2 {
-		require.Empty(t, h.lieDown(o, "r1").Refused)
+		require.Empty(t, h.begin(o, "r1").Refused)
 	}
 	n := h.night(o.Dream)
 	require.Equal(t, "r1", n.Run)
@@ -191,7 +191,7 @@ func TestADreamThatBeginsByItselfOpensItsRecordWhenItLiesDown(t *testing.T) {
 
 	third := o
 	third.Dream = "dream/echo/0003"
-	require.Equal(t, dream.Canceled, h.lieDown(third, "r2").Refused)
+	require.Equal(t, dream.Canceled, h.begin(third, "r2").Refused)
 	require.Equal(t, "echo is already dreaming dream/echo/0002", h.night(third.Dream).Reason)
 }
 
@@ -224,19 +224,19 @@ func TestWhatWasBoughtIsFoundHoweverTheDreamEnds(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
-	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.Empty(t, h.begin(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "before", 10)
 	h.running[o.Dream] = false
 	next := h.spec("dream/echo/0002")
 	next.Budget, next.Accounts[0].Limit = 50, 50
-	require.Empty(t, h.lieDown(next, "r2").Refused, "it takes the slot over")
+	require.Empty(t, h.begin(next, "r2").Refused, "it takes the slot over")
 	require.Equal(t, []string{"before"}, h.fragments(o))
 	require.Equal(t, budget.Micros(10), h.night(o.Dream).Spent)
 
 	h.buy(o, "1/partial-2", "late", 7) // by a deed that outlived its workflow
 	ending := activities.Ending{Outcome: dream.Completed, Kept: 1}
 	for range 2 {
-		risen, err := h.bed.Rise(h.ctx, activities.RiseRequest{Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: ending})
+		risen, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: ending})
 		require.NoError(t, err)
 		require.Equal(t, budget.Micros(17), risen.Spent)
 		require.Equal(t, []string{"before", "late"}, h.fragments(o))
@@ -255,7 +255,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 	for name, end := range map[string]func(h *fixture, o activities.Spec){
 		"risen": func(h *fixture, o activities.Spec) {
 			for range 2 {
-				_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
+				_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
 					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Ending: activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
 				})
 				require.NoError(h.t, err)
@@ -269,7 +269,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 			h.running[o.Dream] = false
 			next := h.spec("dream/echo/0002")
 			next.Budget, next.Accounts[0].Limit = 50, 50
-			require.Empty(h.t, h.lieDown(next, "r2").Refused)
+			require.Empty(h.t, h.begin(next, "r2").Refused)
 		},
 		"left behind": func(h *fixture, o activities.Spec) {
 			require.NoError(h.t, h.store.FreeSlot(h.ctx, h.agent.ID, memory.Fence{Dream: o.Dream, Run: "r1"}))
@@ -282,7 +282,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 			t.Parallel()
 			h := build(t)
 			o := h.spec("dream/echo/0001")
-			require.Empty(t, h.lieDown(o, "r1").Refused)
+			require.Empty(t, h.begin(o, "r1").Refused)
 			h.buy(o, "1/partial-1", "a thought", 10)
 			end(h, o)
 			_, kept, err := h.store.Ledger().Answer(h.ctx, o.Dream+"/onset/1/partial-1")
@@ -298,9 +298,9 @@ func TestARunThatNeverLayDownDoesNotCloseTheBooksOfTheOneThatDid(t *testing.T) {
 	t.Parallel()
 	h := build(t)
 	o := h.spec("dream/echo/0001")
-	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.Empty(t, h.begin(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "going on", 10)
-	_, err := h.bed.Rise(h.ctx, activities.RiseRequest{
+	_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
 		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "twin"}, Ending: activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
 	})
 	require.NoError(t, err)
@@ -317,7 +317,7 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	h := build(t)
 	h.here = "default/one"
 	o := h.spec("dream/echo/0001")
-	require.Empty(t, h.lieDown(o, "r1").Refused)
+	require.Empty(t, h.begin(o, "r1").Refused)
 	require.Equal(t, "default/one", h.night(o.Dream).Cluster)
 	slots, err := h.store.Slots(h.ctx)
 	require.NoError(t, err)
@@ -328,22 +328,22 @@ func TestWhatRunsOnAnotherClusterIsNeitherStolenNorBuried(t *testing.T) {
 	require.Zero(t, h.reconcile())
 	next := h.spec("dream/echo/0002")
 	next.Budget, next.Accounts[0].Limit = 50, 50
-	lain := h.lieDown(next, "r2")
+	lain := h.begin(next, "r2")
 	require.Equal(t, dream.Canceled, lain.Refused)
 	require.Equal(t, "echo is already dreaming dream/echo/0001 on another Temporal cluster, default/one, which cannot be asked from here; "+
 		"if that one is gone for good, abandon the dream", lain.Reason)
 	require.Equal(t, dream.Dreaming, h.night(o.Dream).Outcome)
 
 	h.buy(o, "1/partial-1", "a thought", 10)
-	require.NoError(t, h.bed.Abandon(h.ctx, o.Agent, o.Dream))
+	require.NoError(t, h.dreamRun.Abandon(h.ctx, o.Agent, o.Dream))
 	n := h.night(o.Dream)
 	require.Equal(t, dream.Canceled, n.Outcome)
 	require.Equal(t, "it was abandoned", n.Reason)
 	require.Equal(t, budget.Micros(10), n.Spent)
-	require.ErrorIs(t, h.bed.Abandon(h.ctx, o.Agent, o.Dream), memory.ErrNotFound)
+	require.ErrorIs(t, h.dreamRun.Abandon(h.ctx, o.Agent, o.Dream), memory.ErrNotFound)
 	last := h.spec("dream/echo/0003")
 	last.Budget, last.Accounts[0].Limit = 50, 50
-	require.Empty(t, h.lieDown(last, "r3").Refused)
+	require.Empty(t, h.begin(last, "r3").Refused)
 }
 
 func TestANightThatAnotherClusterIsToBeginIsNotClosedHere(t *testing.T) {

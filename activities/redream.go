@@ -32,7 +32,7 @@ func (t TakeOverResult) Empty() bool {
 const takenNote = "taken"
 
 // TakeOver names what a dream that goes on from another takes over. The first answer holds.
-func (b *Bed) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverResult, error) {
+func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverResult, error) {
 	spec, err := b.spec(ctx, r.Stretch)
 	if err != nil || spec.Redreams == nil {
 		return TakeOverResult{}, tell(err)

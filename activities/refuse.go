@@ -12,7 +12,7 @@ import (
 )
 
 // beyond says what an order wants that its agent, the fleet or the catalogue does not allow; empty when nothing.
-func (b *Bed) beyond(ctx context.Context, o Spec) (string, error) {
+func (b *DreamRun) beyond(ctx context.Context, o Spec) (string, error) {
 	agent, err := b.Memory.Agent(ctx, o.Agent)
 	if err != nil {
 		return "", fmt.Errorf("read agent %s: %w", o.Agent, err)
@@ -25,22 +25,22 @@ func (b *Bed) beyond(ctx context.Context, o Spec) (string, error) {
 
 // over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
 // One that was withdrawn while it lay down leaves nothing behind.
-func (b *Bed) over(ctx context.Context, night *dream.Night, run string) (LieDownResult, error) {
+func (b *DreamRun) over(ctx context.Context, night *dream.Night, run string) (BeginResult, error) {
 	fence := memory.Fence{Dream: night.ID, Run: run}
 	if night.Run != "" {
-		result := LieDownResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
+		result := BeginResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
 		return result, tell(b.Memory.FreeSlot(ctx, night.Agent, fence))
 	}
 	err := errors.Join(
 		b.Purse.Ledger.GiveBack(ctx, night.ID), b.Memory.DropNotes(ctx, night.Agent, night.ID), b.Memory.FreeSlot(ctx, night.Agent, fence),
 	)
-	return LieDownResult{Refused: night.Outcome, Reason: night.Reason}, tell(err)
+	return BeginResult{Refused: night.Outcome, Reason: night.Reason}, tell(err)
 }
 
 // refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
 // without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
 // under the same id.
-func (b *Bed) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
+func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return tell(err)

@@ -122,7 +122,7 @@ func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
 		ctx := context.Background()
 		r.live(3)
 		r.stages(10, tonight.Add(-time.Duration(c.days)*24*time.Hour), .2)
-		s := r.lie(r.spec(100, tonight))
+		s := r.begin(r.spec(100, tonight))
 		r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"gulls sit before rain","first_step":"look","confidence":0.3,"sources":["r1"]}]}`
 		request := ConsolidateRequest{StepRequest: step(s, .4), Items: []string{"e1"}}
 		for range 2 { // done twice, it rests no more
@@ -140,7 +140,7 @@ func TestAFullStagingTurnsOverAndSaysSo(t *testing.T) {
 		staged, err := r.store.Count(ctx, q)
 		require.NoError(t, err)
 		require.Equal(t, 10, staged)
-		r.rise(s)
+		r.finish(s)
 		if c.rested > 0 {
 			require.Equal(t, event.Unfounded, told.Reason)
 			_, err := Restoring{r.store, time.Now}.Restore(ctx, "a", told.Item)

@@ -14,17 +14,17 @@ import (
 // goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake left, the
 // dream begins from that: what the agent lived through since is not taken back when it settles, and what the knock applied
 // is not applied again. When it is the same, the dream goes on as if nobody had come.
-func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *dream.Night) (LieDownResult, error) {
+func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, night *dream.Night) (BeginResult, error) {
 	left, err := b.remaining(ctx, r.Spec)
 	if err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
-	result := LieDownResult{Remaining: left, Epoch: s.Epoch}
+	result := BeginResult{Remaining: left, Epoch: s.Epoch}
 	if night.Outcome == dream.Dreaming && night.Stretches >= r.Stretch {
 		return result, nil
 	}
 	if result.Reason, err = b.stale(ctx, r.Spec, night); err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	if result.Reason == "" && !r.Spec.Free && left <= 0 {
 		result.Reason = "nothing is left of its budget to go on with"
@@ -35,7 +35,7 @@ func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *drea
 	}
 	affect, err := b.Memory.Affect(ctx, s.Agent)
 	if err != nil {
-		return LieDownResult{}, tell(err)
+		return BeginResult{}, tell(err)
 	}
 	night.Outcome, night.Reason, night.Ended, night.Until, night.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
 	if !affect.Same(night.Woke()) { // somebody has moved it since the wake
@@ -55,7 +55,7 @@ func (b *Bed) goOn(ctx context.Context, s Stretch, r LieDownRequest, night *drea
 
 // stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing any
 // more, because its agent's memory has moved to another embedder. Empty when it may.
-func (b *Bed) stale(ctx context.Context, o Spec, night *dream.Night) (string, error) {
+func (b *DreamRun) stale(ctx context.Context, o Spec, night *dream.Night) (string, error) {
 	switch {
 	case night.Outcome == dream.Dreaming:
 		return "its last sitting was never booked", nil

@@ -21,18 +21,18 @@ func (r *rig) waits() (Spec, Stretch) {
 func (r *rig) putDown(s Stretch, request PauseRequest) (Spec, Stretch) {
 	r.t.Helper()
 	ctx := context.Background()
-	_, err := r.bed().Pause(ctx, request)
+	_, err := r.dreamRun().Pause(ctx, request)
 	require.NoError(r.t, err)
 	_, err = r.store.Dismiss(ctx, "a", tonight)
 	require.NoError(r.t, err)
-	o, err := r.bed().spec(ctx, s)
+	o, err := r.dreamRun().spec(ctx, s)
 	require.NoError(r.t, err)
 	return o, s
 }
 
-func (r *rig) lieAgain(o Spec, s Stretch) LieDownResult {
+func (r *rig) beginAgain(o Spec, s Stretch) BeginResult {
 	r.t.Helper()
-	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Spec: o, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
+	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{Spec: o, Workflow: s.Dream, Run: s.Run, Stretch: 2, Now: tonight})
 	require.NoError(r.t, err)
 	return lain
 }
@@ -55,8 +55,8 @@ func TestADreamThatWasAbandonedWhileItWaitedStaysEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o, s := r.waits()
-	require.NoError(t, r.bed().Abandon(context.Background(), "a", o.Dream))
-	lain := r.lieAgain(o, s)
+	require.NoError(t, r.dreamRun().Abandon(context.Background(), "a", o.Dream))
+	lain := r.beginAgain(o, s)
 	require.Equal(t, dream.Interrupted, lain.Refused)
 	require.Equal(t, "it has ended canceled: it was abandoned", lain.Reason)
 	require.Equal(t, dream.Canceled, r.nightOf(s).Outcome)
@@ -69,7 +69,7 @@ func TestADreamThatWasUndoneWhileItWaitedDoesNotGoOn(t *testing.T) {
 	o, s := r.waits()
 	_, err := r.store.Undo(context.Background(), "a", o.Dream)
 	require.NoError(t, err)
-	lain := r.lieAgain(o, s)
+	lain := r.beginAgain(o, s)
 	require.Equal(t, dream.Interrupted, lain.Refused)
 	require.Equal(t, "it was undone while it waited", lain.Reason)
 	require.Zero(t, r.slots())
@@ -87,7 +87,7 @@ func TestADreamThatWasUndoneAndWhoseWorkflowIsGoneIsClosed(t *testing.T) {
 	o, s := r.waits()
 	_, err := r.store.Undo(ctx, "a", o.Dream)
 	require.NoError(t, err)
-	bed := r.bed()
+	bed := r.dreamRun()
 	bed.Executions = dead{}
 	closed, err := bed.Reconcile(ctx)
 	require.NoError(t, err)
@@ -124,10 +124,10 @@ func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
 	ctx := context.Background()
 	o, s := r.waits()
 	require.Equal(t, dream.NightWaits, r.nightOf(s).Marks().Status)
-	_, err := r.bed().Rise(ctx, RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
+	_, err := r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
 	require.NoError(t, err)
 	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)
-	bed, seen := r.bed(), &counting{Store: r.store}
+	bed, seen := r.dreamRun(), &counting{Store: r.store}
 	bed.Memory, bed.Executions = seen, dead{}
 	_, err = bed.Reconcile(ctx)
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestAMemoryThatMovedToAnotherEmbedderEndsTheDreamThatWaits(t *testing.T) {
 	missing, err := r.store.Move(ctx, "a", "q/f/8")
 	require.NoError(t, err)
 	require.Zero(t, missing)
-	lain := r.lieAgain(o, s)
+	lain := r.beginAgain(o, s)
 	require.Equal(t, dream.Interrupted, lain.Refused)
 	require.Contains(t, lain.Reason, "run oneiros memory embed --agent a first")
 	require.Zero(t, r.slots())

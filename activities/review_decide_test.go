@@ -17,9 +17,9 @@ func TestADecisionAboutNothingOrTwiceAboutTheSameIsTold(t *testing.T) {
 	r := newRig(t)
 	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
-	s := r.lie(o)
+	s := r.begin(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
-	r.rise(s)
+	r.finish(s)
 	k := Reviewing{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
 	_, err := k.Decide(ctx, "a", o.Dream, nil, true)
 	require.ErrorContains(t, err, "names no item")
@@ -37,9 +37,9 @@ func TestOfTwoDecisionsAtOnceOneStands(t *testing.T) {
 	r := newRig(t)
 	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
-	s := r.lie(o)
+	s := r.begin(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
-	r.rise(s)
+	r.finish(s)
 	k := Reviewing{Memory: r.store, Now: r.ports.Now}
 	faults := make([]error, 8)
 	var all sync.WaitGroup
@@ -64,14 +64,14 @@ func TestAFragmentWhoseHoldIsLiftedIsNotToldAsBarred(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	o := r.spec(1, tonight)
-	s := r.lie(o)
+	s := r.begin(o)
 	held := r.fragment(o, s)
 	held.Flags = []dream.Flag{{By: "hook/night-watch", Reason: "a person should look", Bars: true}}
 	require.NoError(t, r.ports.write(ctx, s, memory.Write{Change: []dream.Item{held}}))
 	_, err := (&Onset{r.ports}).Capture(ctx, CaptureRequest{StepRequest: step(s, .5), Fragments: []string{held.ID}})
 	require.NoError(t, err)
 	require.Equal(t, "barred by hook/night-watch", r.thought(held.ID).Reason)
-	r.rise(s)
+	r.finish(s)
 	_, err = Reviewing{Memory: r.store, Now: r.ports.Now}.Decide(ctx, "a", o.Dream, []string{held.ID}, true)
 	require.NoError(t, err)
 	require.Empty(t, r.thought(held.ID).Reason)

@@ -43,7 +43,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			r := newRig(t)
 			o := r.spec(1, tonight)
 			o.Review = way
-			s := r.lie(o)
+			s := r.begin(o)
 			for range 2 { // a deed done twice changes nothing
 				require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
 			}
@@ -75,7 +75,7 @@ func TestAActivityLeavesBehindWhatItsReviewLetsIt(t *testing.T) {
 			affect, err := r.store.Affect(ctx, "a")
 			require.NoError(t, err)
 			require.Equal(t, !way.Holds(), affect.PAD == mood.PAD{Arousal: 1}, "a knock moves the mood only where the dream may")
-			r.rise(s)
+			r.finish(s)
 			notes, err := r.store.Notes(ctx, "a", o.Dream, draftNote)
 			require.NoError(t, err)
 			require.Empty(t, notes)
@@ -89,12 +89,12 @@ func TestNoMoreHypothesesAreAcceptedThanMayBeStaged(t *testing.T) {
 	r := newRig(t)
 	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
-	s := r.lie(o)
+	s := r.begin(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
 	k := Reviewing{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
 	_, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
 	require.ErrorIs(t, err, ErrGoesOn)
-	r.rise(s)
+	r.finish(s)
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Hypothesis{
 		Head:  dream.Head{ID: "own", Agent: "a", Kind: dream.KindHypothesis, At: tonight, State: dream.Live},
 		Claim: "It storms.", Status: dream.HypothesisStaged,

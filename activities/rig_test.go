@@ -129,22 +129,22 @@ func (r *rig) spec(n int, asOf time.Time) Spec {
 	return o
 }
 
-func (r *rig) lie(o Spec) Stretch {
+func (r *rig) begin(o Spec) Stretch {
 	r.t.Helper()
 	night := &dream.Night{
 		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindNight, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{night}})
 	require.NoError(r.t, err)
-	lain, err := r.bed().LieDown(context.Background(), LieDownRequest{Spec: o, Workflow: o.Dream, Run: "run"})
+	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(r.t, err)
 	require.Empty(r.t, lain.Refused, lain.Reason)
 	return Stretch{Agent: "a", Dream: o.Dream, Run: "run"}
 }
 
-func (r *rig) rise(s Stretch) {
+func (r *rig) finish(s Stretch) {
 	r.t.Helper()
-	_, err := r.bed().Rise(context.Background(), RiseRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed}})
+	_, err := r.dreamRun().Rise(context.Background(), FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed}})
 	require.NoError(r.t, err)
 }
 
@@ -189,4 +189,6 @@ func (unplanned) Embedder(context.Context, dream.Agent) (string, string) {
 }
 func (unplanned) FleetDay() budget.Micros { return budget.Unlimited }
 
-func (r *rig) bed() *Bed { return &Bed{Ports: r.ports, Executions: alive{}, Planner: unplanned{}} }
+func (r *rig) dreamRun() *DreamRun {
+	return &DreamRun{Ports: r.ports, Executions: alive{}, Planner: unplanned{}}
+}

@@ -25,14 +25,14 @@ type Ending struct {
 	Tallies []dream.Tally `json:"tallies,omitempty"`
 }
 
-// RiseRequest ends a sitting.
-type RiseRequest struct {
+// FinishRequest ends a sitting.
+type FinishRequest struct {
 	Stretch
 	Ending Ending `json:"ending"`
 }
 
-// RiseResult is what the dream cost, all caps and phases together.
-type RiseResult struct {
+// FinishResult is what the dream cost, all caps and phases together.
+type FinishResult struct {
 	Spent   budget.Micros `json:"spent"`
 	Lost    int           `json:"lost"` // attempts whose end nobody knows; they count in full
 	Tallies []dream.Tally `json:"tallies,omitempty"`
@@ -42,14 +42,14 @@ type RiseResult struct {
 
 // Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
 // A run that is not the one which lay down closes nothing: the books are the other's.
-func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
+func (b *DreamRun) Rise(ctx context.Context, r FinishRequest) (FinishResult, error) {
 	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
-		return RiseResult{}, tell(err)
+		return FinishResult{}, tell(err)
 	}
 	held := memory.Fence{Dream: r.Dream, Run: r.Run} // of any sitting: it may have begun one whose lying down was never answered
 	if night.Run != "" && night.Run != r.Run {
-		return RiseResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
+		return FinishResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
 	}
 	result, err := b.close(ctx, r.Stretch, night, r.Ending)
 	if err != nil {
@@ -58,19 +58,19 @@ func (b *Bed) Rise(ctx context.Context, r RiseRequest) (RiseResult, error) {
 	if err := b.Memory.FreeSlot(ctx, r.Agent, held); err != nil {
 		return result, tell(err)
 	}
-	b.letGo(ctx, r.Dream)
+	b.release(ctx, r.Dream)
 	return result, nil
 }
 
-// letGo forgets what was kept for a dream while it lasted. A store that cannot do it now holds nobody up.
-func (b *Bed) letGo(ctx context.Context, dreamID string) {
+// release forgets what was kept for a dream while it lasted. A store that cannot do it now holds nobody up.
+func (b *DreamRun) release(ctx context.Context, dreamID string) {
 	if err := b.forget(ctx, dreamID); err != nil && activity.IsActivity(ctx) {
 		activity.GetLogger(ctx).Warn("the answers of an ended dream are still kept", "dream", dreamID, "error", err)
 	}
 }
 
 // forget drops the bought answers of a closed dream: what is worth keeping of them is in memory by now (Z16).
-func (b *Bed) forget(ctx context.Context, dreamID string) error {
+func (b *DreamRun) forget(ctx context.Context, dreamID string) error {
 	b.cache.drop(dreamID)
 	if err := b.Purse.Ledger.Forget(ctx, dreamID); err != nil {
 		return fmt.Errorf("forget the answers of %s: %w", dreamID, err)
@@ -88,7 +88,7 @@ func (p Ports) emptyAlarm(ctx context.Context, s Stretch) int {
 
 // nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were refused,
 // cancelled or aborted say nothing either way.
-func (b *Bed) nothingAgain(ctx context.Context, night *dream.Night) (event.NothingAgain, error) {
+func (b *DreamRun) nothingAgain(ctx context.Context, night *dream.Night) (event.NothingAgain, error) {
 	alarm := event.NothingAgain{}
 	if night.Outcome != dream.Empty {
 		return alarm, nil
@@ -112,7 +112,7 @@ func (b *Bed) nothingAgain(ctx context.Context, night *dream.Night) (event.Nothi
 
 // settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
 // of it (Z2). What was spent counts against the hard caps either way.
-func (b *Bed) settleAllowance(ctx context.Context, night *dream.Night, e Ending, rows []purse.Row) error {
+func (b *DreamRun) settleAllowance(ctx context.Context, night *dream.Night, e Ending, rows []purse.Row) error {
 	ledger := b.Purse.Ledger
 	if err := ledger.GiveBack(ctx, night.ID); err != nil {
 		return fmt.Errorf("give back the allowance of %s: %w", night.ID, err)
@@ -130,28 +130,28 @@ func (b *Bed) settleAllowance(ctx context.Context, night *dream.Night, e Ending,
 	return nil
 }
 
-func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending) (RiseResult, error) {
+func (b *DreamRun) close(ctx context.Context, s Stretch, night *dream.Night, e Ending) (FinishResult, error) {
 	ledger := b.Purse.Ledger
 	lost, _, err := ledger.Close(ctx, s.Dream, b.now(s))
 	if err != nil {
-		return RiseResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
+		return FinishResult{}, fmt.Errorf("close the books of %s: %w", s.Dream, err)
 	}
 	rows, err := ledger.Rows(ctx, purse.Query{Dream: s.Dream})
 	if err != nil {
-		return RiseResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
+		return FinishResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
 	}
 	if err := b.settleAllowance(ctx, night, e, rows); err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	}
 	unjudged, told, err := b.unjudged(ctx, s, night, rows)
 	if err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	}
 	ends := night.Outcome == dream.Dreaming || night.Resumable()
 	var undone []event.Event
 	if ends {
 		if night, e, undone, err = b.undoIfWorse(ctx, s, night, e); err != nil {
-			return RiseResult{}, err
+			return FinishResult{}, err
 		}
 	}
 	if ends || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
@@ -159,7 +159,7 @@ func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending
 	}
 	judged, err := b.weigh(ctx, s, max(1, night.Stretches), b.now(s))
 	if err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	}
 	if judged.entry != nil { // of a sitting that ended without being woken: it was cancelled
 		unjudged = append(unjudged, judged.entry)
@@ -171,11 +171,11 @@ func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending
 	}
 	night.Connected, night.Open = 0, false // nothing is to be applied any more
 	if night.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	}
 	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
 	if err := b.counted(ctx, s, night.Phases, unjudged); err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	}
 	for _, row := range rows {
 		night.Spent += row.Counted
@@ -185,7 +185,7 @@ func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason})}, ended...)
 	}
 	if alarm, err := b.nothingAgain(ctx, night); err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	} else if ends && alarm.Nights >= b.emptyAlarm(ctx, s) { // one that had ended has said so
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
 		night.Reason = fmt.Sprintf("%s, %d nights in a row now", night.Reason, alarm.Nights)
@@ -195,12 +195,12 @@ func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending
 		err = b.closeUnfenced(ctx, s, w, rows, told)
 	}
 	if err != nil {
-		return RiseResult{}, err
+		return FinishResult{}, err
 	}
 	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
-		return RiseResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
+		return FinishResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
 	}
-	result := RiseResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}
+	result := FinishResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}
 	if night.Outcome == dream.Undone {
 		result.Outcome, result.Reason = night.Outcome, night.Reason
 	}
@@ -212,7 +212,7 @@ func (b *Bed) close(ctx context.Context, s Stretch, night *dream.Night, e Ending
 
 // closeUnfenced closes the record of a dream that holds no slot: it never came to lie down, or its slot was taken over.
 // Whoever took it over has closed the record; then only what has been bought since is added, and what it cost.
-func (b *Bed) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row, told []event.Event) error {
+func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows []purse.Row, told []event.Event) error {
 	w, err := b.held(ctx, s, w)
 	if err != nil {
 		return err
@@ -240,7 +240,7 @@ func (b *Bed) closeUnfenced(ctx context.Context, s Stretch, w memory.Write, rows
 
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
 // that every answer that was bought can be found (H5).
-func (b *Bed) unjudged(ctx context.Context, s Stretch, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
+func (b *DreamRun) unjudged(ctx context.Context, s Stretch, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
 	o := Spec{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
 	var found []dream.Item
 	var told []event.Event

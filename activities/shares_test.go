@@ -53,7 +53,7 @@ func (r *rig) chosen() string {
 			told += fmt.Sprintf("%s %s %.3f kept %v chosen %v\n", what, m.ID, m.Score, m.Kept, m.Chosen)
 		}
 	}
-	s := r.lie(r.spec(1, tonight))
+	s := r.begin(r.spec(1, tonight))
 	o := r.spec(1, tonight)
 	var ids []string
 	w := memory.Write{}

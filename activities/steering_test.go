@@ -18,7 +18,7 @@ func TestIdeasOfTheOnsetAreSteeredAndNothingElse(t *testing.T) {
 	muse := &inference.Steering{Vector: "muse", From: 11, To: 11, Alpha: .25}
 	o := r.spec(1, tonight)
 	o.Steering = muse
-	s := r.lie(o)
+	s := r.begin(o)
 	r.model.say["fragments"] = `{"fragments":[{"text":"The quay was closed and the wages were late.","sources":["r1"]}]}`
 	r.model.say["partial"] = "the harbour paid the baker in boats"
 	onset := &Onset{r.ports}

@@ -17,7 +17,7 @@ func TestConsolidatingTwiceStagesAndTellsTheSame(t *testing.T) {
 	r.live(6)
 	o := r.spec(1, tonight)
 	o.Knobs.MaxStaged = 2
-	s := r.lie(o)
+	s := r.begin(o)
 	f := r.fragment(o, s)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Boats return at dusk.","first_step":"Look.","confidence":0.5,"sources":["r1"]},{"claim":"Gulls know it.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
 	var told [][]Made

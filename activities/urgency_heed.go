@@ -52,7 +52,7 @@ type HeedResult struct {
 
 // Heed looks at the clock of the agent's zone, and at its memory. It buys at most the places of claims that were never placed,
 // and only where dreams by themselves may spend.
-func (b *Bed) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) {
+func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) {
 	result := HeedResult{Appointments: Appointments(r.Schedules, r.Zone, r.Now)}
 	if r.Eager == nil {
 		return result, nil
@@ -111,7 +111,7 @@ type goesWithout string
 func (w goesWithout) Error() string { return string(w) }
 
 // placing buys places outside a dream, under the caps of the agent's day.
-func (b *Bed) placing(ctx context.Context, r HeedRequest) (Placing, string) {
+func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string) {
 	if b.Purse == nil {
 		return nil, "this worker places nothing outside a dream"
 	}

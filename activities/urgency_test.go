@@ -61,8 +61,8 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 12, lived.Episodes)
 	require.True(t, lived.Never)
-	s := r.lie(r.spec(1, tonight))
-	r.rise(s)
+	s := r.begin(r.spec(1, tonight))
+	r.finish(s)
 	night, err := memory.One[*dream.Night](t.Context(), r.store, "a", s.Dream)
 	require.NoError(t, err)
 	require.Equal(t, 12, *night.Episodes)
@@ -102,7 +102,7 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 	r := newRig(t)
 	r.live(12)
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
-	bed := r.bed()
+	bed := r.dreamRun()
 	bed.Planner = pays{model: "p/e"}
 	spent := func() budget.Micros {
 		b, err := r.store.Ledger().Balance(t.Context(), "day:a/"+tonight.Format(time.DateOnly))
@@ -149,7 +149,7 @@ func TestAnEmbedderThatDoesNotAnswerKeepsNobodyFromTheTriggers(t *testing.T) {
 	r.live(12)
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
 	r.ports.Purse.Model = slowEmbedder{r.ports.Purse.Model}
-	bed := r.bed()
+	bed := r.dreamRun()
 	bed.Planner = pays{model: "p/e"}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -231,7 +231,7 @@ func TestNewEpisodesAndEventsCallOnceUntilADreamHasSeenThem(t *testing.T) {
 	listen(l)
 	listen(listener(), "full", "wrong")
 
-	r.rise(r.lie(r.spec(1, tonight)))
+	r.finish(r.begin(r.spec(1, tonight)))
 	listen(l)
 	listen(listener())
 	agent.Auto = false
@@ -279,7 +279,7 @@ func TestWhatCallsIsToldAgainAfterAWhileUntilADreamHasSeenIt(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, heard.calls, 2, "once it is switched on again")
-	r.rise(r.lie(r.spec(1, tonight)))
+	r.finish(r.begin(r.spec(1, tonight)))
 	at, heard.calls = at.Add(2*time.Hour), nil
 	_, err = l.Listen(t.Context())
 	require.NoError(t, err)
@@ -359,7 +359,7 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	curriculum := DefaultCurriculum
 	spec.Curriculum = &curriculum
 	require.NoError(t, spec.Validate())
-	s := r.lie(spec)
+	s := r.begin(spec)
 	replay := &Replay{Ports: r.ports}
 	queue := func(o Spec, back bool) []string {
 		episodes, done, err := replay.queue(t.Context(), o, ReplayRequest{StepRequest: step(Stretch{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
@@ -374,9 +374,9 @@ func TestWhatWasForetoldWrongAndIsNewIsReplayedFirst(t *testing.T) {
 	require.Equal(t, []string{"e9", "e3", "e4"}, queue(spec, true)[:3])
 	r.resolved("late", "lynx lynx lynx lynx", .99, dream.PredictionWrong, at, "e20")
 	require.Equal(t, forward, queue(spec, false), "it was chosen once in the night")
-	r.rise(s)
+	r.finish(s)
 
-	r.lie(plain)
+	r.begin(plain)
 	drawn, err := replay.draw(t.Context(), plain, Stretch{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward", plain.Knobs.ReplayEpisodes)
 	require.NoError(t, err)
 	require.Equal(t, idsOf(drawn), queue(plain, false), "an order of before draws by surprise alone")

@@ -141,7 +141,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
 func TestAPlanForARemovedAgentEndsItsWorkflow(t *testing.T) {
 	t.Parallel()
 	s, agent, _ := removable(t)
-	b := &activities.Bed{Ports: activities.Ports{Memory: s.Memory, Presence: s.Presence, Now: s.Now}, Planner: s}
+	b := &activities.DreamRun{Ports: activities.Ports{Memory: s.Memory, Presence: s.Presence, Now: s.Now}, Planner: s}
 	plan, err := b.Plan(t.Context(), activities.PlanRequest{Agent: agent.ID, Now: tonight})
 	require.NoError(t, err)
 	require.False(t, plan.Removed)

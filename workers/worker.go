@@ -116,7 +116,7 @@ func (w *Worker) Stop() {
 
 // Reconcile closes the books of dreams that died without doing so: their workflows were terminated or timed out.
 func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.Executions) (int, error) {
-	return (&activities.Bed{Ports: p, Executions: agentStates}).Reconcile(ctx)
+	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Reconcile(ctx)
 }
 
 // Lapse resolves the predictions whose horizon has passed, and answers how many (E2).
@@ -126,5 +126,5 @@ func Lapse(ctx context.Context, p activities.Ports) (int, error) {
 
 // Abandon closes a dream on a cluster that is gone, by the word of a person who knows that.
 func Abandon(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID string) error {
-	return (&activities.Bed{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
+	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
 }

@@ -23,7 +23,7 @@ import (
 type bedside struct {
 	env    *testsuite.TestWorkflowEnvironment
 	pauses []activities.PauseRequest
-	risen  []activities.RiseRequest
+	risen  []activities.FinishRequest
 	closed []activities.Mark
 	lies   int
 	lie    func()
@@ -40,11 +40,11 @@ func newBedside(t *testing.T) *bedside {
 	activityName := func(name string, do any) {
 		b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	activityName("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
+	activityName("Bed.LieDown", func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
 		if b.lies++; b.lie != nil {
 			b.lie()
 		}
-		return activities.LieDownResult{Remaining: 1 << 40, Epoch: int64(b.lies - 1)}, nil
+		return activities.BeginResult{Remaining: 1 << 40, Epoch: int64(b.lies - 1)}, nil
 	})
 	activityName("Bed.Pause", func(_ context.Context, r activities.PauseRequest) (activities.PauseResult, error) {
 		b.pauses = append(b.pauses, r)
@@ -52,9 +52,9 @@ func newBedside(t *testing.T) *bedside {
 		w.Epoch, w.Cause = r.Epoch+1, b.cause
 		return activities.PauseResult{Wake: w, Until: b.env.Now().Add(time.Hour)}, nil
 	})
-	activityName("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
+	activityName("Bed.Rise", func(_ context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
 		b.risen = append(b.risen, r)
-		return activities.RiseResult{}, nil
+		return activities.FinishResult{}, nil
 	})
 	activityName("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
 		if b.mark != nil {
@@ -197,7 +197,7 @@ func TestADreamSaysOfItsEndWhatItsRecordSays(t *testing.T) {
 	t.Parallel()
 	for recorded, want := range map[string]string{"nothing, 3 nights in a row now": "nothing, 3 nights in a row now", "": ""} {
 		b := newBedside(t)
-		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.RiseResult{Reason: recorded}, nil)
+		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.FinishResult{Reason: recorded}, nil)
 		o := testSpec("dream/echo/0001")
 		b.env.ExecuteWorkflow(Dream, o)
 		var result Result
@@ -304,8 +304,8 @@ func TestADreamWhoseClosingFailsStillSaysWhatItSpent(t *testing.T) {
 		}
 		return tallies, nil
 	})
-	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(func(context.Context, activities.RiseRequest) (activities.RiseResult, error) {
-		return activities.RiseResult{}, temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)
+	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(func(context.Context, activities.FinishRequest) (activities.FinishResult, error) {
+		return activities.FinishResult{}, temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)
 	})
 	b.env.ExecuteWorkflow(Dream, testSpec("dream/echo/0001"))
 	var result Result

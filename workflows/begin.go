@@ -27,7 +27,7 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 	a.dream = nil // whatever it was, it is not this one
 	unanswered := a.answered(workflow.Now(ctx))
 	if broken != nil {
-		a.send(ctx, broken.Begun, SignalLetGo, "another dream was begun")
+		a.send(ctx, broken.Begun, SignalRelease, "another dream was begun")
 	}
 	spec.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{

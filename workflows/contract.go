@@ -34,7 +34,7 @@ const (
 	SignalSleep     = "sleep"       // on an agent: nobody is connected any more, look again
 	SignalVisited   = "visited"     // on an agent: somebody came whom the store found awake already, look who
 	SignalResume    = "resume"      // on a dream: go on; on an agent: let its interrupted dream go on
-	SignalLetGo     = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
+	SignalRelease   = "let-go"      // on a dream that was interrupted: end for good; carries the reason, a text
 	UpdateResume    = "resume"      // on an agent: go on with the interrupted dream; answers Begun
 	SignalTrigger   = "trigger"     // on an agent: a trigger calls for a dream; carries activities.Fire
 	QueryAgentState = "life"        // on an agent: Life
@@ -162,7 +162,7 @@ func Register(r worker.WorkflowRegistry) {
 // RegisterActivities lists every activity under its name on the wire: "Onset.Partial", "Bed.Rise".
 func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions, planner activities.Planner) {
 	p = activities.Shelve(p)
-	r.RegisterActivityWithOptions(&activities.Bed{Ports: p, Executions: agentStates, Planner: planner}, prefixed("Bed."))
+	r.RegisterActivityWithOptions(&activities.DreamRun{Ports: p, Executions: agentStates, Planner: planner}, prefixed("Bed."))
 	r.RegisterActivityWithOptions(&activities.Chronicle{Ports: p}, prefixed("Chronicle."))
 	r.RegisterActivityWithOptions(&activities.Onset{Ports: p}, prefixed("Onset."))
 	r.RegisterActivityWithOptions(&activities.Replay{Ports: p}, prefixed("Replay."))

@@ -37,12 +37,12 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 	activityName := func(name string, do any) {
 		d.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	activityName("Bed.LieDown", func(context.Context, activities.LieDownRequest) (activities.LieDownResult, error) {
-		return activities.LieDownResult{Remaining: 1 << 40}, nil
+	activityName("Bed.LieDown", func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
+		return activities.BeginResult{Remaining: 1 << 40}, nil
 	})
-	activityName("Bed.Rise", func(_ context.Context, r activities.RiseRequest) (activities.RiseResult, error) {
+	activityName("Bed.Rise", func(_ context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
 		d.risen = r.Ending
-		return activities.RiseResult{}, nil
+		return activities.FinishResult{}, nil
 	})
 	activityName("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
 		for _, m := range r.Marks {

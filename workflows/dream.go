@@ -86,36 +86,36 @@ func (n *night) setup(ctx workflow.Context, spec activities.Spec) error {
 }
 
 func (n *night) run(ctx workflow.Context) (Result, error) {
-	lain, err := n.lieDown(ctx, 1)
+	lain, err := n.begin(ctx, 1)
 	if err != nil {
-		return n.rise(ctx, err)
+		return n.finish(ctx, err)
 	}
 	if lain.Refused != dream.Dreaming {
 		return n.refused(ctx, lain)
 	}
 	n.sit(ctx, 1, lain.Epoch)
 	if err := n.takeOver(ctx); err != nil {
-		return n.rise(ctx, err)
+		return n.finish(ctx, err)
 	}
-	for _, phase := range []func(workflow.Context, activities.LieDownResult) error{
+	for _, phase := range []func(workflow.Context, activities.BeginResult) error{
 		n.descend, n.replay, n.imagine, n.integrate, n.awaken,
 	} {
 		if err := phase(ctx, lain); err != nil {
-			return n.rise(ctx, err)
+			return n.finish(ctx, err)
 		}
 		if err := n.watchClock(ctx); err != nil {
-			return n.rise(ctx, err)
+			return n.finish(ctx, err)
 		}
 	}
-	return n.rise(ctx, nil)
+	return n.finish(ctx, nil)
 }
 
-func (n *night) lieDown(ctx workflow.Context, number int) (activities.LieDownResult, error) {
+func (n *night) begin(ctx workflow.Context, number int) (activities.BeginResult, error) {
 	info := workflow.GetInfo(ctx)
 	n.stretch.lying = true
 	defer func() { n.stretch.lying = false }()
-	var lain activities.LieDownResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.LieDownRequest{
+	var lain activities.BeginResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "lie down"), "Bed.LieDown", activities.BeginRequest{
 		Spec: n.spec, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
 		Stretch: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
 	}).Get(ctx, &lain)
@@ -190,8 +190,8 @@ func (n *night) kept() int {
 	return kept
 }
 
-// rise closes the night, whatever ended it; it is done even when the workflow was cancelled.
-func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
+// finish closes the night, whatever ended it; it is done even when the workflow was cancelled.
+func (n *night) finish(ctx workflow.Context, cause error) (Result, error) {
 	outcome, reason := n.outcome(ctx, cause)
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
@@ -211,8 +211,8 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.spec.Dream, "error", err)
 	}
 	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
-	var risen activities.RiseResult
-	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.RiseRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
+	var risen activities.FinishResult
+	err := workflow.ExecuteLocalActivity(quickWrite(free, "rise"), "Bed.Rise", activities.FinishRequest{Stretch: n.seat(free), Ending: ending}).Get(free, &risen)
 	if err != nil {
 		workflow.GetLogger(ctx).Error("the night could not be closed; it will be reconciled", "dream", n.spec.Dream, "error", err)
 	}
@@ -237,7 +237,7 @@ func (n *night) rise(ctx workflow.Context, cause error) (Result, error) {
 }
 
 // refused ends a dream that never began; LieDown has closed its record already.
-func (n *night) refused(ctx workflow.Context, lain activities.LieDownResult) (Result, error) {
+func (n *night) refused(ctx workflow.Context, lain activities.BeginResult) (Result, error) {
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
 	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
 	n.show(ctx)
@@ -272,7 +272,7 @@ func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUp
 	}
 }
 
-func skipReason(o activities.Spec, lain activities.LieDownResult) string {
+func skipReason(o activities.Spec, lain activities.BeginResult) string {
 	return SkipReason(o, lain.Remaining)
 }
 

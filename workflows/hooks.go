@@ -49,7 +49,7 @@ func (p *phase) review(ctx workflow.Context, cycle, before int) error {
 }
 
 // leftTo tells the hooks of the exit what the dream came to; the dream is over and its life has been told.
-func (n *night) leftTo(ctx workflow.Context, ending activities.Ending, cost activities.RiseResult) {
+func (n *night) leftTo(ctx workflow.Context, ending activities.Ending, cost activities.FinishResult) {
 	if !n.guarded(activities.AtExit) {
 		return
 	}

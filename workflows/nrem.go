@@ -8,7 +8,7 @@ import (
 )
 
 // replay is NREM: episodes forward, then backward, then a last look at what fades (H11, H12).
-func (n *night) replay(ctx workflow.Context, _ activities.LieDownResult) error {
+func (n *night) replay(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.NREM) || n.skipForCore(ctx, dream.NREM) {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // descend is the onset: induction, Dali cycles, lucid capture (S4, Layer 1). It is skipped by H2; its share then goes to NREM.
-func (n *night) descend(ctx workflow.Context, lain activities.LieDownResult) error {
+func (n *night) descend(ctx workflow.Context, lain activities.BeginResult) error {
 	if err := n.gather(ctx, 0, nil); err != nil {
 		return err
 	}

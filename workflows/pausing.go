@@ -84,7 +84,7 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 
 // resume waits until the dream may lie down again, and lies down.
 func (n *night) resume(ctx workflow.Context, until time.Time) error {
-	words, ends := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalLetGo)
+	words, ends := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalRelease)
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, until.Sub(workflow.Now(ctx)), workflow.TimerOptions{Summary: "it may be resumed until then"})
@@ -101,7 +101,7 @@ func (n *night) resume(ctx workflow.Context, until time.Time) error {
 		}
 		for words.ReceiveAsync(nil) { // one word is enough
 		}
-		lain, err := n.lieDown(ctx, n.stretch.number+1)
+		lain, err := n.begin(ctx, n.stretch.number+1)
 		switch {
 		case err != nil:
 			return err

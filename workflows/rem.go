@@ -11,7 +11,7 @@ import (
 )
 
 // imagine is REM: a search over scenarios (H13), or, without rounds, scenarios side by side, weighed once.
-func (n *night) imagine(ctx workflow.Context, _ activities.LieDownResult) error {
+func (n *night) imagine(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.REM) || n.skipForCore(ctx, dream.REM) {
 		return nil
 	}

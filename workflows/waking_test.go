@@ -98,7 +98,7 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 		}
 		left -= workflow.Now(ctx).Sub(began)
 		tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour), Epoch: wake.Epoch})
-		lets := workflow.GetSignalChannel(ctx, SignalLetGo)
+		lets := workflow.GetSignalChannel(ctx, SignalRelease)
 		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour, func() bool { return words.Len() > 0 || w.gives && lets.Len() > 0 })
 		if err != nil || !ok || words.Len() == 0 {
 			tell(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})

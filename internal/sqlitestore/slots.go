@@ -28,7 +28,7 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 			got = held
 			return nil
 		case held.Same(memory.Fence{}), held.Same(steal):
-			got.Epoch, err = d.lieDown(agent, want)
+			got.Epoch, err = d.begin(agent, want)
 			return err
 		default:
 			got = held
@@ -44,8 +44,8 @@ func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 	return got, nil
 }
 
-// lieDown gives the slot to a sitting, unless somebody holds the agent awake, and tells the agent's epoch.
-func (d tx) lieDown(agent string, want memory.Slot) (int64, error) {
+// begin gives the slot to a sitting, unless somebody holds the agent awake, and tells the agent's epoch.
+func (d tx) begin(agent string, want memory.Slot) (int64, error) {
 	v, err := d.presenceRow(agent)
 	if err != nil {
 		return 0, err

@@ -52,15 +52,15 @@ func Knobs(a Arm) dream.Knobs {
 // allowance of a night: more than any spends, at whatever price; its hundredth buys no call.
 var allowance = budget.Tokens{In: 80_000, Out: 20_000}
 
-// Bed is where a night is dreamt: a Temporal server with a namespace and a queue of its own, and a folder for the store.
-type Bed struct {
+// Bench is where a night is dreamt: a Temporal server with a namespace and a queue of its own, and a folder for the store.
+type Bench struct {
 	Address, Namespace, Queue string
 	Client                    client.Client
 	Store                     string
 }
 
 // Dream dreams one night of the companion's sample life, from the same memories as every other.
-func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bed) (Night, error) {
+func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night, error) {
 	n := Night{Arm: a.Name, Seed: seed, Spent: map[dream.Phase]budget.Micros{}}
 	play := stage.Play{Store: b.Store, Address: b.Address, Namespace: b.Namespace, Queue: b.Queue, Knobs: Knobs(a)}
 	company, err := stage.Open(ctx, play, b.Client)

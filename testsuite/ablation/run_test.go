@@ -73,7 +73,7 @@ func TestTheArmsAreDreamt(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 			defer cancel()
 			server := temporal.Shared(t)
-			night, err := ablation.Dream(ctx, e, arm, seed, ablation.Bed{
+			night, err := ablation.Dream(ctx, e, arm, seed, ablation.Bench{
 				Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue, Client: server.Dial(t), Store: filepath.Join(t.TempDir(), "memory.db"),
 			})
 			require.NoError(t, err)

@@ -113,7 +113,7 @@ func (alive) Running(context.Context, string, string) (bool, error) { return tru
 
 const plenty = 10 * budget.Dollar
 
-func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
+func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 	t.Helper()
 	server, err := provider.Start(provider.Options{Seed: 1, Say: model.say})
 	require.NoError(t, err)
@@ -132,8 +132,8 @@ func lieDown(t *testing.T, r policy.Rules, model *dreamer) *night {
 	spec, err := asking.Freeze(t.Context(), starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: stage.Night})
 	require.NoError(t, err)
 	n := &night{T: t, company: company, model: model, spec: spec, onset: &activities.Onset{Ports: company.Ports}, rem: &activities.Imagination{Ports: company.Ports}}
-	bed := &activities.Bed{Ports: company.Ports, Executions: alive{}, Planner: asking}
-	lain, err := bed.LieDown(t.Context(), activities.LieDownRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
+	bed := &activities.DreamRun{Ports: company.Ports, Executions: alive{}, Planner: asking}
+	lain, err := bed.LieDown(t.Context(), activities.BeginRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
 	n.stretch = activities.Stretch{Agent: agent.ID, Dream: spec.Dream, Run: "run", Epoch: lain.Epoch}
@@ -249,7 +249,7 @@ func count(t *testing.T, name string) tally {
 		texts[i] = l.Text
 	}
 	model := &dreamer{}
-	n := lieDown(t, rules(), model)
+	n := begin(t, rules(), model)
 	kept, dropped := n.think(texts...)
 	done := n.develop(kept)
 	shown := strings.Join(model.shown, "\n")

@@ -156,7 +156,7 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 		return c.Policy.Rules()
 	}
 	model := &dreamer{}
-	n := lieDown(t, read("policy: {leverage: 3}"), model)
+	n := begin(t, read("policy: {leverage: 3}"), model)
 	const rash = "Long ETH at 10x leverage the moment gas falls."
 	before, _ := n.think(rash)
 	loose := read("policy: {guards: none}")

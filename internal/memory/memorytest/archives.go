@@ -30,7 +30,7 @@ var archives = []struct {
 	{"AnEmptyStoreIsHandedOver", nothingMoved},
 	{"OnlyAnEmptyStoreIsFilled", occupiedRefuses},
 	{"AnImportThatIsCutOffLeavesNothing", cutLeavesNothing},
-	{"AnImportThatLiesIsRefused", lieRefused},
+	{"AnImportThatLiesIsRefused", falseRecordRefused},
 	{"WhetherKeysAreRequiredMoves", keysRequiredMoves},
 	{"AFilledStoreGoesOn", filledGoesOn},
 	{"AnExportThatNobodyReadsOnEnds", exportEnds},
@@ -283,8 +283,8 @@ func cutLeavesNothing(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	require.Equal(t, written(t, Told(made)), written(t, s.Export(t.Context())))
 }
 
-// lieRefused alters one thing of an archive that its own seal would not find.
-func lieRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
+// falseRecordRefused alters one thing of an archive that its own seal would not find.
+func falseRecordRefused(t *testing.T, _, to func(*testing.T) ArchiveStore) {
 	s := to(t)
 	for name, lie := range map[string]func(r *memory.Record) bool{
 		"a sum": func(r *memory.Record) bool {

@@ -185,14 +185,14 @@ func TestADreamIsBegunWithWhatWasAsked(t *testing.T) {
 		Agent: "iris", Theme: "the harbour", Tier: dream.Core, Budget: &amount, Seed: &seed, Models: map[dream.Role]string{
 			dream.Generator: "house/large", dream.Observer: "house/small", dream.Replayer: "house/large", dream.Imaginer: "house/large", dream.Integrator: "house/large",
 		},
-	}, r.bed.requests[0])
+	}, r.fixture.requests[0])
 
 	r.lay("iris", 40, over(dream.Completed))
 	as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0040/redream", `{"from":"rem","theme":"tides","seed":7}`), 201)
-	require.Equal(t, dream.REM, r.bed.again[0].From)
-	require.Equal(t, "dream/iris/0040", r.bed.again[0].Dream)
-	require.Equal(t, "iris", r.bed.again[0].Agent)
-	require.EqualValues(t, 7, *r.bed.again[0].Seed)
+	require.Equal(t, dream.REM, r.fixture.again[0].From)
+	require.Equal(t, "dream/iris/0040", r.fixture.again[0].Dream)
+	require.Equal(t, "iris", r.fixture.again[0].Agent)
+	require.EqualValues(t, 7, *r.fixture.again[0].Seed)
 }
 
 func TestABodyThatIsWrongIsRefusedByTheNameOfItsField(t *testing.T) {
@@ -226,7 +226,7 @@ func TestABodyThatIsWrongIsRefusedByTheNameOfItsField(t *testing.T) {
 	r.lay("iris", 1, over(dream.Completed))
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/cancel", `{"force":true}`), 400, "invalid_value", "force", "takes none")
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{}`), 400, "invalid_value", "from", "from is missing")
-	require.Empty(t, r.bed.done(), "nothing was begun")
+	require.Empty(t, r.fixture.done(), "nothing was begun")
 }
 
 func TestAQueryThatIsWrongIsRefusedByTheNameOfItsParameter(t *testing.T) {
@@ -270,12 +270,12 @@ func TestAActivityThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/resume", ""), 409, "dream_not_resumable", "", "running")
 	refused(t, r.post(operator, "/v1/dreams/dream_iris_0001/redream", `{"from":"rem"}`), 409, "dream_not_over", "", "running")
 	as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0003/cancel", ""), 200)
-	require.Empty(t, r.bed.done())
-	r.bed.refuse = &psyche.Fault{Status: 409, Type: "invalid_request_error", Code: "agent_awake", Message: "iris is held awake", Retry: 90 * time.Second}
+	require.Empty(t, r.fixture.done())
+	r.fixture.refuse = &psyche.Fault{Status: 409, Type: "invalid_request_error", Code: "agent_awake", Message: "iris is held awake", Retry: 90 * time.Second}
 	a := r.post(operator, "/v1/dreams", `{"agent":"iris"}`)
 	refused(t, a, 409, "agent_awake", "", "held awake")
 	require.Equal(t, "90", a.header.Get("Retry-After"))
-	r.bed.refuse = fmt.Errorf("the secret of the store: %w", errSmall)
+	r.fixture.refuse = fmt.Errorf("the secret of the store: %w", errSmall)
 	a = r.post(operator, "/v1/dreams", `{"agent":"iris"}`)
 	refused(t, a, 500, "internal_error", "", "")
 	require.NotContains(t, string(a.body), "secret")
@@ -289,7 +289,7 @@ func TestAnArchivedDreamLeavesTheListsAndIsStillThere(t *testing.T) {
 		d := as[psyche.Dream](t, r.post(operator, "/v1/dreams/dream_iris_0001/archive", ""), 200)
 		require.Equal(t, dawn.Unix(), *d.Archived)
 	}
-	require.Equal(t, []string{"archive dream/iris/0001"}, r.bed.done(), "twice is once")
+	require.Equal(t, []string{"archive dream/iris/0001"}, r.fixture.done(), "twice is once")
 	require.Empty(t, as[psyche.Page[psyche.Dream]](t, r.get(client, "/v1/dreams"), 200).Data)
 	require.Len(t, as[psyche.Page[psyche.Dream]](t, r.get(client, "/v1/dreams?include_archived=true"), 200).Data, 1)
 	require.Equal(t, dream.StatusCompleted, as[psyche.Dream](t, r.get(client, "/v1/dreams/dream_iris_0001"), 200).Status)
@@ -329,7 +329,7 @@ func TestASecondRequestUnderTheSameNameBeginsNothing(t *testing.T) {
 		require.Equal(t, http.StatusCreated, first.status, "%s", first.body)
 		require.Equal(t, first.body, again.body)
 		require.Equal(t, "true", again.header.Get("Idempotent-Replayed"))
-		require.Equal(t, []string{"begin iris"}, r.bed.done())
+		require.Equal(t, []string{"begin iris"}, r.fixture.done())
 		refused(t, r.post(operator, "/v1/dreams", `{"agent":"iris","tier":"core"}`, "Idempotency-Key", "tonight"), 422, "idempotency_key_reused", "", "")
 		as[psyche.Dream](t, r.post(owner, "/v1/dreams", `{"agent":"iris"}`, "Idempotency-Key", "tonight"), 201)
 		nights, err := r.store.Find(t.Context(), memory.Query{Agent: "id-iris", Kinds: []dream.Kind{dream.KindNight}})

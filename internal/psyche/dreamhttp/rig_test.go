@@ -45,15 +45,15 @@ type store interface {
 
 // rig is a server with the face behind its front, over a real store.
 type rig struct {
-	t      *testing.T
-	store  store
-	bed    *bed
-	face   *dreamhttp.Face
-	server *httptest.Server
-	keys   map[string]string // secrets by name
-	clock  *atomic.Int64
-	faults chan error
-	narrow bool // the server's connections hold little of what is not read
+	t       *testing.T
+	store   store
+	fixture *fixture
+	face    *dreamhttp.Face
+	server  *httptest.Server
+	keys    map[string]string // secrets by name
+	clock   *atomic.Int64
+	faults  chan error
+	narrow  bool // the server's connections hold little of what is not read
 }
 
 // Who asks: one of each role, a client of another agent, and nobody.
@@ -103,8 +103,8 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 		require.NoError(t, s.PutKey(t.Context(), k))
 		r.keys[name] = secret
 	}
-	r.bed = &bed{store: s, now: r.now}
-	r.face = &dreamhttp.Face{Dreams: &psyche.Dreams{Memory: s, Events: s, Carries: r.bed, Now: r.now, Digest: journal.DigestMessage}}
+	r.fixture = &fixture{store: s, now: r.now}
+	r.face = &dreamhttp.Face{Dreams: &psyche.Dreams{Memory: s, Events: s, Carries: r.fixture, Now: r.now, Digest: journal.DigestMessage}}
 	o := front.Options{Keys: s, Now: r.now, Report: func(err error) { r.faults <- err }}
 	for _, e := range edit {
 		e(r, &o)
@@ -208,8 +208,8 @@ func refused(t *testing.T, a said, status int, code, param, hint string) {
 	require.NotEmpty(t, f.Request)
 }
 
-// bed carries dreams on by hand: their records are real, and nobody dreams them.
-type bed struct {
+// fixture carries dreams on by hand: their records are real, and nobody dreams them.
+type fixture struct {
 	store      store
 	now        func() time.Time
 	mu         sync.Mutex
@@ -219,20 +219,20 @@ type bed struct {
 	refuse     error
 }
 
-func (b *bed) did(activity string) error {
+func (b *fixture) did(activity string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.activities = append(b.activities, activity)
 	return b.refuse
 }
 
-func (b *bed) done() []string {
+func (b *fixture) done() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.activities)
 }
 
-func (b *bed) Begin(ctx context.Context, w psyche.DreamRequest) (string, error) {
+func (b *fixture) Begin(ctx context.Context, w psyche.DreamRequest) (string, error) {
 	if err := b.did("begin " + w.Agent); err != nil {
 		return "", err
 	}
@@ -253,17 +253,17 @@ func (b *bed) Begin(ctx context.Context, w psyche.DreamRequest) (string, error) 
 	return night.ID, err
 }
 
-func (b *bed) Redream(ctx context.Context, w psyche.Again) (string, error) {
+func (b *fixture) Redream(ctx context.Context, w psyche.Again) (string, error) {
 	b.mu.Lock()
 	b.again = append(b.again, w)
 	b.mu.Unlock()
 	return b.Begin(ctx, w.DreamRequest)
 }
 
-func (b *bed) Cancel(_ context.Context, id string) error { return b.did("cancel " + id) }
-func (b *bed) Resume(_ context.Context, id string) error { return b.did("resume " + id) }
+func (b *fixture) Cancel(_ context.Context, id string) error { return b.did("cancel " + id) }
+func (b *fixture) Resume(_ context.Context, id string) error { return b.did("resume " + id) }
 
-func (b *bed) Archive(ctx context.Context, id string) error {
+func (b *fixture) Archive(ctx context.Context, id string) error {
 	if err := b.did("archive " + id); err != nil {
 		return err
 	}
