@@ -131,7 +131,7 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	night, err := memory.One[*dream.Night](ctx, a.Memory, r.Agent, r.Dream)
+	record, err := memory.One[*dream.Record](ctx, a.Memory, r.Agent, r.Dream)
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
@@ -139,24 +139,24 @@ func (a *Awakening) Settle(ctx context.Context, r SettleRequest) (SettleResult, 
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	after, err := a.left(ctx, spec, memory.As[*dream.Fragment](kept), night)
+	after, err := a.left(ctx, spec, memory.As[*dream.Fragment](kept), record)
 	if err != nil {
 		return SettleResult{}, tell(err)
 	}
-	asks := moodProposal(spec, night.Before, after)
+	asks := moodProposal(spec, record.Before, after)
 	if spec.Review.Holds() {
-		after = night.Before
+		after = record.Before
 	}
-	since := night.BeforeAt // the mood counts from when it was read: reading it refreshes nothing
+	since := record.BeforeAt // the mood counts from when it was read: reading it refreshes nothing
 	if since.IsZero() {
 		since = spec.AsOf
 	}
-	result := SettleResult{Before: night.Before, After: after, Delta: night.Before.Distance(after)}
-	night.AfterAt = since
-	night.After, night.Insights, night.Selected, night.Shown = after, r.Insights, r.Selected, r.Shown
+	result := SettleResult{Before: record.Before, After: after, Delta: record.Before.Distance(after)}
+	record.AfterAt = since
+	record.After, record.Insights, record.Selected, record.Shown = after, r.Insights, r.Selected, r.Shown
 	return result, tell(a.write(ctx, r.Stretch, memory.Write{
 		Add:    asks,
-		Change: []dream.Item{night},
+		Change: []dream.Item{record},
 		Affect: &dream.Affect{PAD: after, Since: since, Cause: r.Dream},
 		Waking: &memory.Waking{Digest: r.Insights},
 		Events: []event.Event{a.event(r.Stretch, "return/end", event.HypnopompicCompleted{

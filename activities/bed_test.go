@@ -90,16 +90,16 @@ func (h *fixture) spec(id string) activities.Spec {
 
 func (h *fixture) record(id string, at time.Time) {
 	h.t.Helper()
-	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: id, Add: []dream.Item{&dream.Night{
-		Head:     dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+	_, err := h.store.Commit(h.ctx, memory.Write{Agent: h.agent.ID, Cause: id, Add: []dream.Item{&dream.Record{
+		Head:     dream.Head{ID: id, Agent: h.agent.ID, Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
 		Workflow: id, Budget: 300,
 	}}})
 	require.NoError(h.t, err)
 }
 
-func (h *fixture) night(id string) *dream.Night {
+func (h *fixture) night(id string) *dream.Record {
 	h.t.Helper()
-	n, err := memory.One[*dream.Night](h.ctx, h.store, h.agent.ID, id)
+	n, err := memory.One[*dream.Record](h.ctx, h.store, h.agent.ID, id)
 	require.NoError(h.t, err)
 	return n
 }

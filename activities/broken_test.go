@@ -65,7 +65,7 @@ func TestADreamWokenWhileItLiesDownGivesBackWhatItHadSetAside(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	o := r.spec(1, tonight)
-	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Night("", dream.Affect{}, tonight)}})
+	_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{o.Record("", dream.Affect{}, tonight)}})
 	require.NoError(t, err)
 	bed := r.dreamRun()
 	woken := false

@@ -33,11 +33,11 @@ func TestADreamThatIsBrokenOffCountsWhatItHasKept(t *testing.T) {
 			require.NoError(t, err)
 			_, err = r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Canceled, Reason: "somebody cancelled it", Tallies: tallies}})
 			require.NoError(t, err)
-			night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+			record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 			require.NoError(t, err)
-			require.Equal(t, 3, night.Phases[0].Made)
-			require.Equal(t, 2, night.Phases[0].Kept)
-			for _, later := range night.Phases[1:] {
+			require.Equal(t, 3, record.Phases[0].Made)
+			require.Equal(t, 2, record.Phases[0].Kept)
+			for _, later := range record.Phases[1:] {
 				require.Equal(t, 2, later.Made)
 				require.Equal(t, 1, later.Kept)
 			}

@@ -406,9 +406,9 @@ func TestTheThirdEmptyNightInARowRaisesTheAlarm(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{`dream/a/0006 {"nights":3}`, `dream/a/0007 {"nights":4}`}, alarms)
-	night, err := memory.One[*dream.Night](ctx, r.store, "a", "dream/a/0006")
+	record, err := memory.One[*dream.Record](ctx, r.store, "a", "dream/a/0006")
 	require.NoError(t, err)
-	require.Contains(t, night.Reason, "3 nights in a row now")
+	require.Contains(t, record.Reason, "3 nights in a row now")
 }
 
 func TestAStepDoneAgainSaysThatItsAnswerWasBoughtBefore(t *testing.T) {

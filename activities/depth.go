@@ -63,12 +63,12 @@ func dreamt(ctx context.Context, store memory.Store, agent string, until time.Ti
 	if outcomes == 0 {
 		return nil, nil
 	}
-	items, err := store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindNight}, Limit: learnedNights, Until: until})
+	items, err := store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: learnedNights, Until: until})
 	if err != nil {
 		return nil, fmt.Errorf("read how deep the nights before went: %w", err)
 	}
 	var nights []hypnagogia.Dreamt
-	for _, n := range memory.As[*dream.Night](items) {
+	for _, n := range memory.As[*dream.Record](items) {
 		if n.Depth == nil || n.Outcome == dream.Dreaming {
 			continue
 		}

@@ -50,9 +50,9 @@ func TestADepthIsChosenOnceAndStandsInTheRecordOfTheNight(t *testing.T) {
 	require.Nil(t, later.Depth, "it is told with the first gathering")
 
 	r.finish(s)
-	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
-	require.Equal(t, first.Depth, night.Depth)
+	require.Equal(t, first.Depth, record.Depth)
 }
 
 func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
@@ -69,9 +69,9 @@ func TestAnOrderWithoutADepthRuleChoosesNone(t *testing.T) {
 	require.NotContains(t, notes, depthNote)
 	require.NotContains(t, notes, worldNote)
 	r.finish(s)
-	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
-	require.Nil(t, night.Depth)
+	require.Nil(t, record.Depth)
 }
 
 // A core dream is one induction: it has no cycles and no peak (H16).
@@ -102,8 +102,8 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 		at := tonight.AddDate(0, 0, 2*(i-n))
 		surprise := .2 + .5*dice.Float64()
 		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
-		w.Add = append(w.Add, &dream.Night{
-			Head: dream.Head{ID: fmt.Sprintf("dream/a/past-%04d", i), Agent: "a", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream},
+		w.Add = append(w.Add, &dream.Record{
+			Head: dream.Head{ID: fmt.Sprintf("dream/a/past-%04d", i), Agent: "a", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream},
 			AsOf: at, Outcome: dream.Completed, Depth: &d, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: d.Cycles}},
 		})
 		for k := range scoredPredictions {

@@ -86,13 +86,13 @@ func (p Ports) self(ctx context.Context, s Stretch) (prompt.Self, string, error)
 	if err != nil {
 		return prompt.Self{}, "", fmt.Errorf("read agent %s: %w", s.Agent, err)
 	}
-	night, err := memory.One[*dream.Night](ctx, p.Memory, s.Agent, s.Dream)
+	record, err := memory.One[*dream.Record](ctx, p.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return prompt.Self{}, "", err
 	}
 	self := prompt.Self{Handle: agent.Handle, Persona: agent.Persona, Interests: agent.Interests}
-	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.self, v.theme = &self, night.Theme })
-	return self, night.Theme, nil
+	p.cache.put(ctx, s.Dream, func(v *cachedRun) { v.self, v.theme = &self, record.Theme })
+	return self, record.Theme, nil
 }
 
 // call is one paid step.

@@ -11,7 +11,7 @@ import (
 
 // shifted says whether the wake that stopped a sitting has moved the agent's mood, and whether the store can tell by how
 // much: it keeps the newest wake only, so that one which came since hides it. Then whose the mood is tells whether it moved.
-func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, night *dream.Night, last presence.Wake) (moved, known bool, err error) {
+func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, record *dream.Record, last presence.Wake) (moved, known bool, err error) {
 	if last.Epoch == r.Epoch+1 {
 		return last.Dream == r.Dream && last.Delta > 0, true, nil
 	}
@@ -19,28 +19,28 @@ func (b *DreamRun) shifted(ctx context.Context, r PauseRequest, night *dream.Nig
 	if err != nil {
 		return false, false, fmt.Errorf("ask how %s feels: %w", r.Agent, err)
 	}
-	began := dream.Affect{PAD: night.Before, Since: night.BeforeAt}
+	began := dream.Affect{PAD: record.Before, Since: record.BeforeAt}
 	return affect.Cause == r.Dream && !affect.Same(began), false, nil
 }
 
 // felt is the first Dali cycle whose fragments a knock has not made the agent feel. That is the one it broke off; in the
 // lucid capture after the last cycle, whose fragments the mood goes by, there is none.
-func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, night *dream.Night, last presence.Wake) (int, error) {
+func (b *DreamRun) felt(ctx context.Context, r PauseRequest, o Spec, record *dream.Record, last presence.Wake) (int, error) {
 	if r.Phase != dream.Onset {
-		return max(night.Connected, r.Cycle+1), nil
+		return max(record.Connected, r.Cycle+1), nil
 	}
 	kept, err := b.kept(ctx, r.Stretch)
 	if err != nil {
 		return 0, err
 	}
-	whole, err := b.left(ctx, o, kept, night)
+	whole, err := b.left(ctx, o, kept, record)
 	if err != nil {
 		return 0, err
 	}
 	within := slices.ContainsFunc(kept, func(f *dream.Fragment) bool { return f.Cycle == r.Cycle })
 	woken := dream.Affect{PAD: last.Affect, Since: last.At}
-	if within && woken.Same(dream.Affect{PAD: whole, Since: night.BeforeAt}) {
-		return max(night.Connected, r.Cycle+1), nil
+	if within && woken.Same(dream.Affect{PAD: whole, Since: record.BeforeAt}) {
+		return max(record.Connected, r.Cycle+1), nil
 	}
-	return max(night.Connected, r.Cycle), nil
+	return max(record.Connected, r.Cycle), nil
 }

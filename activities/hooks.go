@@ -243,7 +243,7 @@ func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 // count fills in what the dream has made.
 func (f *Frontier) count(ctx context.Context, s Stretch, x *HookExit) error {
 	items, err := f.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{
-		dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindNight,
+		dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindRecord,
 	}})
 	if err != nil {
 		return fmt.Errorf("count what %s made: %w", s.Dream, err)
@@ -263,7 +263,7 @@ func (f *Frontier) count(ctx context.Context, s Stretch, x *HookExit) error {
 			}
 		case *dream.Hypothesis:
 			x.Hypotheses++
-		case *dream.Night:
+		case *dream.Record:
 			x.Stretches = i.Stretches
 		}
 	}

@@ -62,11 +62,11 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		}
 	}
 	if r.Stretch > 1 {
-		night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+		record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 		if err != nil {
 			return BeginResult{}, tell(err)
 		}
-		if lain(night, r) {
+		if lain(record, r) {
 			return late(r), nil
 		}
 	}
@@ -86,23 +86,23 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 		return BeginResult{}, tell(err)
 	}
 	s.Epoch = held.Epoch
-	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return BeginResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
 	}
-	if night.Outcome != dream.Dreaming && night.Run != r.Run {
-		return b.over(ctx, night, r.Run)
+	if record.Outcome != dream.Dreaming && record.Run != r.Run {
+		return b.over(ctx, record, r.Run)
 	}
-	if lain(night, r) {
-		if night.Outcome == dream.Dreaming {
+	if lain(record, r) {
+		if record.Outcome == dream.Dreaming {
 			return late(r), nil
 		}
 		return late(r), tell(b.Memory.FreeSlot(ctx, o.Agent, s.fence()))
 	}
 	if r.Stretch > 1 {
-		return b.goOn(ctx, s, r, night)
+		return b.goOn(ctx, s, r, record)
 	}
-	if night.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
+	if record.Run != r.Run { // caps that are lowered later do not reach into a running dream (decision 9)
 		faults, err := b.beyond(ctx, o)
 		if err != nil {
 			return BeginResult{}, tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))
@@ -137,16 +137,16 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	if err != nil {
 		return BeginResult{}, tell(err)
 	}
-	night.Workflow, night.Cluster, night.Run = r.Workflow, b.Executions.Here(), r.Run
-	night.Feels(affect, o.AsOf)
-	night.Stretches, night.Open = 1, true
+	record.Workflow, record.Cluster, record.Run = r.Workflow, b.Executions.Here(), r.Run
+	record.Feels(affect, o.AsOf)
+	record.Stretches, record.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, o.Agent)
 	if err != nil {
 		return BeginResult{}, tell(err)
 	}
-	night.Episodes = &episodes
+	record.Episodes = &episodes
 	err = b.write(ctx, s, memory.Write{
-		Change: []dream.Item{night},
+		Change: []dream.Item{record},
 		Events: []event.Event{b.event(s, "begin/"+r.Run, started(o))},
 	})
 	if err != nil {
@@ -158,9 +158,9 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 
 // lain says whether the sitting that is to begin is over already. A worker that stood still for so long that another did this in its
 // place would begin it once more, and nobody would dream it.
-func lain(night *dream.Night, r BeginRequest) bool {
+func lain(record *dream.Record, r BeginRequest) bool {
 	n := max(1, r.Stretch)
-	return night.Run == r.Run && (night.Stretches > n || night.Stretches == n && night.Outcome == dream.Interrupted)
+	return record.Run == r.Run && (record.Stretches > n || record.Stretches == n && record.Outcome == dream.Interrupted)
 }
 
 func late(r BeginRequest) BeginResult {
@@ -174,9 +174,9 @@ func (b *DreamRun) open(ctx context.Context, o Spec, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	night := o.Night("", affect, now)
-	night.Cluster = b.Executions.Here()
-	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}}); err != nil {
+	record := o.Record("", affect, now)
+	record.Cluster = b.Executions.Here()
+	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{record}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", o.Dream, err)
 	}
 	return nil

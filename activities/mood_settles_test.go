@@ -21,7 +21,7 @@ func (r *rig) moved(m mood.PAD, since time.Time) {
 }
 
 // returns dreams a whole return and nothing else.
-func (r *rig) returns(n int, asOf time.Time) *dream.Night {
+func (r *rig) returns(n int, asOf time.Time) *dream.Record {
 	r.t.Helper()
 	ctx := context.Background()
 	s := r.begin(r.spec(n, asOf))
@@ -29,9 +29,9 @@ func (r *rig) returns(n int, asOf time.Time) *dream.Night {
 	_, err := awakening.Settle(ctx, SettleRequest{Stretch: s})
 	require.NoError(r.t, err)
 	r.finish(s)
-	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 	require.NoError(r.t, err)
-	return night
+	return record
 }
 
 func TestADreamReadsTheMoodAsItHasSettledAndRefreshesNothing(t *testing.T) {
@@ -42,10 +42,10 @@ func TestADreamReadsTheMoodAsItHasSettledAndRefreshesNothing(t *testing.T) {
 	left := func(after time.Duration) mood.PAD { return mood.Settled(angry, mood.PAD{}, after) }
 	for n, hours := range []int{1, 2, 5} {
 		asOf := tonight.Add(time.Duration(hours) * time.Hour)
-		night := r.returns(n+1, asOf)
+		record := r.returns(n+1, asOf)
 		want := left(asOf.Sub(tonight))
-		require.InDelta(t, 0, want.Distance(night.Before), 1e-9, "the mood that a night begins from has settled")
-		require.InDelta(t, 0, want.Distance(night.After), 1e-9, "a night that dreamt nothing leaves it as it was")
+		require.InDelta(t, 0, want.Distance(record.Before), 1e-9, "the mood that a night begins from has settled")
+		require.InDelta(t, 0, want.Distance(record.After), 1e-9, "a night that dreamt nothing leaves it as it was")
 	}
 	affect, err := r.store.Affect(context.Background(), "a")
 	require.NoError(t, err)

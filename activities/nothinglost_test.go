@@ -91,7 +91,7 @@ func factText(n int) string {
 	return fmt.Sprintf("Cousin %[1]s is allergic to %[1]sine and lives in %[1]sburg", letters(n))
 }
 
-func (l *simulatedAgent) night() {
+func (l *simulatedAgent) record() {
 	ctx := context.Background()
 	o := l.spec(len(l.nights)+1, l.at)
 	s := l.begin(o)
@@ -150,7 +150,7 @@ func survives(t *testing.T, draw *rapid.T, old bool) string {
 			age := time.Duration(rapid.IntRange(0, 400).Draw(draw, "days")) * 24 * time.Hour
 			l.fact(rapid.SampledFrom(kinds).Draw(draw, "kind"), rapid.SampledFrom(taints).Draw(draw, "taint"), age)
 		case 2, 3:
-			l.night()
+			l.record()
 		case 4:
 			l.at = l.at.Add(time.Duration(rapid.IntRange(1, 200).Draw(draw, "leap")) * 24 * time.Hour)
 		case 5:

@@ -159,10 +159,10 @@ func (o Spec) Validate() error {
 	return errors.Join(append(faults, o.Knobs.Validate())...)
 }
 
-// Night is the record of the order's night before it has begun.
-func (o Spec) Night(theme string, feeling dream.Affect, now time.Time) *dream.Night {
-	n := &dream.Night{
-		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindNight, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
+// Record is the record of the order's night before it has begun.
+func (o Spec) Record(theme string, feeling dream.Affect, now time.Time) *dream.Record {
+	n := &dream.Record{
+		Head:     dream.Head{ID: o.Dream, Agent: o.Agent, Kind: dream.KindRecord, At: now.UTC(), State: dream.Live, Taint: dream.FromDream, Dream: o.Dream},
 		Workflow: o.Dream, Tier: o.Tier, Theme: theme, Seed: o.Seed, AsOf: o.AsOf, Budget: o.Budget,
 		Paid: !o.Free, Redreams: o.Redreams,
 	}

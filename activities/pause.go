@@ -47,12 +47,12 @@ type PauseResult struct {
 // it (W4, W5), notes how the wake went, and frees the slot. Done twice it changes nothing.
 func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, error) {
 	result := PauseResult{Wake: r.Wake}
-	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
 		return result, tell(err)
 	}
-	if night.Stretches > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
-		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
+	if record.Stretches > r.Number { // done late, by a worker that had stood still: the slot is a later sitting's
+		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
 		return result, nil
 	}
 	spec, err := b.spec(ctx, r.Stretch)
@@ -70,11 +70,11 @@ func (b *DreamRun) Pause(ctx context.Context, r PauseRequest) (PauseResult, erro
 	if err != nil {
 		return result, tell(err)
 	}
-	if night.Outcome == dream.Interrupted && night.Stretches == r.Number { // by a worker that died before it had erased them
-		result.Until, result.Spent, result.Tallies = night.Until, night.Spent, night.Phases
+	if record.Outcome == dream.Interrupted && record.Stretches == r.Number { // by a worker that died before it had erased them
+		result.Until, result.Spent, result.Tallies = record.Until, record.Spent, record.Phases
 		return result, tell(b.putDown(ctx, r, judged))
 	}
-	if err := b.book(ctx, r, night, spec, &result, last, judged); err != nil {
+	if err := b.book(ctx, r, record, spec, &result, last, judged); err != nil {
 		return result, tell(err)
 	}
 	return result, tell(b.putDown(ctx, r, judged))
@@ -138,41 +138,41 @@ func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds, res
 }
 
 // book writes the record, the events and the journal entry of an interrupted sitting, in one step.
-func (b *DreamRun) book(ctx context.Context, r PauseRequest, night *dream.Night, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
+func (b *DreamRun) book(ctx context.Context, r PauseRequest, record *dream.Record, o Spec, result *PauseResult, last presence.Wake, j judgedSnapshots) error {
 	now := b.now(r.Stretch)
 	rows, err := b.Purse.Ledger.Rows(ctx, purse.Query{Dream: r.Dream})
 	if err != nil {
 		return fmt.Errorf("sum up %s: %w", r.Dream, err)
 	}
-	night.Spent = 0
+	record.Spent = 0
 	for _, row := range rows {
-		night.Spent += row.Counted
+		record.Spent += row.Counted
 	}
-	night.Phases = nil
+	record.Phases = nil
 	for _, t := range r.Tallies {
-		night.Phases = append(night.Phases, sumUp(t, rows))
+		record.Phases = append(record.Phases, sumUp(t, rows))
 	}
-	if err := b.counted(ctx, r.Stretch, night.Phases, nil); err != nil {
+	if err := b.counted(ctx, r.Stretch, record.Phases, nil); err != nil {
 		return err
 	}
 	if o.ResumeTTL > 0 && r.TTL > 0 && (o.Free || result.Left > 0) {
 		result.Until = now.Add(o.ResumeTTL)
 	}
-	night.Outcome, night.Ended, night.Until, night.Stretches = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number
-	night.Reason = becauseOf(result.Wake)
+	record.Outcome, record.Ended, record.Until, record.Stretches = dream.Interrupted, now.UTC(), result.Until.UTC(), r.Number
+	record.Reason = becauseOf(result.Wake)
 	if last.Dream == r.Dream {
-		night.After, night.AfterAt = last.Affect, last.At.UTC()
+		record.After, record.AfterAt = last.Affect, last.At.UTC()
 	}
-	moved, known, err := b.shifted(ctx, r, night, last)
+	moved, known, err := b.shifted(ctx, r, record, last)
 	if err != nil {
 		return err
 	}
 	if moved {
-		if night.Connected, err = b.felt(ctx, r, o, night, last); err != nil {
+		if record.Connected, err = b.felt(ctx, r, o, record, last); err != nil {
 			return err
 		}
 	}
-	result.Spent, result.Tallies = night.Spent, night.Phases
+	result.Spent, result.Tallies = record.Spent, record.Phases
 
 	times := r.times(result.Wake, now)
 	told := event.DreamInterrupted{
@@ -184,7 +184,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, night *dream.Night,
 	if known && moved {
 		told.Delta = last.Delta
 	}
-	w := memory.Write{Late: true, Change: []dream.Item{night}}
+	w := memory.Write{Late: true, Change: []dream.Item{record}}
 	if j.entry != nil {
 		j.entry.Wake = &times
 		told.Journal = j.entry.ID
@@ -193,7 +193,7 @@ func (b *DreamRun) book(ctx context.Context, r PauseRequest, night *dream.Night,
 	activityName := fmt.Sprintf("sitting-%d/%s", r.Number, r.Run)
 	if r.Onset && result.Wake.Cause == presence.Alarm {
 		w.Events = append(w.Events, b.event(r.Stretch, activityName, event.AlarmAbort{
-			Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: spentIn(night.Phases, dream.Onset),
+			Trigger: result.Wake.Trigger, Fragments: r.Kept, Spent: spentIn(record.Phases, dream.Onset),
 		}))
 	}
 	w.Events = append(w.Events, b.event(r.Stretch, activityName, told))

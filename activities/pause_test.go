@@ -87,9 +87,9 @@ func TestAStretchIsBookedOnceWithItsMostSignificantPartial(t *testing.T) {
 	notes, err := r.store.Notes(ctx, "a", s.Dream, memory.LateNote)
 	require.NoError(t, err)
 	require.Empty(t, notes, "a partial lives until it is judged")
-	night, err := memory.One[*dream.Night](ctx, r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
-	require.True(t, night.Resumable())
+	require.True(t, record.Resumable())
 	slots, err := r.store.Slots(ctx)
 	require.NoError(t, err)
 	require.Empty(t, slots)
@@ -190,10 +190,10 @@ func TestALaterStretchLiesDownUnderTheNewEpoch(t *testing.T) {
 	var told event.DreamResumed
 	require.Equal(t, 1, r.told(told.EventType(), &told))
 	require.Equal(t, event.DreamResumed{Stretch: 2, Phase: dream.NREM, Left: told.Left}, told)
-	night, err := memory.One[*dream.Night](ctx, r.store, "a", o.Dream)
+	record, err := memory.One[*dream.Record](ctx, r.store, "a", o.Dream)
 	require.NoError(t, err)
-	require.Equal(t, dream.Dreaming, night.Outcome)
-	require.Equal(t, 2, night.Stretches)
+	require.Equal(t, dream.Dreaming, record.Outcome)
+	require.Equal(t, 2, record.Stretches)
 }
 
 // A worker that stood still for longer than a workflow task may last does late what another has done in its place.
@@ -210,10 +210,10 @@ func TestAActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 		return result
 	}
 	stands := func(of int, outcome dream.Outcome, held bool) {
-		night, err := memory.One[*dream.Night](ctx, r.store, "a", o.Dream)
+		record, err := memory.One[*dream.Record](ctx, r.store, "a", o.Dream)
 		require.NoError(t, err)
-		require.Equal(t, outcome, night.Outcome)
-		require.Equal(t, of, night.Stretches)
+		require.Equal(t, outcome, record.Outcome)
+		require.Equal(t, of, record.Stretches)
 		slots, err := r.store.Slots(ctx)
 		require.NoError(t, err)
 		require.Equal(t, held, len(slots) == 1, slots)

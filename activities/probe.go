@@ -231,31 +231,31 @@ func (p Ports) compared(
 
 // undoIfWorse probes the memory again, and undoes the night when it has made recall worse. It answers how the night ends then,
 // and what it is to announce; what was spent stays spent. Done twice it decides once.
-func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, night *dream.Night, e Ending) (*dream.Night, Ending, []event.Event, error) {
+func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, record *dream.Record, e Ending) (*dream.Record, Ending, []event.Event, error) {
 	v, err := b.after(ctx, s)
 	if err != nil || v == nil {
-		return night, e, nil, err
+		return record, e, nil, err
 	}
 	recall := &dream.Recall{Asked: v.Asked, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin, Behind: v.Behind}
-	night.Recall = recall
+	record.Recall = recall
 	if !v.Worse() {
-		return night, e, nil, nil
+		return record, e, nil, nil
 	}
 	body, err := json.Marshal(v)
 	if err != nil {
-		return night, e, nil, fmt.Errorf("note why %s is undone: %w", s.Dream, err)
+		return record, e, nil, fmt.Errorf("note why %s is undone: %w", s.Dream, err)
 	}
 	if _, err := b.Memory.PutNote(ctx, s.Agent, s.fence(), verdictNote, body); err != nil && !errors.Is(err, memory.ErrFenced) {
-		return night, e, nil, err
+		return record, e, nil, err
 	}
 	undone, err := b.Memory.Undo(ctx, s.Agent, s.Dream)
 	if err != nil {
-		return night, e, nil, err
+		return record, e, nil, err
 	}
-	if night, err = memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream); err != nil {
-		return night, e, nil, err
+	if record, err = memory.One[*dream.Record](ctx, b.Memory, s.Agent, s.Dream); err != nil {
+		return record, e, nil, err
 	}
-	night.Recall, night.After, night.AfterAt = recall, night.Before, night.BeforeAt
+	record.Recall, record.After, record.AfterAt = recall, record.Before, record.BeforeAt
 	e.Outcome, e.Kept = dream.Undone, 0
 	e.Reason = fmt.Sprintf("it made recall worse: of %d of the agent's own memories, %d were found before and %d after it; %d were lost by it, %d came behind what it made, "+
 		"%d gained, and %d may be lost", v.Asked, v.Before, v.After, v.Lost, v.Behind, v.Gained, v.Margin)
@@ -263,5 +263,5 @@ func (b *DreamRun) undoIfWorse(ctx context.Context, s Stretch, night *dream.Nigh
 		Asked: v.Asked, Before: v.Before, After: v.After, Lost: v.Lost, Gained: v.Gained, Margin: v.Margin, Behind: v.Behind,
 		Archived: undone.Archived, Restored: undone.Restored, Kept: len(undone.Kept),
 	}
-	return night, e, []event.Event{b.event(s, "end/"+s.Run, told)}, nil
+	return record, e, []event.Event{b.event(s, "end/"+s.Run, told)}, nil
 }

@@ -54,11 +54,11 @@ func (r *rig) ends(s Stretch) FinishResult {
 	return result
 }
 
-func (r *rig) recordOf(s Stretch) *dream.Night {
+func (r *rig) recordOf(s Stretch) *dream.Record {
 	r.t.Helper()
-	night, err := memory.One[*dream.Night](context.Background(), r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](context.Background(), r.store, "a", s.Dream)
 	require.NoError(r.t, err)
-	return night
+	return record
 }
 
 func (r *rig) liveFacts() int {
@@ -85,10 +85,10 @@ func TestANightThatLosesFactsIsUndoneByItself(t *testing.T) {
 			require.Contains(t, result.Reason, "it made recall worse: of 40 of the agent's own memories, 40 were found before and 37 after it")
 		}
 		require.Equal(t, 40, r.liveFacts(), "every fact is back")
-		night := r.recordOf(s)
-		require.Equal(t, dream.Undone, night.Outcome)
-		require.Equal(t, dream.Archived, night.State)
-		require.Equal(t, &dream.Recall{Asked: 40, Before: 40, After: 37, Lost: 3, Margin: 2}, night.Recall)
+		record := r.recordOf(s)
+		require.Equal(t, dream.Undone, record.Outcome)
+		require.Equal(t, dream.Archived, record.State)
+		require.Equal(t, &dream.Recall{Asked: 40, Before: 40, After: 37, Lost: 3, Margin: 2}, record.Recall)
 		var told event.NightUndone
 		require.Equal(t, 1, r.told("NightUndone", &told))
 		require.Equal(t, 3, told.Restored)
@@ -119,9 +119,9 @@ func TestANightWithinTheMarginStands(t *testing.T) {
 	s := r.begin(r.spec(1, tonight))
 	r.archives(s, facts[:2]...)
 	require.Empty(t, r.ends(s).Outcome)
-	night := r.recordOf(s)
-	require.Equal(t, dream.Completed, night.Outcome)
-	require.Equal(t, 2, night.Recall.Lost)
+	record := r.recordOf(s)
+	require.Equal(t, dream.Completed, record.Outcome)
+	require.Equal(t, 2, record.Recall.Lost)
 	require.Equal(t, 38, r.liveFacts())
 }
 
@@ -249,9 +249,9 @@ func TestAQuietNightStandsAndKeepsBothCounts(t *testing.T) {
 	r := newRig(t)
 	r.says(250)
 	r.looks(1)
-	night := r.recordOf(Stretch{Dream: "dream/a/0001"})
-	require.Equal(t, dream.Completed, night.Outcome)
-	require.Equal(t, 200, night.Recall.Asked)
-	require.Equal(t, night.Recall.Before, night.Recall.After)
-	require.Greater(t, night.Recall.Before, 190)
+	record := r.recordOf(Stretch{Dream: "dream/a/0001"})
+	require.Equal(t, dream.Completed, record.Outcome)
+	require.Equal(t, 200, record.Recall.Asked)
+	require.Equal(t, record.Recall.Before, record.Recall.After)
+	require.Greater(t, record.Recall.Before, 190)
 }

@@ -74,23 +74,23 @@ func (b *DreamRun) where(cluster string) string {
 // Abandon closes a dream whatever its cluster would say, by the word of a person who knows that the cluster is gone. Should
 // its workflow live all the same, the store refuses what it writes. memory.ErrNotFound when the dream does not go on.
 func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, dreamID)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, dreamID)
 	if err != nil {
 		return err
 	}
-	if !night.Unsettled() {
-		return fmt.Errorf("dream %s has ended %s: %w", dreamID, night.Outcome, memory.ErrNotFound)
+	if !record.Unsettled() {
+		return fmt.Errorf("dream %s has ended %s: %w", dreamID, record.Outcome, memory.ErrNotFound)
 	}
 	slots, err := b.Memory.Slots(ctx)
 	if err != nil {
 		return err
 	}
-	fence := memory.Fence{Dream: dreamID, Run: night.Run}
+	fence := memory.Fence{Dream: dreamID, Run: record.Run}
 	if held := slots[agent]; held.Dream == dreamID {
 		fence = held.Fence
 	}
 	s := Stretch{Agent: agent, Dream: dreamID, Run: fence.Run}
-	if _, err := b.close(ctx, s, night, Ending{Outcome: dream.Canceled, Reason: "it was abandoned"}); err != nil {
+	if _, err := b.close(ctx, s, record, Ending{Outcome: dream.Canceled, Reason: "it was abandoned"}); err != nil {
 		return err
 	}
 	if err := b.Memory.FreeSlot(ctx, agent, fence); err != nil {
@@ -101,22 +101,22 @@ func (b *DreamRun) Abandon(ctx context.Context, agent, dreamID string) error {
 
 // reap closes the books of a dream whose workflow is gone without having risen: terminated, or timed out.
 func (b *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) error {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, held.Dream)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, held.Dream)
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil
 	}
-	if err != nil || !night.Unsettled() {
+	if err != nil || !record.Unsettled() {
 		return err
 	}
 	ending := Ending{Outcome: dream.Canceled, Reason: "its workflow was terminated"}
 	switch {
-	case night.Run == "":
+	case record.Run == "":
 		ending.Reason = "it was never begun"
-	case night.Outcome == dream.Interrupted && !night.Resumable(): // it had ended already, and was about to say so
-		ending = Ending{Outcome: dream.Interrupted, Reason: "it may not be resumed", Tallies: night.Phases}
+	case record.Outcome == dream.Interrupted && !record.Resumable(): // it had ended already, and was about to say so
+		ending = Ending{Outcome: dream.Interrupted, Reason: "it may not be resumed", Tallies: record.Phases}
 	}
 	s := Stretch{Agent: agent, Dream: held.Dream, Run: held.Run}
-	_, err = b.close(ctx, s, night, ending)
+	_, err = b.close(ctx, s, record, ending)
 	return err
 }
 
@@ -132,17 +132,17 @@ func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) 
 	var faults []error
 	for _, agent := range agents {
 		open, err := b.Memory.Find(ctx, memory.Query{
-			Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived},
-			Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+			Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived},
+			Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
 		})
 		if err != nil {
 			return closed, err
 		}
-		for _, night := range memory.As[*dream.Night](open) {
-			if slots[agent.ID].Dream == night.ID {
+		for _, record := range memory.As[*dream.Record](open) {
+			if slots[agent.ID].Dream == record.ID {
 				continue
 			}
-			done, err := b.closeNight(ctx, night)
+			done, err := b.closeRecord(ctx, record)
 			if err != nil {
 				faults = append(faults, err)
 			}
@@ -154,22 +154,22 @@ func (b *DreamRun) closeOpen(ctx context.Context, slots map[string]memory.Slot) 
 	return closed, errors.Join(faults...)
 }
 
-// closeNight closes a night that was left behind. One that has lain down meanwhile is let be.
-func (b *DreamRun) closeNight(ctx context.Context, night *dream.Night) (bool, error) {
-	if b.elsewhere(night.Cluster) || b.Now().Sub(night.At) < leftBehind {
+// closeRecord closes a night that was left behind. One that has lain down meanwhile is let be.
+func (b *DreamRun) closeRecord(ctx context.Context, record *dream.Record) (bool, error) {
+	if b.elsewhere(record.Cluster) || b.Now().Sub(record.At) < leftBehind {
 		return false, nil
 	}
-	running, err := b.Executions.Running(ctx, night.Workflow, night.Run)
+	running, err := b.Executions.Running(ctx, record.Workflow, record.Run)
 	if err != nil || running {
 		return false, err
 	}
-	held := memory.Slot{Fence: memory.Fence{Dream: night.ID, Run: night.Run}, Workflow: night.Workflow}
-	if err := b.reap(ctx, night.Agent, held); errors.Is(err, memory.ErrStale) {
+	held := memory.Slot{Fence: memory.Fence{Dream: record.ID, Run: record.Run}, Workflow: record.Workflow}
+	if err := b.reap(ctx, record.Agent, held); errors.Is(err, memory.ErrStale) {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("close %s, which was left behind: %w", night.ID, err)
+		return false, fmt.Errorf("close %s, which was left behind: %w", record.ID, err)
 	}
-	return true, b.forget(ctx, night.ID)
+	return true, b.forget(ctx, record.ID)
 }
 
 // closeLeftovers counts as spent what a deed reserved after its dream was closed, and died with: the slot is gone by then.
@@ -198,16 +198,16 @@ func (b *DreamRun) closeLeftovers(ctx context.Context) (int, error) {
 }
 
 func (b *DreamRun) closeLeft(ctx context.Context, agent, id string) (bool, error) {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, agent, id)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, agent, id)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		_, _, err = b.Purse.Ledger.Close(ctx, id, b.Now())
 		return err == nil, err
-	case err != nil || night.Unsettled():
+	case err != nil || record.Unsettled():
 		return false, err
 	}
-	s := Stretch{Agent: agent, Dream: id, Run: night.Run}
-	if _, err = b.close(ctx, s, night, Ending{Outcome: night.Outcome, Reason: night.Reason, Tallies: night.Phases}); err != nil {
+	s := Stretch{Agent: agent, Dream: id, Run: record.Run}
+	if _, err = b.close(ctx, s, record, Ending{Outcome: record.Outcome, Reason: record.Reason, Tallies: record.Phases}); err != nil {
 		return false, err
 	}
 	return true, b.forget(ctx, id)

@@ -72,25 +72,25 @@ func Taken(ctx context.Context, store memory.Store, agent string, from dream.Red
 // dreamtIn is what a phase of a dream has made and kept, wherever it was dreamt.
 func dreamtIn(ctx context.Context, store memory.Store, agent, id string, phase dream.Phase) ([]dream.Item, error) {
 	for range 1000 { // a chain that long is a circle
-		night, err := memory.One[*dream.Night](ctx, store, agent, id)
+		record, err := memory.One[*dream.Record](ctx, store, agent, id)
 		switch {
 		case err != nil:
 			return nil, err
-		case night.State != dream.Live:
+		case record.State != dream.Live:
 			return nil, fmt.Errorf("%s was undone: it %w", id, ErrNoRedream)
-		case night.Outcome == dream.Dreaming:
+		case record.Outcome == dream.Dreaming:
 			return nil, fmt.Errorf("%s still goes on: it %w until it is over", id, ErrNoRedream)
-		case night.Unsettled():
+		case record.Unsettled():
 			return nil, fmt.Errorf("%s was woken and may go on: it %w until it is over", id, ErrNoRedream)
 		}
-		if !night.Redreams.Taken(phase) {
+		if !record.Redreams.Taken(phase) {
 			items, err := store.Find(ctx, memory.Query{Agent: agent, Dream: id, States: []dream.State{dream.Live, dream.Proposed}, Order: memory.Oldest})
 			if err != nil {
 				return nil, fmt.Errorf("read what %s has made: %w", id, err)
 			}
 			return slices.DeleteFunc(items, func(item dream.Item) bool { return item.Header().Phase != phase || !goesOn(item) }), nil
 		}
-		id = night.Redreams.Dream
+		id = record.Redreams.Dream
 	}
 	return nil, fmt.Errorf("%s goes on from itself: it %w", id, ErrNoRedream)
 }

@@ -25,33 +25,33 @@ func (b *DreamRun) beyond(ctx context.Context, o Spec) (string, error) {
 
 // over refuses a dream whose record is closed: it was refused or withdrawn before it began, or another sitting dreamt it.
 // One that was withdrawn while it lay down leaves nothing behind.
-func (b *DreamRun) over(ctx context.Context, night *dream.Night, run string) (BeginResult, error) {
-	fence := memory.Fence{Dream: night.ID, Run: run}
-	if night.Run != "" {
-		result := BeginResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", night.ID, night.Outcome)}
-		return result, tell(b.Memory.FreeSlot(ctx, night.Agent, fence))
+func (b *DreamRun) over(ctx context.Context, record *dream.Record, run string) (BeginResult, error) {
+	fence := memory.Fence{Dream: record.ID, Run: run}
+	if record.Run != "" {
+		result := BeginResult{Refused: dream.Canceled, Reason: fmt.Sprintf("%s has been dreamt: %s", record.ID, record.Outcome)}
+		return result, tell(b.Memory.FreeSlot(ctx, record.Agent, fence))
 	}
 	err := errors.Join(
-		b.Purse.Ledger.GiveBack(ctx, night.ID), b.Memory.DropNotes(ctx, night.Agent, night.ID), b.Memory.FreeSlot(ctx, night.Agent, fence),
+		b.Purse.Ledger.GiveBack(ctx, record.ID), b.Memory.DropNotes(ctx, record.Agent, record.ID), b.Memory.FreeSlot(ctx, record.Agent, fence),
 	)
-	return BeginResult{Refused: night.Outcome, Reason: night.Reason}, tell(err)
+	return BeginResult{Refused: record.Outcome, Reason: record.Reason}, tell(err)
 }
 
 // refuse closes the record of a dream that never began, and gives back what it had set aside of the day. It is written
 // without a fence: the slot is another's. The record of a dream that has begun is its own sitting's, whoever was started
 // under the same id.
 func (b *DreamRun) refuse(ctx context.Context, o Spec, s Stretch, outcome dream.Outcome, reason string) error {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, o.Agent, o.Dream)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, o.Agent, o.Dream)
 	if err != nil {
 		return tell(err)
 	}
-	if night.Run == "" && night.Outcome == dream.Dreaming {
-		night.Outcome, night.Reason, night.Ended = outcome, reason, b.now(s).UTC()
+	if record.Run == "" && record.Outcome == dream.Dreaming {
+		record.Outcome, record.Reason, record.Ended = outcome, reason, b.now(s).UTC()
 		events := []event.Event{b.event(s, "refused/"+s.Run, event.DreamEnded{Outcome: outcome, Reason: reason})}
 		if outcome == dream.Aborted {
 			events = append([]event.Event{b.event(s, "refused/"+s.Run, event.DreamAborted{Reason: reason})}, events...)
 		}
-		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{night}, Events: events})
+		_, err = b.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Change: []dream.Item{record}, Events: events})
 		err = errors.Join(err, b.Purse.Ledger.GiveBack(ctx, o.Dream), b.Memory.DropNotes(ctx, o.Agent, o.Dream))
 	}
 	return tell(errors.Join(err, b.Memory.FreeSlot(ctx, o.Agent, s.fence())))

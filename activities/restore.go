@@ -36,7 +36,7 @@ func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, 
 	var ids []string
 	for _, item := range items {
 		h := item.Header()
-		if h.Kind == dream.KindNight || h.Kind == dream.KindProposal {
+		if h.Kind == dream.KindRecord || h.Kind == dream.KindProposal {
 			continue
 		}
 		by, err := k.by(ctx, agent, h.ID)
@@ -74,7 +74,7 @@ func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
 		}
 		cause = history[counting[len(counting)-1]].Cause
 	}
-	if _, err := memory.One[*dream.Night](ctx, k.Memory, agent, cause); err != nil {
+	if _, err := memory.One[*dream.Record](ctx, k.Memory, agent, cause); err != nil {
 		return "", fmt.Errorf("%s %w: %s did it", id, ErrNotArchived, cause)
 	}
 	return cause, nil

@@ -14,16 +14,16 @@ import (
 // goOn lies down again for a later sitting of an interrupted dream. When the agent's mood is another than the wake left, the
 // dream begins from that: what the agent lived through since is not taken back when it settles, and what the knock applied
 // is not applied again. When it is the same, the dream goes on as if nobody had come.
-func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, night *dream.Night) (BeginResult, error) {
+func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, record *dream.Record) (BeginResult, error) {
 	left, err := b.remaining(ctx, r.Spec)
 	if err != nil {
 		return BeginResult{}, tell(err)
 	}
 	result := BeginResult{Remaining: left, Epoch: s.Epoch}
-	if night.Outcome == dream.Dreaming && night.Stretches >= r.Stretch {
+	if record.Outcome == dream.Dreaming && record.Stretches >= r.Stretch {
 		return result, nil
 	}
-	if result.Reason, err = b.stale(ctx, r.Spec, night); err != nil {
+	if result.Reason, err = b.stale(ctx, r.Spec, record); err != nil {
 		return BeginResult{}, tell(err)
 	}
 	if result.Reason == "" && !r.Spec.Free && left <= 0 {
@@ -37,13 +37,13 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, night *d
 	if err != nil {
 		return BeginResult{}, tell(err)
 	}
-	night.Outcome, night.Reason, night.Ended, night.Until, night.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
-	if !affect.Same(night.Woke()) { // somebody has moved it since the wake
-		night.Feels(affect, affect.Since)
-		night.Felt, night.Connected = max(night.Felt, night.Connected), 0
+	record.Outcome, record.Reason, record.Ended, record.Until, record.Stretches = dream.Dreaming, "", time.Time{}, time.Time{}, r.Stretch
+	if !affect.Same(record.Woke()) { // somebody has moved it since the wake
+		record.Feels(affect, affect.Since)
+		record.Felt, record.Connected = max(record.Felt, record.Connected), 0
 	}
 	err = b.write(ctx, s, memory.Write{
-		Change: []dream.Item{night},
+		Change: []dream.Item{record},
 		Events: []event.Event{b.event(s, fmt.Sprintf("sitting-%d/%s", r.Stretch, s.Run), event.DreamResumed{Stretch: r.Stretch, Phase: r.Phase, Left: left})},
 	})
 	if errors.Is(err, memory.ErrWoken) { // between the slot and this write
@@ -55,13 +55,13 @@ func (b *DreamRun) goOn(ctx context.Context, s Stretch, r BeginRequest, night *d
 
 // stale says why a dream that was put down may not go on: it has ended meanwhile, was undone, or could measure nothing any
 // more, because its agent's memory has moved to another embedder. Empty when it may.
-func (b *DreamRun) stale(ctx context.Context, o Spec, night *dream.Night) (string, error) {
+func (b *DreamRun) stale(ctx context.Context, o Spec, record *dream.Record) (string, error) {
 	switch {
-	case night.Outcome == dream.Dreaming:
+	case record.Outcome == dream.Dreaming:
 		return "its last sitting was never booked", nil
-	case !night.Resumable():
-		return fmt.Sprintf("it has ended %s: %s", night.Outcome, night.Reason), nil
-	case night.State != dream.Live:
+	case !record.Resumable():
+		return fmt.Sprintf("it has ended %s: %s", record.Outcome, record.Reason), nil
+	case record.State != dream.Live:
 		return "it was undone while it waited", nil
 	}
 	err := b.sameSpace(ctx, o)

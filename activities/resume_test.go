@@ -37,11 +37,11 @@ func (r *rig) beginAgain(o Spec, s Stretch) BeginResult {
 	return lain
 }
 
-func (r *rig) nightOf(s Stretch) *dream.Night {
+func (r *rig) nightOf(s Stretch) *dream.Record {
 	r.t.Helper()
-	night, err := memory.One[*dream.Night](context.Background(), r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](context.Background(), r.store, "a", s.Dream)
 	require.NoError(r.t, err)
-	return night
+	return record
 }
 
 func (r *rig) slots() int {
@@ -92,9 +92,9 @@ func TestADreamThatWasUndoneAndWhoseWorkflowIsGoneIsClosed(t *testing.T) {
 	closed, err := bed.Reconcile(ctx)
 	require.NoError(t, err)
 	require.Equal(t, 1, closed)
-	night := r.nightOf(s)
-	require.Equal(t, dream.Canceled, night.Outcome)
-	require.Equal(t, dream.Archived, night.State)
+	record := r.nightOf(s)
+	require.Equal(t, dream.Canceled, record.Outcome)
+	require.Equal(t, dream.Archived, record.State)
 	taken, err := r.store.Ledger().Allowance(ctx, "a", o.Day)
 	require.NoError(t, err)
 	require.Zero(t, taken)
@@ -114,7 +114,7 @@ type counting struct {
 
 func (c *counting) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
 	items, err := c.Store.Find(ctx, q)
-	c.nights += len(memory.As[*dream.Night](items))
+	c.nights += len(memory.As[*dream.Record](items))
 	return items, err
 }
 
@@ -123,7 +123,7 @@ func TestWhatWasInterruptedForGoodIsNotReadAgainEachTime(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	o, s := r.waits()
-	require.Equal(t, dream.NightWaits, r.nightOf(s).Marks().Status)
+	require.Equal(t, dream.RecordWaits, r.nightOf(s).Marks().Status)
 	_, err := r.dreamRun().Rise(ctx, FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
 	require.NoError(t, err)
 	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)

@@ -109,12 +109,12 @@ type deciding struct {
 }
 
 func (k Reviewing) decide(ctx context.Context, agent string, done Decision) error {
-	night, err := memory.One[*dream.Night](ctx, k.Memory, agent, done.Dream)
+	record, err := memory.One[*dream.Record](ctx, k.Memory, agent, done.Dream)
 	if err != nil {
 		return err
 	}
-	if night.Unsettled() {
-		return fmt.Errorf("dream %s %w; what it made can be reviewed when it is over", night.ID, ErrGoesOn)
+	if record.Unsettled() {
+		return fmt.Errorf("dream %s %w; what it made can be reviewed when it is over", record.ID, ErrGoesOn)
 	}
 	items, err := k.Memory.Get(ctx, agent, done.Items...)
 	if err != nil {

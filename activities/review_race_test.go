@@ -18,9 +18,9 @@ func (l *ledger) proposes(id string) string {
 	part := func(id string, kind dream.Kind, state dream.State, of string) dream.Head {
 		return dream.Head{ID: id, Agent: l.agent.ID, Kind: kind, At: l.now, State: state, Taint: dream.FromDream, Dream: of, Phase: dream.Integration}
 	}
-	night := &dream.Night{Head: part(id, dream.KindNight, dream.Live, id), AsOf: l.now, Outcome: dream.Completed}
+	record := &dream.Record{Head: part(id, dream.KindRecord, dream.Live, id), AsOf: l.now, Outcome: dream.Completed}
 	h := &dream.Hypothesis{Head: part(id+"/integration/1", dream.KindHypothesis, dream.Proposed, id), Claim: "It calms.", Confidence: .2, Status: dream.HypothesisStaged}
-	_, err := l.store.Commit(l.Context(), memory.Write{Agent: l.agent.ID, Cause: id, Add: []dream.Item{night, h}})
+	_, err := l.store.Commit(l.Context(), memory.Write{Agent: l.agent.ID, Cause: id, Add: []dream.Item{record, h}})
 	require.NoError(l, err)
 	return h.ID
 }

@@ -131,10 +131,10 @@ func (r *rig) spec(n int, asOf time.Time) Spec {
 
 func (r *rig) begin(o Spec) Stretch {
 	r.t.Helper()
-	night := &dream.Night{
-		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindNight, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
+	record := &dream.Record{
+		Head: dream.Head{ID: o.Dream, Agent: "a", Kind: dream.KindRecord, At: o.AsOf, State: dream.Live, Taint: dream.FromDream, Dream: o.Dream}, AsOf: o.AsOf,
 	}
-	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{night}})
+	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{record}})
 	require.NoError(r.t, err)
 	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(r.t, err)

@@ -43,15 +43,15 @@ type FinishResult struct {
 // Rise closes the books of a dream and frees the slot. It is the last deed of every dream; done twice it changes nothing.
 // A run that is not the one which lay down closes nothing: the books are the other's.
 func (b *DreamRun) Rise(ctx context.Context, r FinishRequest) (FinishResult, error) {
-	night, err := memory.One[*dream.Night](ctx, b.Memory, r.Agent, r.Dream)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, r.Agent, r.Dream)
 	if err != nil {
 		return FinishResult{}, tell(err)
 	}
 	held := memory.Fence{Dream: r.Dream, Run: r.Run} // of any sitting: it may have begun one whose lying down was never answered
-	if night.Run != "" && night.Run != r.Run {
-		return FinishResult{Spent: night.Spent, Tallies: night.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
+	if record.Run != "" && record.Run != r.Run {
+		return FinishResult{Spent: record.Spent, Tallies: record.Phases}, tell(b.Memory.FreeSlot(ctx, r.Agent, held))
 	}
-	result, err := b.close(ctx, r.Stretch, night, r.Ending)
+	result, err := b.close(ctx, r.Stretch, record, r.Ending)
 	if err != nil {
 		return result, tell(err)
 	}
@@ -88,19 +88,19 @@ func (p Ports) emptyAlarm(ctx context.Context, s Stretch) int {
 
 // nothingAgain counts the empty nights up to and with this one; 0 when this one was not empty. Nights that were refused,
 // cancelled or aborted say nothing either way.
-func (b *DreamRun) nothingAgain(ctx context.Context, night *dream.Night) (event.NothingAgain, error) {
+func (b *DreamRun) nothingAgain(ctx context.Context, record *dream.Record) (event.NothingAgain, error) {
 	alarm := event.NothingAgain{}
-	if night.Outcome != dream.Empty {
+	if record.Outcome != dream.Empty {
 		return alarm, nil
 	}
-	items, err := b.Memory.Find(ctx, memory.Query{Agent: night.Agent, Kinds: []dream.Kind{dream.KindNight}, Limit: 50})
+	items, err := b.Memory.Find(ctx, memory.Query{Agent: record.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: 50})
 	if err != nil {
-		return alarm, fmt.Errorf("look at the nights before %s: %w", night.ID, err)
+		return alarm, fmt.Errorf("look at the nights before %s: %w", record.ID, err)
 	}
 	alarm.Nights = 1
-	for _, before := range memory.As[*dream.Night](items) {
+	for _, before := range memory.As[*dream.Record](items) {
 		switch {
-		case before.ID == night.ID:
+		case before.ID == record.ID:
 		case before.Outcome == dream.Empty:
 			alarm.Nights++
 		case before.Outcome == dream.Completed || before.Outcome == dream.Exhausted:
@@ -112,10 +112,10 @@ func (b *DreamRun) nothingAgain(ctx context.Context, night *dream.Night) (event.
 
 // settleAllowance gives back what a dream set aside of its agent's day and did not spend; an aborted dream gives back all
 // of it (Z2). What was spent counts against the hard caps either way.
-func (b *DreamRun) settleAllowance(ctx context.Context, night *dream.Night, e Ending, rows []purse.Row) error {
+func (b *DreamRun) settleAllowance(ctx context.Context, record *dream.Record, e Ending, rows []purse.Row) error {
 	ledger := b.Purse.Ledger
-	if err := ledger.GiveBack(ctx, night.ID); err != nil {
-		return fmt.Errorf("give back the allowance of %s: %w", night.ID, err)
+	if err := ledger.GiveBack(ctx, record.ID); err != nil {
+		return fmt.Errorf("give back the allowance of %s: %w", record.ID, err)
 	}
 	var spent budget.Micros
 	for _, row := range rows {
@@ -124,13 +124,13 @@ func (b *DreamRun) settleAllowance(ctx context.Context, night *dream.Night, e En
 	if e.Outcome == dream.Aborted || spent == 0 {
 		return nil
 	}
-	if err := ledger.Allow(ctx, night.Agent, rows[0].Day, night.ID, spent, budget.Unlimited); err != nil {
-		return fmt.Errorf("take what %s spent from the day's allowance: %w", night.ID, err)
+	if err := ledger.Allow(ctx, record.Agent, rows[0].Day, record.ID, spent, budget.Unlimited); err != nil {
+		return fmt.Errorf("take what %s spent from the day's allowance: %w", record.ID, err)
 	}
 	return nil
 }
 
-func (b *DreamRun) close(ctx context.Context, s Stretch, night *dream.Night, e Ending) (FinishResult, error) {
+func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e Ending) (FinishResult, error) {
 	ledger := b.Purse.Ledger
 	lost, _, err := ledger.Close(ctx, s.Dream, b.now(s))
 	if err != nil {
@@ -140,57 +140,57 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, night *dream.Night, e E
 	if err != nil {
 		return FinishResult{}, fmt.Errorf("sum up %s: %w", s.Dream, err)
 	}
-	if err := b.settleAllowance(ctx, night, e, rows); err != nil {
+	if err := b.settleAllowance(ctx, record, e, rows); err != nil {
 		return FinishResult{}, err
 	}
-	unjudged, told, err := b.unjudged(ctx, s, night, rows)
+	unjudged, told, err := b.unjudged(ctx, s, record, rows)
 	if err != nil {
 		return FinishResult{}, err
 	}
-	ends := night.Outcome == dream.Dreaming || night.Resumable()
+	ends := record.Outcome == dream.Dreaming || record.Resumable()
 	var undone []event.Event
 	if ends {
-		if night, e, undone, err = b.undoIfWorse(ctx, s, night, e); err != nil {
+		if record, e, undone, err = b.undoIfWorse(ctx, s, record, e); err != nil {
 			return FinishResult{}, err
 		}
 	}
-	if ends || night.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
-		night.Outcome, night.Reason, night.Ended, night.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
+	if ends || record.Outcome == dream.Interrupted && e.Outcome == dream.Interrupted {
+		record.Outcome, record.Reason, record.Ended, record.Until = e.Outcome, e.Reason, b.now(s).UTC(), time.Time{}
 	}
-	judged, err := b.weigh(ctx, s, max(1, night.Stretches), b.now(s))
+	judged, err := b.weigh(ctx, s, max(1, record.Stretches), b.now(s))
 	if err != nil {
 		return FinishResult{}, err
 	}
 	if judged.entry != nil { // of a sitting that ended without being woken: it was cancelled
 		unjudged = append(unjudged, judged.entry)
 	}
-	if night.Outcome == dream.Undone {
+	if record.Outcome == dream.Undone {
 		for _, item := range unjudged { // on record with the rest of it
 			item.Header().State = dream.Archived
 		}
 	}
-	night.Connected, night.Open = 0, false // nothing is to be applied any more
-	if night.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
+	record.Connected, record.Open = 0, false // nothing is to be applied any more
+	if record.Depth, err = b.went(ctx, s.Agent, s.Dream); err != nil {
 		return FinishResult{}, err
 	}
-	night.Spent, night.Phases = 0, finalTallies(e, rows, night.Ended)
-	if err := b.counted(ctx, s, night.Phases, unjudged); err != nil {
+	record.Spent, record.Phases = 0, finalTallies(e, rows, record.Ended)
+	if err := b.counted(ctx, s, record.Phases, unjudged); err != nil {
 		return FinishResult{}, err
 	}
 	for _, row := range rows {
-		night.Spent += row.Counted
+		record.Spent += row.Counted
 	}
-	ended := append(undone, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: night.Spent, Kept: e.Kept}))
+	ended := append(undone, b.event(s, "end/"+s.Run, event.DreamEnded{Outcome: e.Outcome, Reason: e.Reason, Spent: record.Spent, Kept: e.Kept}))
 	if e.Outcome == dream.Aborted {
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, event.DreamAborted{Phase: lastPhase(e.Tallies), Reason: e.Reason})}, ended...)
 	}
-	if alarm, err := b.nothingAgain(ctx, night); err != nil {
+	if alarm, err := b.nothingAgain(ctx, record); err != nil {
 		return FinishResult{}, err
 	} else if ends && alarm.Nights >= b.emptyAlarm(ctx, s) { // one that had ended has said so
 		ended = append([]event.Event{b.event(s, "end/"+s.Run, alarm)}, ended...) // watchers stop at the end
-		night.Reason = fmt.Sprintf("%s, %d nights in a row now", night.Reason, alarm.Nights)
+		record.Reason = fmt.Sprintf("%s, %d nights in a row now", record.Reason, alarm.Nights)
 	}
-	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{night}, Events: append(told, ended...)}
+	w := memory.Write{Late: true, Add: unjudged, Change: []dream.Item{record}, Events: append(told, ended...)}
 	if err = b.write(ctx, s, w); errors.Is(err, memory.ErrFenced) {
 		err = b.closeUnfenced(ctx, s, w, rows, told)
 	}
@@ -200,12 +200,12 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, night *dream.Night, e E
 	if err := b.Memory.DropNotes(ctx, s.Agent, s.Dream); err != nil {
 		return FinishResult{}, fmt.Errorf("drop the notes of %s: %w", s.Dream, err)
 	}
-	result := FinishResult{Spent: night.Spent, Lost: lost, Tallies: night.Phases}
-	if night.Outcome == dream.Undone {
-		result.Outcome, result.Reason = night.Outcome, night.Reason
+	result := FinishResult{Spent: record.Spent, Lost: lost, Tallies: record.Phases}
+	if record.Outcome == dream.Undone {
+		result.Outcome, result.Reason = record.Outcome, record.Reason
 	}
-	if night.Outcome == e.Outcome {
-		result.Reason = night.Reason
+	if record.Outcome == e.Outcome {
+		result.Reason = record.Reason
 	}
 	return result, nil
 }
@@ -217,19 +217,19 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 	if err != nil {
 		return err
 	}
-	night, err := memory.One[*dream.Night](ctx, b.Memory, s.Agent, s.Dream)
+	record, err := memory.One[*dream.Record](ctx, b.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return err
 	}
-	if night.Outcome != dream.Dreaming && night.Outcome != dream.Interrupted {
-		night.Spent = 0
+	if record.Outcome != dream.Dreaming && record.Outcome != dream.Interrupted {
+		record.Spent = 0
 		for _, row := range rows {
-			night.Spent += row.Counted
+			record.Spent += row.Counted
 		}
-		for i, t := range night.Phases {
-			night.Phases[i] = sumUp(t, rows)
+		for i, t := range record.Phases {
+			record.Phases[i] = sumUp(t, rows)
 		}
-		w.Change, w.Events = []dream.Item{night}, told
+		w.Change, w.Events = []dream.Item{record}, told
 	}
 	w.Agent, w.Cause, w.Late = s.Agent, s.Dream, false
 	if _, err := b.Memory.Commit(ctx, w); err != nil {
@@ -240,8 +240,8 @@ func (b *DreamRun) closeUnfenced(ctx context.Context, s Stretch, w memory.Write,
 
 // unjudged makes discarded fragments of the partials that were paid for and finished, but never reached the observer, so
 // that every answer that was bought can be found (H5).
-func (b *DreamRun) unjudged(ctx context.Context, s Stretch, night *dream.Night, rows []purse.Row) ([]dream.Item, []event.Event, error) {
-	o := Spec{Dream: night.ID, Agent: night.Agent, AsOf: night.AsOf}
+func (b *DreamRun) unjudged(ctx context.Context, s Stretch, record *dream.Record, rows []purse.Row) ([]dream.Item, []event.Event, error) {
+	o := Spec{Dream: record.ID, Agent: record.Agent, AsOf: record.AsOf}
 	var found []dream.Item
 	var told []event.Event
 	seen := map[string]bool{}

@@ -23,7 +23,7 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 		head := func(kind dream.Kind, step string) dream.Head {
 			return dream.Head{ID: id + step, Agent: "a", Kind: kind, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id}
 		}
-		add := []dream.Item{&dream.Night{Head: head(dream.KindNight, ""), Outcome: dream.Completed, Ended: at.Add(time.Minute), Tier: dream.Hardened}}
+		add := []dream.Item{&dream.Record{Head: head(dream.KindRecord, ""), Outcome: dream.Completed, Ended: at.Add(time.Minute), Tier: dream.Hardened}}
 		var fragments []*dream.Fragment
 		var scenarios []*dream.Scenario
 		for i := range 8 {

@@ -27,25 +27,25 @@ type Needs struct {
 
 // lastDream is where new memories are counted from.
 type lastDream struct {
-	night  *dream.Night // that looked at memory; nil: none yet
-	newest string       // the newest record of a night, although it may have been refused
+	record *dream.Record // that looked at memory; nil: none yet
+	newest string        // the newest record of a night, although it may have been refused
 }
 
 // lookback is how many nights are looked through for one that lay down; the others were refused before.
 const lookback = 20
 
 func (n Needs) lastDream(ctx context.Context, agent string) (lastDream, error) {
-	items, err := n.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindNight}, Limit: lookback})
+	items, err := n.Memory.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: lookback})
 	if err != nil {
 		return lastDream{}, fmt.Errorf("read when %s dreamt last: %w", agent, err)
 	}
 	var last lastDream
-	for _, night := range memory.As[*dream.Night](items) {
+	for _, record := range memory.As[*dream.Record](items) {
 		if last.newest == "" {
-			last.newest = night.ID
+			last.newest = record.ID
 		}
-		if night.Episodes != nil || len(night.Phases) > 0 {
-			last.night = night
+		if record.Episodes != nil || len(record.Phases) > 0 {
+			last.record = record
 			break
 		}
 	}
@@ -66,18 +66,18 @@ func everLived(ctx context.Context, store memory.Store, agent string) (int, erro
 // fresh counts the episodes that no dream could have seen: those brought since, whenever they were lived. Of a night of before
 // nights counted, those lived since.
 func (n Needs) fresh(ctx context.Context, agent string, last lastDream) (int, error) {
-	if last.night != nil && last.night.Episodes == nil {
-		count, err := n.Memory.Count(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Since: last.night.AsOf})
+	if last.record != nil && last.record.Episodes == nil {
+		count, err := n.Memory.Count(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Since: last.record.AsOf})
 		if err != nil {
 			return 0, fmt.Errorf("count the new episodes of %s: %w", agent, err)
 		}
 		return count, nil
 	}
 	all, err := everLived(ctx, n.Memory, agent)
-	if err != nil || last.night == nil {
+	if err != nil || last.record == nil {
 		return all, err
 	}
-	return max(0, all-*last.night.Episodes), nil
+	return max(0, all-*last.record.Episodes), nil
 }
 
 // Fresh counts an agent's new episodes since its last dream.
@@ -95,11 +95,11 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 	if err != nil {
 		return circadian.Lived{}, err
 	}
-	l := circadian.Lived{Never: last.night == nil}
+	l := circadian.Lived{Never: last.record == nil}
 	var since time.Time
-	if last.night != nil {
-		since = last.night.AsOf
-		if ended := last.night.Ended; !ended.IsZero() {
+	if last.record != nil {
+		since = last.record.AsOf
+		if ended := last.record.Ended; !ended.IsZero() {
 			l.Since = max(0, now.Sub(ended))
 		}
 	}

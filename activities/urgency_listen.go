@@ -148,8 +148,8 @@ func (l *Listener) fires(ctx context.Context, a dream.Agent, needs Needs, last l
 // happened are the newest matching events since the last dream that were not looked at yet.
 func (l *Listener) happened(ctx context.Context, a dream.Agent, triggers map[string]dream.Trigger, last lastDream) ([]Fire, int64, error) {
 	since := a.Created
-	if last.night != nil {
-		since = last.night.AsOf
+	if last.record != nil {
+		since = last.record.AsOf
 	}
 	found := map[string]Fire{}
 	head := l.heard[a.ID]

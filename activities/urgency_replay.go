@@ -127,7 +127,7 @@ func (n *Replay) pressing(ctx context.Context, o Spec, r ReplayRequest) ([]strin
 
 // since are the newest outcomes that no dream before this one has seen.
 func (n *Replay) since(ctx context.Context, o Spec) ([]prediction.Outcome, error) {
-	items, err := n.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindNight}, Limit: lookback})
+	items, err := n.Memory.Find(ctx, memory.Query{Agent: o.Agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: lookback})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights before: %w", err)
 	}
@@ -136,9 +136,9 @@ func (n *Replay) since(ctx context.Context, o Spec) ([]prediction.Outcome, error
 		return nil, err
 	}
 	outcomes := prediction.Until(all, o.AsOf)
-	for _, night := range memory.As[*dream.Night](items) {
-		if night.ID != o.Dream && night.AsOf.Before(o.AsOf) && (night.Episodes != nil || len(night.Phases) > 0) {
-			outcomes = prediction.After(outcomes, night.AsOf)
+	for _, record := range memory.As[*dream.Record](items) {
+		if record.ID != o.Dream && record.AsOf.Before(o.AsOf) && (record.Episodes != nil || len(record.Phases) > 0) {
+			outcomes = prediction.After(outcomes, record.AsOf)
 			break
 		}
 	}

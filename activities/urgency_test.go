@@ -63,9 +63,9 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 	require.True(t, lived.Never)
 	s := r.begin(r.spec(1, tonight))
 	r.finish(s)
-	night, err := memory.One[*dream.Night](t.Context(), r.store, "a", s.Dream)
+	record, err := memory.One[*dream.Record](t.Context(), r.store, "a", s.Dream)
 	require.NoError(t, err)
-	require.Equal(t, 12, *night.Episodes)
+	require.Equal(t, 12, *record.Episodes)
 
 	_, err = r.store.Commit(t.Context(), memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{
 		&dream.Episode{ // lived long ago, brought now
@@ -78,7 +78,7 @@ func TestUrgencyIsGatheredSinceTheLastDream(t *testing.T) {
 		},
 	}})
 	require.NoError(t, err)
-	later := night.Ended.Add(12 * time.Hour)
+	later := record.Ended.Add(12 * time.Hour)
 	r.resolved("seen", "on day 3 the harbour was quiet and number 21 gull sat there", .2, dream.PredictionRight, tonight.Add(-time.Hour))
 	r.resolved("plain", "on day 3 the harbour was quiet and number 21 gull sat there", .8, dream.PredictionWrong, later.Add(-time.Hour))
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, later.Add(-2*time.Hour))

@@ -41,7 +41,7 @@ func (p Ports) behaviour(ctx context.Context, o Spec) (dream.Behaviour, error) {
 
 // waking is what a knock would find now: the mood that the dream, woken here, would leave as a return of zero length (Z14).
 func (p Ports) waking(ctx context.Context, o Spec, s Stretch) (*memory.Waking, error) {
-	night, err := memory.One[*dream.Night](ctx, p.Memory, s.Agent, s.Dream)
+	record, err := memory.One[*dream.Record](ctx, p.Memory, s.Agent, s.Dream)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func (p Ports) waking(ctx context.Context, o Spec, s Stretch) (*memory.Waking, e
 	if err != nil {
 		return nil, err
 	}
-	after, err := p.left(ctx, o, items, night)
-	return &memory.Waking{Mood: &after, Since: night.BeforeAt}, err
+	after, err := p.left(ctx, o, items, record)
+	return &memory.Waking{Mood: &after, Since: record.BeforeAt}, err
 }
 
 // kept are the fragments that a dream has kept so far.
@@ -66,20 +66,20 @@ func (p Ports) kept(ctx context.Context, s Stretch) ([]*dream.Fragment, error) {
 }
 
 // left is the mood that a dream leaves: the waking one, moved a part of the way toward the tone of what was kept.
-func (p Ports) left(ctx context.Context, o Spec, kept []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
-	dreamt, err := p.tone(ctx, night.Agent, kept, night)
-	return night.Before.Toward(dreamt, o.Knobs.MoodShift), err
+func (p Ports) left(ctx context.Context, o Spec, kept []*dream.Fragment, record *dream.Record) (mood.PAD, error) {
+	dreamt, err := p.tone(ctx, record.Agent, kept, record)
+	return record.Before.Toward(dreamt, o.Knobs.MoodShift), err
 }
 
 // tone is the mean affect of the lived memories that the kept fragments drew on; without any, the waking mood. Fragments
 // that a knock has made the agent feel, and that are in the waking mood since, are left out: their shift is applied once
 // (Z14).
-func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment, night *dream.Night) (mood.PAD, error) {
-	waking := night.Before
+func (p Ports) tone(ctx context.Context, agent string, fragments []*dream.Fragment, record *dream.Record) (mood.PAD, error) {
+	waking := record.Before
 	var sum mood.PAD
 	n := 0.0
 	for _, f := range fragments {
-		if f.Cycle < night.Felt {
+		if f.Cycle < record.Felt {
 			continue
 		}
 		sources, err := p.Memory.Get(ctx, agent, f.Sources...)

@@ -194,21 +194,21 @@ func (d dreaming) Archive(ctx context.Context, dreamID string) error {
 		return err
 	}
 	for {
-		night, err := memory.One[*dream.Night](ctx, d.Starter.Memory, agent.ID, dreamID)
+		record, err := memory.One[*dream.Record](ctx, d.Starter.Memory, agent.ID, dreamID)
 		if err != nil {
 			return undrafted(ctx, err)
 		}
 		now := d.Starter.Now()
 		switch {
-		case !night.Shelved.IsZero():
+		case !record.Shelved.IsZero():
 			return nil
-		case !night.Status(now).Over():
-			return refused("dream_not_over", nil, "dream %s is %s; cancel it first, or wait until it is over", psyche.PublicID(dreamID), night.Status(now))
-		case night.Unsettled():
+		case !record.Status(now).Over():
+			return refused("dream_not_over", nil, "dream %s is %s; cancel it first, or wait until it is over", psyche.PublicID(dreamID), record.Status(now))
+		case record.Unsettled():
 			return refused("dream_not_over", nil, "the books of dream %s are not closed yet; try again in a minute", psyche.PublicID(dreamID))
 		}
-		night.Shelved = now.UTC()
-		_, err = d.Starter.Memory.Commit(ctx, memory.Write{Agent: agent.ID, Cause: dreamID, Change: []dream.Item{night}})
+		record.Shelved = now.UTC()
+		_, err = d.Starter.Memory.Commit(ctx, memory.Write{Agent: agent.ID, Cause: dreamID, Change: []dream.Item{record}})
 		if !errors.Is(err, memory.ErrStale) {
 			return undrafted(ctx, err)
 		}

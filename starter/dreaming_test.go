@@ -128,16 +128,16 @@ func TestADreamIsArchivedWhenItIsOverAndItsBooksAreClosed(t *testing.T) {
 	require.NoError(t, err)
 	d := s.ForDreams()
 	faulted(t, d.Archive(t.Context(), spec.Dream), http.StatusConflict, "dream_not_over")
-	change := func(edit func(*dream.Night)) {
+	change := func(edit func(*dream.Record)) {
 		n := nights(t, s, agent)[0]
 		edit(n)
 		_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}
-	change(func(n *dream.Night) { n.Outcome, n.Until = dream.Interrupted, tonight.Add(-time.Second) })
+	change(func(n *dream.Record) { n.Outcome, n.Until = dream.Interrupted, tonight.Add(-time.Second) })
 	f := faulted(t, d.Archive(t.Context(), spec.Dream), http.StatusConflict, "dream_not_over")
 	require.Contains(t, f.Message, "not closed")
-	change(func(n *dream.Night) { n.Until = time.Time{} })
+	change(func(n *dream.Record) { n.Until = time.Time{} })
 	for range 2 {
 		require.NoError(t, d.Archive(t.Context(), spec.Dream))
 		require.Equal(t, tonight, nights(t, s, agent)[0].Shelved)

@@ -180,9 +180,9 @@ func (s *Starter) freeze(ctx context.Context, d draft) (activities.Spec, error) 
 		if err != nil {
 			return o, err
 		}
-		night := o.Night(d.theme, affect, s.Now())
-		night.Cluster = s.Options.Cluster
-		opened, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{night}})
+		record := o.Record(d.theme, affect, s.Now())
+		record.Cluster = s.Options.Cluster
+		opened, err := s.Memory.Commit(ctx, memory.Write{Agent: o.Agent, Cause: o.Dream, Add: []dream.Item{record}})
 		if err != nil {
 			return o, fmt.Errorf("open the record of %s: %w", o.Dream, err)
 		}

@@ -48,15 +48,15 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 	if err != nil {
 		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
 	}
-	night, err := memory.One[*dream.Night](ctx, s.Memory, agent.ID, w.Dream)
+	record, err := memory.One[*dream.Record](ctx, s.Memory, agent.ID, w.Dream)
 	if err != nil {
 		return draft{}, err
 	}
 	if w.Tier == "" {
-		w.Tier = night.Tier
+		w.Tier = record.Tier
 	}
 	if w.Theme == "" {
-		w.Theme = night.Theme
+		w.Theme = record.Theme
 	}
 	if w.Tier == dream.Core && w.From != dream.Return {
 		return draft{}, fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; wish for the hardened tier", w.Dream, w.From, activities.ErrNoRedream)

@@ -81,18 +81,18 @@ func (s *Starter) removeRest(ctx context.Context, id string, cause error) (Remov
 // openDreams are the workflows of dreams that wait to go on. ErrDreaming when one is about to begin.
 func (s *Starter) openDreams(ctx context.Context, agent dream.Agent) ([]string, error) {
 	found, err := s.Memory.Find(ctx, memory.Query{
-		Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, States: dream.States,
-		Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+		Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States,
+		Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for dreams of %s: %w", agent.Handle, err)
 	}
 	var open []string
-	for _, night := range memory.As[*dream.Night](found) {
-		if night.Outcome == dream.Dreaming && s.Now().Sub(night.At) < beginsWithin {
-			return nil, fmt.Errorf("%s: %w %s, or about to", agent.Handle, ErrDreaming, night.ID)
+	for _, record := range memory.As[*dream.Record](found) {
+		if record.Outcome == dream.Dreaming && s.Now().Sub(record.At) < beginsWithin {
+			return nil, fmt.Errorf("%s: %w %s, or about to", agent.Handle, ErrDreaming, record.ID)
 		}
-		open = append(open, night.ID)
+		open = append(open, record.ID)
 	}
 	return open, nil
 }

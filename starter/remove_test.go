@@ -68,8 +68,8 @@ func removable(t *testing.T) (*Starter, dream.Agent, *ending) {
 func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s, agent, e := removable(t)
-	waits := &dream.Night{Head: dream.Head{
-		ID: "dream/echo/0004", Agent: agent.ID, Kind: dream.KindNight, At: tonight.Add(-time.Hour),
+	waits := &dream.Record{Head: dream.Head{
+		ID: "dream/echo/0004", Agent: agent.ID, Kind: dream.KindRecord, At: tonight.Add(-time.Hour),
 		State: dream.Live, Taint: dream.FromDream,
 	}, Outcome: dream.Interrupted, Until: tonight.Add(time.Hour)}
 	_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: waits.ID, Add: []dream.Item{waits}})
@@ -78,7 +78,7 @@ func TestARemovalEndsTheWorkflowsOfTheAgent(t *testing.T) {
 	done, err := s.Remove(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Equal(t, []string{waits.ID, "agent/echo"}, done.Ended)
-	require.Equal(t, 1, done.Items[dream.KindNight])
+	require.Equal(t, 1, done.Items[dream.KindRecord])
 	require.Empty(t, e.running)
 	require.ErrorIs(t, s.Live(t.Context(), agent), memory.ErrRemoved, "whoever still has its record begins no life")
 	require.ErrorIs(t, s.Call(t.Context(), agent, activities.Fire{}), memory.ErrRemoved)
@@ -112,8 +112,8 @@ func TestAWorkflowThatARemovalCouldNotEndIsEndedByTheNext(t *testing.T) {
 func TestAnAgentThatDreamsOrIsHeldAwakeLosesNothing(t *testing.T) {
 	t.Parallel()
 	s, agent, e := removable(t)
-	about := &dream.Night{Head: dream.Head{
-		ID: "dream/echo/0005", Agent: agent.ID, Kind: dream.KindNight, At: tonight, State: dream.Live, Taint: dream.FromDream,
+	about := &dream.Record{Head: dream.Head{
+		ID: "dream/echo/0005", Agent: agent.ID, Kind: dream.KindRecord, At: tonight, State: dream.Live, Taint: dream.FromDream,
 	}, Outcome: dream.Dreaming}
 	_, err := s.Memory.Commit(t.Context(), memory.Write{Agent: agent.ID, Cause: about.ID, Add: []dream.Item{about}})
 	require.NoError(t, err)

@@ -30,8 +30,8 @@ func (s *Starter) risen(ctx context.Context, agent dream.Agent) error {
 		if lies == "" {
 			return nil
 		}
-		night, err := memory.One[*dream.Night](soon, s.Memory, agent.ID, lies)
-		if err != nil || !night.Status(s.Now()).Over() {
+		record, err := memory.One[*dream.Record](soon, s.Memory, agent.ID, lies)
+		if err != nil || !record.Status(s.Now()).Over() {
 			return ctx.Err() // whoever begins is told
 		}
 		select {

@@ -194,12 +194,12 @@ func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause erro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
 	for {
-		night, err := memory.One[*dream.Night](ctx, s.Memory, spec.Agent, spec.Dream)
-		if err != nil || night.Run != "" || night.Outcome != dream.Dreaming {
+		record, err := memory.One[*dream.Record](ctx, s.Memory, spec.Agent, spec.Dream)
+		if err != nil || record.Run != "" || record.Outcome != dream.Dreaming {
 			return err
 		}
-		night.Outcome, night.Reason, night.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
-		_, err = s.Memory.Commit(ctx, memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{night}})
+		record.Outcome, record.Reason, record.Ended = dream.Canceled, "it was never begun: "+cause.Error(), s.Now().UTC()
+		_, err = s.Memory.Commit(ctx, memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{record}})
 		if !errors.Is(err, memory.ErrStale) { // it lay down since it was read
 			return err
 		}

@@ -44,11 +44,11 @@ func build(t *testing.T) (*Starter, dream.Agent) {
 	}, agent
 }
 
-func nights(t *testing.T, s *Starter, agent dream.Agent) []*dream.Night {
+func nights(t *testing.T, s *Starter, agent dream.Agent) []*dream.Record {
 	t.Helper()
-	items, err := s.Memory.Find(context.Background(), memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	items, err := s.Memory.Find(context.Background(), memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	require.NoError(t, err)
-	return memory.As[*dream.Night](items)
+	return memory.As[*dream.Record](items)
 }
 
 func TestAPlanDoneTwiceLeavesNothingBehind(t *testing.T) {
@@ -85,8 +85,8 @@ func TestAStoreThatIsAwaySpeaksAgainstNoDream(t *testing.T) {
 func TestAFrozenDreamTakesANumberThatNobodyTookByHand(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
-	_, err := s.Memory.Commit(context.Background(), memory.Write{Agent: agent.ID, Cause: "hand", Add: []dream.Item{&dream.Night{
-		Head: dream.Head{ID: "dream/echo/0001", Agent: agent.ID, Kind: dream.KindNight, At: tonight, State: dream.Live, Taint: dream.FromDream},
+	_, err := s.Memory.Commit(context.Background(), memory.Write{Agent: agent.ID, Cause: "hand", Add: []dream.Item{&dream.Record{
+		Head: dream.Head{ID: "dream/echo/0001", Agent: agent.ID, Kind: dream.KindRecord, At: tonight, State: dream.Live, Taint: dream.FromDream},
 	}}})
 	require.NoError(t, err)
 	spec, err := s.Freeze(context.Background(), DreamRequest{Agent: "echo", Theme: "rope"})

@@ -8,7 +8,7 @@ import (
 )
 
 // awaken is the hypnopompic return: insights surface, and the mood of the dream moves the waking mood a little (H15).
-func (n *night) awaken(ctx workflow.Context, _ activities.BeginResult) error {
+func (n *dreamRun) awaken(ctx workflow.Context, _ activities.BeginResult) error {
 	items := ids(n.staged, n.selected, n.patterns, n.scenarios)
 	p, err := n.enter(ctx, dream.Return, n.plan.Return, activities.Mark{Surfacing: len(items)})
 	if err != nil {

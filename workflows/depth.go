@@ -18,7 +18,7 @@ type descent struct {
 }
 
 // way lists the stages that the onset goes through, in order.
-func (n *night) way() []dream.Stage {
+func (n *dreamRun) way() []dream.Stage {
 	if n.descent.aim == nil {
 		return hypnagogia.Descent(n.spec.Knobs.Cycles, n.spec.Tier)
 	}
@@ -26,7 +26,7 @@ func (n *night) way() []dream.Stage {
 }
 
 // deepest is the stage that Dali cycles are dreamt at.
-func (n *night) deepest() dream.Stage {
+func (n *dreamRun) deepest() dream.Stage {
 	if n.descent.aim == nil {
 		return dream.Peak
 	}
@@ -34,7 +34,7 @@ func (n *night) deepest() dream.Stage {
 }
 
 // cycles is how many Dali cycles the onset has.
-func (n *night) cycles() int {
+func (n *dreamRun) cycles() int {
 	if n.descent.aim == nil {
 		return n.spec.Knobs.Cycles
 	}
@@ -43,7 +43,7 @@ func (n *night) cycles() int {
 
 // inductionTemperature is the knob's, held within the stage that the induction is dreamt at: transitional, or the target above it. Where
 // nothing chooses the depth it may be hotter than that, and no colder (Z5).
-func (n *night) inductionTemperature() float64 {
+func (n *dreamRun) inductionTemperature() float64 {
 	k := n.spec.Knobs
 	if n.descent.aim == nil {
 		return max(hypnagogia.Floor(dream.Transitional), k.InductionTemperature)
@@ -55,7 +55,7 @@ func (n *night) inductionTemperature() float64 {
 }
 
 // temperatures are those of a cycle: each that went too deep makes the ones after it cooler.
-func (n *night) temperatures(cycle int, captured bool) (partial, judge []float64) {
+func (n *dreamRun) temperatures(cycle int, captured bool) (partial, judge []float64) {
 	k := n.spec.Knobs
 	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials, k.Partials, k, captured)
 }
@@ -69,7 +69,7 @@ func (p *phase) stageAsked() dream.Stage {
 }
 
 // sound shows other tools how deep the dream is, where that lasts: every write costs an event.
-func (n *night) sound(ctx workflow.Context) {
+func (n *dreamRun) sound(ctx workflow.Context) {
 	if n.descent.aim == nil || n.state.Stage == n.deepest() {
 		n.find(ctx, AttrDepth.ValueSet(string(n.state.Stage)))
 	}

@@ -242,7 +242,7 @@ func TestTheLiveSummaryTellsHowDeepTheDreamGoes(t *testing.T) {
 func TestAnInductionIsNeverColderThanItsStage(t *testing.T) {
 	t.Parallel()
 	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {
-		n := &night{}
+		n := &dreamRun{}
 		n.spec.Knobs.InductionTemperature = knob
 		require.InDelta(t, want, n.inductionTemperature(), 1e-9)
 	}

@@ -19,15 +19,15 @@ import (
 // Dream is one night: onset, NREM, REM, integration, return (O1). It always ends with a stated outcome (Z7); it fails
 // only when the order itself is wrong.
 func Dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
-	n := new(night)
+	n := new(dreamRun)
 	if err := n.setup(ctx, spec); err != nil {
 		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), "BadOrder", nil)
 	}
 	return n.run(ctx)
 }
 
-// night is the state of a dream and what it holds on to.
-type night struct {
+// dreamRun is the state of a dream and what it holds on to.
+type dreamRun struct {
 	spec    activities.Spec
 	stretch stretch
 	away    time.Duration // between sittings
@@ -65,7 +65,7 @@ type verdict struct {
 
 func (v *verdict) Error() string { return string(v.outcome) + ": " + v.reason }
 
-func (n *night) setup(ctx workflow.Context, spec activities.Spec) error {
+func (n *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (n *night) setup(ctx workflow.Context, spec activities.Spec) error {
 	})
 }
 
-func (n *night) run(ctx workflow.Context) (Result, error) {
+func (n *dreamRun) run(ctx workflow.Context) (Result, error) {
 	lain, err := n.begin(ctx, 1)
 	if err != nil {
 		return n.finish(ctx, err)
@@ -110,7 +110,7 @@ func (n *night) run(ctx workflow.Context) (Result, error) {
 	return n.finish(ctx, nil)
 }
 
-func (n *night) begin(ctx workflow.Context, number int) (activities.BeginResult, error) {
+func (n *dreamRun) begin(ctx workflow.Context, number int) (activities.BeginResult, error) {
 	info := workflow.GetInfo(ctx)
 	n.stretch.lying = true
 	defer func() { n.stretch.lying = false }()
@@ -123,7 +123,7 @@ func (n *night) begin(ctx workflow.Context, number int) (activities.BeginResult,
 }
 
 // watchClock ends a dream that outlasts its wall; the time between its sittings does not count.
-func (n *night) watchClock(ctx workflow.Context) error {
+func (n *dreamRun) watchClock(ctx workflow.Context) error {
 	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.spec.Knobs.DreamWall {
 		return &verdict{dream.Exhausted, fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.spec.Knobs.DreamWall)}
 	}
@@ -131,7 +131,7 @@ func (n *night) watchClock(ctx workflow.Context) error {
 }
 
 // outcome says how the night ended, and why (Z7).
-func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
+func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
 	var early *verdict
 	switch {
 	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), workflow.ErrCanceled):
@@ -162,7 +162,7 @@ func (n *night) outcome(ctx workflow.Context, cause error) (dream.Outcome, strin
 }
 
 // nothing says why a night in which no cap ended a phase has nothing to show.
-func (n *night) nothing() (dream.Outcome, string) {
+func (n *dreamRun) nothing() (dream.Outcome, string) {
 	for _, t := range n.state.Tallies {
 		switch {
 		case n.spec.Tier != dream.Core || n.spec.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
@@ -176,7 +176,7 @@ func (n *night) nothing() (dream.Outcome, string) {
 }
 
 // kept counts what will outlast the night.
-func (n *night) kept() int {
+func (n *dreamRun) kept() int {
 	if n.state.Outcome == dream.Undone {
 		return 0
 	}
@@ -191,7 +191,7 @@ func (n *night) kept() int {
 }
 
 // finish closes the night, whatever ended it; it is done even when the workflow was cancelled.
-func (n *night) finish(ctx workflow.Context, cause error) (Result, error) {
+func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 	outcome, reason := n.outcome(ctx, cause)
 	free, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
@@ -237,7 +237,7 @@ func (n *night) finish(ctx workflow.Context, cause error) (Result, error) {
 }
 
 // refused ends a dream that never began; LieDown has closed its record already.
-func (n *night) refused(ctx workflow.Context, lain activities.BeginResult) (Result, error) {
+func (n *dreamRun) refused(ctx workflow.Context, lain activities.BeginResult) (Result, error) {
 	n.state.Outcome, n.state.Reason = lain.Refused, lain.Reason
 	n.find(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(lain.Refused)), AttrPhase.ValueSet("ended"))
 	n.show(ctx)
@@ -245,14 +245,14 @@ func (n *night) refused(ctx workflow.Context, lain activities.BeginResult) (Resu
 	return n.result(), nil
 }
 
-func (n *night) result() Result {
+func (n *dreamRun) result() Result {
 	return Result{
 		Dream: n.spec.Dream, Outcome: n.state.Outcome, Reason: n.state.Reason, Spent: n.state.Spent, Kept: n.kept(), Tallies: n.state.Tallies,
 	}
 }
 
 // tell tells the agent's life how a sitting ended.
-func (n *night) tell(ctx workflow.Context, ended Ended) {
+func (n *dreamRun) tell(ctx workflow.Context, ended Ended) {
 	if n.spec.Owner == "" {
 		return
 	}
@@ -263,7 +263,7 @@ func (n *night) tell(ctx workflow.Context, ended Ended) {
 }
 
 // find writes search attributes, where the cluster has them.
-func (n *night) find(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
+func (n *dreamRun) find(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
 	if !n.spec.Searchable {
 		return
 	}

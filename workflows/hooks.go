@@ -14,12 +14,12 @@ import (
 )
 
 // guarded says whether a hook is asked at a border.
-func (n *night) guarded(at activities.Border) bool {
+func (n *dreamRun) guarded(at activities.Border) bool {
 	return slices.ContainsFunc(n.spec.Hooks, func(r activities.HookRule) bool { return slices.Contains(r.At, at) })
 }
 
 // vetoed asks the hooks of the entry whether the onset may run (H23): "" when it may, hypnagogia.SkipVeto when not.
-func (n *night) vetoed(ctx workflow.Context, remaining budget.Micros) (string, error) {
+func (n *dreamRun) vetoed(ctx workflow.Context, remaining budget.Micros) (string, error) {
 	if !n.guarded(activities.AtEntry) {
 		return "", nil
 	}
@@ -49,7 +49,7 @@ func (p *phase) review(ctx workflow.Context, cycle, before int) error {
 }
 
 // leftTo tells the hooks of the exit what the dream came to; the dream is over and its life has been told.
-func (n *night) leftTo(ctx workflow.Context, ending activities.Ending, cost activities.FinishResult) {
+func (n *dreamRun) leftTo(ctx workflow.Context, ending activities.Ending, cost activities.FinishResult) {
 	if !n.guarded(activities.AtExit) {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // integrate stages hypotheses for the playbook (H14).
-func (n *night) integrate(ctx workflow.Context, _ activities.BeginResult) error {
+func (n *dreamRun) integrate(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.Integration) || n.skipForCore(ctx, dream.Integration) {
 		return nil
 	}

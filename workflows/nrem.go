@@ -8,7 +8,7 @@ import (
 )
 
 // replay is NREM: episodes forward, then backward, then a last look at what fades (H11, H12).
-func (n *night) replay(ctx workflow.Context, _ activities.BeginResult) error {
+func (n *dreamRun) replay(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.NREM) || n.skipForCore(ctx, dream.NREM) {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (p *phase) replay(ctx workflow.Context) error {
 }
 
 // skipForCore records that the core tier does not do a phase: its night is one induction call (H16).
-func (n *night) skipForCore(ctx workflow.Context, name dream.Phase) bool {
+func (n *dreamRun) skipForCore(ctx workflow.Context, name dream.Phase) bool {
 	if n.spec.Tier != dream.Core {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // descend is the onset: induction, Dali cycles, lucid capture (S4, Layer 1). It is skipped by H2; its share then goes to NREM.
-func (n *night) descend(ctx workflow.Context, lain activities.BeginResult) error {
+func (n *dreamRun) descend(ctx workflow.Context, lain activities.BeginResult) error {
 	if err := n.gather(ctx, 0, nil); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (p *phase) place(ctx workflow.Context) error {
 }
 
 // gather chooses the memories of a cycle, anew when the agent's affect has moved (H4), and announces a change of depth.
-func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deeper) error {
+func (n *dreamRun) gather(ctx workflow.Context, cycle int, deeper *activities.Deeper) error {
 	request := activities.GatherRequest{Cycle: cycle, Deeper: deeper}
 	if cycle > 0 {
 		since := n.gathered.Affect
@@ -147,7 +147,7 @@ func (n *night) gather(ctx workflow.Context, cycle int, deeper *activities.Deepe
 }
 
 // deeper moves to a stage if the way down leads there, and says so; nil when the dream is that deep already.
-func (n *night) deeper(way []dream.Stage, to dream.Stage, temperature float64) *activities.Deeper {
+func (n *dreamRun) deeper(way []dream.Stage, to dream.Stage, temperature float64) *activities.Deeper {
 	if n.state.Stage == to || !slices.Contains(way, to) {
 		return nil
 	}

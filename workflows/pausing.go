@@ -18,7 +18,7 @@ var errAlarmed = errors.New("an alarm ended the onset")
 
 // pause books a sitting that was woken, tells the agent's life, and waits for the word to go on, for its time to run out, or
 // for a cancellation. It returns nil when the dream lies down again.
-func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced bool) error {
+func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, forced bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (n *night) pause(ctx workflow.Context, cuts []activities.Cut, light, forced
 }
 
 // resume waits until the dream may lie down again, and lies down.
-func (n *night) resume(ctx workflow.Context, until time.Time) error {
+func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
 	words, ends := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalRelease)
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()

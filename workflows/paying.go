@@ -94,7 +94,7 @@ const (
 var errAway = errors.New("away")
 
 // waitOut waits until a deed may be asked for again, or the sitting is woken.
-func (n *night) waitOut(ctx workflow.Context, pause time.Duration) error {
+func (n *dreamRun) waitOut(ctx workflow.Context, pause time.Duration) error {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	timer := workflow.NewTimerWithOptions(timed, pause, workflow.TimerOptions{Summary: "the store is away"})
@@ -112,7 +112,7 @@ func (p *phase) one(ctx workflow.Context, a ask) (activities.StepResult, error) 
 
 // await waits until every deed has come back. Once the sitting is woken they have the cooperative time; false when some
 // were left behind: what they still write the store refuses, and what they cost is counted in full.
-func (n *night) await(ctx workflow.Context, futures []workflow.Future) bool {
+func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 	back := func() bool {
 		for _, f := range futures {
 			if !f.IsReady() {
@@ -151,7 +151,7 @@ func (n *night) await(ctx workflow.Context, futures []workflow.Future) bool {
 var errWoken = errors.New("woken")
 
 // quick makes a deed that only touches the store, again in the next sitting when a wake came first.
-func (n *night) quick(ctx workflow.Context, summary, activityName string, request func() any, into any) error {
+func (n *dreamRun) quick(ctx workflow.Context, summary, activityName string, request func() any, into any) error {
 	for {
 		err := workflow.ExecuteLocalActivity(quickWrite(ctx, summary), activityName, request()).Get(ctx, into)
 		var app *temporal.ApplicationError

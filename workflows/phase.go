@@ -15,7 +15,7 @@ import (
 
 // phase is the bookkeeping of one part of the night.
 type phase struct {
-	n       *night
+	n       *dreamRun
 	name    dream.Phase
 	limit   budget.Micros
 	began   time.Time
@@ -34,7 +34,7 @@ type phase struct {
 }
 
 // enter opens a phase and announces it, together with the end of the one before.
-func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
+func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros, open activities.Mark) (*phase, error) {
 	p := &phase{n: n, name: name, limit: limit, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies)}
 	n.state.Phase = name
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
@@ -50,7 +50,7 @@ func (n *night) enter(ctx workflow.Context, name dream.Phase, limit budget.Micro
 }
 
 // skip records a phase that is not dreamt.
-func (n *night) skip(ctx workflow.Context, name dream.Phase, reason string) {
+func (n *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
 	p := &phase{n: n, name: name, began: workflow.Now(ctx), away: n.away, tally: len(n.state.Tallies), stopped: reason}
 	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
 	p.note(activities.Mark{Name: "skip", State: "skipped"})
@@ -69,12 +69,12 @@ func (p *phase) note(m activities.Mark) {
 }
 
 // announce writes the marks that were noted and takes the phases' figures from the ledger.
-func (n *night) announce(ctx workflow.Context) error { return n.write(ctx, false) }
+func (n *dreamRun) announce(ctx workflow.Context) error { return n.write(ctx, false) }
 
 // lastWords announces what is left to announce when the night is over; no wake stops that.
-func (n *night) lastWords(ctx workflow.Context) error { return n.write(ctx, true) }
+func (n *dreamRun) lastWords(ctx workflow.Context) error { return n.write(ctx, true) }
 
-func (n *night) write(ctx workflow.Context, parting bool) error {
+func (n *dreamRun) write(ctx workflow.Context, parting bool) error {
 	if len(n.marks) == 0 {
 		return nil
 	}

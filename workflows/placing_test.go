@@ -25,7 +25,7 @@ func placed(
 		requests = append(requests, r)
 		return answer(len(requests)), nil
 	}, activity.RegisterOptions{Name: "Onset.Place"})
-	n := &night{ended: map[dream.Phase]string{}}
+	n := &dreamRun{ended: map[dream.Phase]string{}}
 	n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()
 	n.gathered.Bare = 2
 	p := &phase{n: n, name: name}

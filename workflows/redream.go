@@ -8,7 +8,7 @@ import (
 )
 
 // takeOver takes over what the earlier phases of another dream have made, for one that goes on from there.
-func (n *night) takeOver(ctx workflow.Context) error {
+func (n *dreamRun) takeOver(ctx workflow.Context) error {
 	from := n.spec.Redreams
 	if from == nil {
 		return nil
@@ -27,7 +27,7 @@ func (n *night) takeOver(ctx workflow.Context) error {
 }
 
 // takenOver records a phase that is taken over and not dreamt.
-func (n *night) takenOver(ctx workflow.Context, name dream.Phase) bool {
+func (n *dreamRun) takenOver(ctx workflow.Context, name dream.Phase) bool {
 	if !n.spec.Redreams.Taken(name) {
 		return false
 	}
@@ -36,7 +36,7 @@ func (n *night) takenOver(ctx workflow.Context, name dream.Phase) bool {
 }
 
 // felt are the fragments whose tones move the mood: the dream's own. Those that were taken over have moved it already.
-func (n *night) felt() []string {
+func (n *dreamRun) felt() []string {
 	if n.spec.Redreams != nil {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // imagine is REM: a search over scenarios (H13), or, without rounds, scenarios side by side, weighed once.
-func (n *night) imagine(ctx workflow.Context, _ activities.BeginResult) error {
+func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error {
 	if n.takenOver(ctx, dream.REM) || n.skipForCore(ctx, dream.REM) {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (p *phase) imagine(ctx workflow.Context) error {
 }
 
 // seeds are the fragments that branches develop, one each: the selected ones in turn, then the other kept ones.
-func (n *night) seeds() []string {
+func (n *dreamRun) seeds() []string {
 	seeds := ids(n.selected)
 	for _, f := range n.fragments {
 		chosen := false

@@ -52,7 +52,7 @@ func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...st
 	return activities.StepResult{Made: []activities.Made{{ID: fmt.Sprint(s.Turn), Kept: true}}}, nil
 }
 
-func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []string) *night {
+func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []string) *dreamRun {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
@@ -98,7 +98,7 @@ func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []stri
 		r.kept, r.why = q.Scenarios, q.Why
 		return activities.StepResult{Made: []activities.Made{{ID: q.Scenarios[0], Kept: true}, {ID: "other"}}}, nil
 	})
-	n := &night{ended: map[dream.Phase]string{}}
+	n := &dreamRun{ended: map[dream.Phase]string{}}
 	n.spec.Dream, n.spec.Knobs = "d", k
 	for _, id := range fragments {
 		n.fragments = append(n.fragments, activities.Made{ID: id})

@@ -9,7 +9,7 @@ import (
 )
 
 // show writes the live summary that Temporal's own tools display. It holds counts and money, never text of a dream.
-func (n *night) show(ctx workflow.Context) {
+func (n *dreamRun) show(ctx workflow.Context) {
 	var b []byte
 	b = fmt.Appendf(b, "%s, seed %d, %s of %s", n.spec.Tier, n.spec.Seed, n.state.Spent, n.spec.Budget)
 	if n.stretch.number > 1 {

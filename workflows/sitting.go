@@ -25,7 +25,7 @@ type stretch struct {
 }
 
 // sit begins a sitting.
-func (n *night) sit(ctx workflow.Context, number int, epoch int64) {
+func (n *dreamRun) sit(ctx workflow.Context, number int, epoch int64) {
 	n.stretch.number, n.stretch.Epoch, n.stretch.over = number, epoch, false
 	n.stretch.calls, n.stretch.cut = workflow.WithCancel(ctx)
 	early := n.stretch.wake // it came while the dream lay down
@@ -35,14 +35,14 @@ func (n *night) sit(ctx workflow.Context, number int, epoch int64) {
 }
 
 // seat is the sitting as deeds are asked with.
-func (n *night) seat(ctx workflow.Context) activities.Stretch {
+func (n *dreamRun) seat(ctx workflow.Context) activities.Stretch {
 	s := n.stretch.Stretch
 	s.Now = workflow.Now(ctx)
 	return s
 }
 
 // hear takes wakes and alarms from any Temporal client, and ours.
-func (n *night) hear(ctx workflow.Context) {
+func (n *dreamRun) hear(ctx workflow.Context) {
 	wakes, alarms := workflow.GetSignalChannel(ctx, SignalWake), workflow.GetSignalChannel(ctx, SignalAlarm)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
@@ -64,7 +64,7 @@ func (n *night) hear(ctx workflow.Context) {
 
 // woken stops the sitting, or the one that is about to begin. It is false for a wake that the sitting has outlived, and for
 // one of a dream that waits: nobody dreams then.
-func (n *night) woken(w Wake) bool {
+func (n *dreamRun) woken(w Wake) bool {
 	switch {
 	case n.stretch.lying || n.stretch.cut == nil:
 		if n.stretch.wake == nil || w.Epoch > n.stretch.wake.Epoch {
@@ -81,7 +81,7 @@ func (n *night) woken(w Wake) bool {
 }
 
 // asked answers an Update of that name: it returns when the sitting is booked, or at once when there is nothing to stop.
-func (n *night) asked(ctx workflow.Context, w Wake) (Awoken, error) {
+func (n *dreamRun) asked(ctx workflow.Context, w Wake) (Awoken, error) {
 	if n.woken(w) {
 		err := workflow.Await(ctx, func() bool {
 			return !n.stretch.lying && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) || n.state.Outcome != dream.Dreaming

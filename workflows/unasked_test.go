@@ -26,7 +26,7 @@ func TestAActivityThatHadNothingToAskForIsNoCallThatSucceeded(t *testing.T) {
 		env.RegisterActivityWithOptions(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 			return activities.StepResult{Done: activities.Done{Unasked: unasked}}, nil
 		}, activity.RegisterOptions{Name: "Replay.LastLook"})
-		n := &night{ended: map[dream.Phase]string{}, fragments: []activities.Made{{ID: "f", Kept: true}}}
+		n := &dreamRun{ended: map[dream.Phase]string{}, fragments: []activities.Made{{ID: "f", Kept: true}}}
 		n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()
 		p := &phase{n: n, name: dream.NREM}
 		env.ExecuteWorkflow(func(ctx workflow.Context) error {

@@ -46,7 +46,7 @@ func (h *deployment) being(s *starter.Starter) *psyche.Being {
 		Jobs:      h.store,
 		Purse:     h.purse,
 		Relay:     h.relay,
-		Nights:    s.ForPsyche(),
+		Dreams:    s.ForPsyche(),
 		Log:       h.log,
 		Restoring: s.ForRestoring(),
 		Render:    importer.PlaybookMarkdown,

@@ -148,7 +148,7 @@ func (d *app) checkStore(ctx context.Context) console.Finding {
 	}
 	nights := 0
 	for _, a := range agents {
-		n, err := h.store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}})
+		n, err := h.store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		if err != nil {
 			return ill("Restore it from a copy.", "%v", err)
 		}

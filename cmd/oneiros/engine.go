@@ -60,7 +60,7 @@ func (e *engine) writeLog(to io.Writer) {
 }
 
 // Nights through this engine.
-func (e *engine) Nights() console.Nights { return nights{starter: e.starter, asOf: e.asOf} }
+func (e *engine) Nights() console.Dreams { return nights{starter: e.starter, asOf: e.asOf} }
 
 // Places that run.
 func (e *engine) Places() []console.Place { return e.places }

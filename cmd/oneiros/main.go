@@ -47,7 +47,7 @@ func (d *app) app() *console.App {
 		Version: builtFrom(), Zone: machineZone(d.getenv("TZ")),
 		Flags: d.flags, Configuration: d.configuration, Reference: config.Reference, Span: config.ParseSpan, Open: d.open, Checks: d.checks,
 		Policy: d.policy, Codec: d.codec(), Hooks: d.hooks(), Stores: d.stores(), Llama: d.llama(),
-		Night: console.DreamCommand{
+		Dream: console.DreamCommand{
 			ConfirmAbove: d.confirmAbove, Estimate: d.estimate, Reach: d.reach, Work: d.work, Up: d.up, Serve: d.serve, Speak: d.speak, Here: d.here, Demo: d.demo,
 			Active: d.active, Abandon: d.abandon, Waker: d.waker, Rehearse: d.rehearse, EstimateAgain: d.estimateAgain,
 		},

@@ -195,4 +195,4 @@ func priced(e starter.Estimate) console.Estimate {
 	return told
 }
 
-var _ console.Nights = nights{}
+var _ console.Dreams = nights{}

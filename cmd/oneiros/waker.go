@@ -121,8 +121,8 @@ func (w *waker) toldBy(ctx context.Context, agent string, epoch int64) workflows
 		return awoken
 	}
 	awoken.Dream = s.Last.Dream
-	if night, err := memory.One[*dream.Night](ctx, w.engine.deployment.store, agent, awoken.Dream); err == nil {
-		awoken.Until = night.Until
+	if record, err := memory.One[*dream.Record](ctx, w.engine.deployment.store, agent, awoken.Dream); err == nil {
+		awoken.Until = record.Until
 	}
 	return awoken
 }

@@ -24,7 +24,7 @@ type agentView struct {
 	Why         string                `json:"why,omitempty"`
 	AgentState  *workflows.AgentState `json:"life,omitempty"`
 	Status      presence.Status       `json:"standing"`
-	Interrupted *publicNight          `json:"interrupted,omitempty"`
+	Interrupted *publicRecord         `json:"interrupted,omitempty"`
 	Wakes       []*interruption       `json:"wakes"`
 	Alarms      alarm.Frequency       `json:"alarms"`
 	Left        []capLeft             `json:"left"`
@@ -54,7 +54,7 @@ type nextDream struct {
 	Threshold float64            `json:"threshold,omitempty"` // of the urgency, from which it need not idle for as long
 	Triggers  []triggerLine      `json:"triggers"`
 
-	missed missedNight
+	missed missedDream
 }
 
 // Of how many wakes and dreams an agent's life tells.
@@ -184,12 +184,12 @@ func (app *App) state(ctx context.Context, h *Deployment, a dream.Agent, l *agen
 }
 
 func (app *App) askAgentState(ctx context.Context, h *Deployment, a dream.Agent) (workflows.AgentState, error) {
-	if app.Night.Waker == nil {
+	if app.Dream.Waker == nil {
 		return workflows.AgentState{}, ErrNobody
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentStateWithin)
 	defer cancel()
-	w, err := app.Night.Waker(ctx, h)
+	w, err := app.Dream.Waker(ctx, h)
 	if err != nil {
 		return workflows.AgentState{}, err
 	}

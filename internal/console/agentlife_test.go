@@ -94,7 +94,7 @@ func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	require.NoError(t, err)
 	echo.Caps.Day = 40_000
 	require.NoError(t, d.store.PutAgent(t.Context(), echo))
-	d.night.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return nil, console.ErrNobody }
+	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return nil, console.ErrNobody }
 	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "$0.00 of the day, $15.00 of the month")
 	require.Contains(t, d.out.String(), "0.00, terminal: no onset")

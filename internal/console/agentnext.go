@@ -72,8 +72,8 @@ func (app *App) next(ctx context.Context, h *Deployment, a dream.Agent, l agentV
 
 // remembered is the past as far as the store knows it.
 func remembered(ctx context.Context, h *Deployment, a dream.Agent, past *circadian.Past) error {
-	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
-	for _, n := range memory.As[*dream.Night](found) {
+	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
+	for _, n := range memory.As[*dream.Record](found) {
 		past.Dream = n.Ended
 	}
 	if err != nil {

@@ -21,9 +21,9 @@ func (app *App) agents() *cobra.Command {
 // agentLine is an agent as the list tells it.
 type agentLine struct {
 	dream.Agent
-	Episodes  int          `json:"episodes"`
-	LastDream *dream.Night `json:"last_dream,omitempty"`
-	Dreaming  bool         `json:"dreaming"`
+	Episodes  int           `json:"episodes"`
+	LastDream *dream.Record `json:"last_dream,omitempty"`
+	Dreaming  bool          `json:"dreaming"`
 }
 
 func (app *App) agentsList() *cobra.Command {
@@ -70,8 +70,8 @@ func (app *App) agentLine(cmd *cobra.Command, h *Deployment, a dream.Agent) (age
 	if l.Episodes, err = h.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}}); err != nil {
 		return l, err
 	}
-	nights, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
-	for _, n := range memory.As[*dream.Night](nights) {
+	nights, err := h.Store.Find(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
+	for _, n := range memory.As[*dream.Record](nights) {
 		l.LastDream = n
 	}
 	if err != nil {
@@ -240,7 +240,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func outcomeOf(n *dream.Night) string {
+func outcomeOf(n *dream.Record) string {
 	if n.Outcome == dream.Dreaming {
 		return "dreaming"
 	}

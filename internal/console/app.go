@@ -45,7 +45,7 @@ type App struct {
 	Span          func(string) (time.Duration, error) // reads a duration as the configuration does; nil: time.ParseDuration
 	Open          func(ctx context.Context) (*Deployment, error)
 	Checks        func(ctx context.Context) []Check // for the doctor, in the order to tell them
-	Night         DreamCommand
+	Dream         DreamCommand
 	Codec         CodecCommand
 	Hooks         HooksCommand
 	Stores        StoreCommand

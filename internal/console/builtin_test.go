@@ -21,7 +21,7 @@ func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
 		{[]string{"generator=house/small", "embedder=builtin/lexical"}, "", "Built-in"},
 	} {
 		d := newFixture(t).furnish()
-		record, err := memory.One[*dream.Night](t.Context(), d.store, "echo", nightID)
+		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", dreamID)
 		require.NoError(t, err)
 		record.Models = night.models
 		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})

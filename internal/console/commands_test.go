@@ -260,17 +260,17 @@ func TestADreamThatWaitsIsNotUndone(t *testing.T) {
 	n := d.interrupt(now.Add(time.Hour))
 	require.Equal(t, console.Failure, d.run(200, "memory", "undo", n.ID, "--yes"))
 	require.Contains(t, d.err.String(), "was woken and waits to go on; end it first with oneiros dreams cancel "+n.ID)
-	fresh, err := memory.One[*dream.Night](d.Context(), d.store, "echo", n.ID)
+	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, fresh.State)
-	require.Equal(t, console.OK, d.run(200, "memory", "list", "-a", "echo", "-k", "night", "--status", dream.NightWaits), d.err.String())
+	require.Equal(t, console.OK, d.run(200, "memory", "list", "-a", "echo", "-k", "night", "--status", dream.RecordWaits), d.err.String())
 	require.Contains(t, d.out.String(), "waiting")
 }
 
 func TestADreamCanBeUndone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(80, "memory", "undo", nightID, "--yes"), d.err.String())
+	require.Equal(t, console.OK, d.run(80, "memory", "undo", dreamID, "--yes"), d.err.String())
 	require.Contains(t, d.out.String(), "is undone")
 	require.Equal(t, console.OK, d.run(80, "predictions", "list", "-a", "echo"))
 	require.Contains(t, d.err.String(), "foretold nothing")

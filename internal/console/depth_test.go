@@ -28,8 +28,8 @@ func (d *fixture) lived(nights int) {
 	for i := range nights {
 		at := now.AddDate(0, 0, 2*(i-nights))
 		aim := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: .2 + .5*dice.Float64()}, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
-		w.Add = append(w.Add, &dream.Night{
-			Head: dream.Head{ID: fmt.Sprintf("dream/echo/9%03d", i), Agent: "echo", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream},
+		w.Add = append(w.Add, &dream.Record{
+			Head: dream.Head{ID: fmt.Sprintf("dream/echo/9%03d", i), Agent: "echo", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream},
 			AsOf: at, Outcome: dream.Completed, Depth: &aim, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Cycles: aim.Cycles}},
 		})
 		for k := range 10 {

@@ -19,8 +19,8 @@ import (
 func (d *fixture) fall(announced ...event.Payload) {
 	d.Helper()
 	id := "dream/echo/0002"
-	n := &dream.Night{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
+	n := &dream.Record{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
 		Run:  "r2", Tier: dream.Hardened, Budget: budget.Dollar / 2, Stretches: 1,
 	}
 	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}

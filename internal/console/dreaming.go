@@ -116,7 +116,7 @@ func (f *dreamFlags) request() (DreamRequest, error) {
 
 // consent shows the price and asks where Z13 wants a question. It is done when only the price was wanted.
 func (app *App) consent(ctx context.Context, h *Deployment, w DreamRequest, f *dreamFlags) (done bool, err error) {
-	e, err := app.Night.Estimate(ctx, h, w)
+	e, err := app.Dream.Estimate(ctx, h, w)
 	if err != nil {
 		return false, err
 	}
@@ -128,7 +128,7 @@ func (app *App) consent(ctx context.Context, h *Deployment, w DreamRequest, f *d
 
 // asks says whether somebody is there to be asked whether a dream is worth its price.
 func (app *App) asks(e Estimate, f *dreamFlags) bool {
-	return !e.Free && e.Cap > app.Night.ConfirmAbove() && app.Terminal && !app.json && !f.yes
+	return !e.Free && e.Cap > app.Dream.ConfirmAbove() && app.Terminal && !app.json && !f.yes
 }
 
 // agree shows a price and asks where that is wanted.
@@ -139,7 +139,7 @@ func (app *App) agree(ctx context.Context, h *Deployment, w DreamRequest, e Esti
 		}
 		return true, app.showEstimate(e)
 	}
-	if e.Free || e.Cap <= app.Night.ConfirmAbove() {
+	if e.Free || e.Cap <= app.Dream.ConfirmAbove() {
 		return false, nil
 	}
 	if app.asks(e, f) {
@@ -165,11 +165,11 @@ func (app *App) mindOpen(ctx context.Context, h *Deployment, handle string) {
 
 // dreamNow begins a dream where something runs that can carry it on, or starts that for as long as it takes.
 func (app *App) dreamNow(ctx context.Context, h *Deployment, a dream.Agent, w DreamRequest, watch bool) error {
-	engine, err := app.Night.Reach(ctx, h)
+	engine, err := app.Dream.Reach(ctx, h)
 	own := errors.Is(err, ErrNobody)
 	if own {
 		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
-		engine, err = app.Night.Here(ctx, h, app.note)
+		engine, err = app.Dream.Here(ctx, h, app.note)
 	}
 	if err != nil {
 		return err
@@ -190,11 +190,11 @@ func (app *App) dreamAlone(ctx context.Context, h *Deployment, a dream.Agent, en
 	if id == "" {
 		return app.dreamOn(ctx, h, a, engine, w, true)
 	}
-	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+	record, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
 	if err != nil {
 		return err
 	}
-	if night.Outcome == dream.Interrupted {
+	if record.Outcome == dream.Interrupted {
 		if err := app.mayDream(ctx, h, a); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (app *App) dreamOn(ctx context.Context, h *Deployment, a dream.Agent, engin
 // demo dreams over a sample life in a house apart.
 func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w DreamRequest) error {
 	ctx := cmd.Context()
-	h, engine, err := app.Night.Demo(ctx, f.dir, app.note)
+	h, engine, err := app.Dream.Demo(ctx, f.dir, app.note)
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (app *App) demo(cmd *cobra.Command, f *dreamFlags, w DreamRequest) error {
 			return err
 		}
 		if f.estimate {
-			e, err := app.Night.Estimate(ctx, h, w)
+			e, err := app.Dream.Estimate(ctx, h, w)
 			if err != nil {
 				return err
 			}

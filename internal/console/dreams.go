@@ -17,7 +17,7 @@ import (
 func (app *App) dreams() *cobra.Command {
 	cmd := &cobra.Command{Use: "dreams", Short: "Every night dreamt", GroupID: nights}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindNight, short: "List dreams, newest first", order: memory.Newest, nothing: "%s has not dreamt yet.",
+		kind: dream.KindRecord, short: "List dreams, newest first", order: memory.Newest, nothing: "%s has not dreamt yet.",
 		states: []dream.State{dream.Live, dream.Archived},
 		columns: []column{
 			{title: "DREAM"},
@@ -32,14 +32,14 @@ func (app *App) dreams() *cobra.Command {
 			{title: "REASON", flex: true, drop: 4, under: true},
 			{title: "THEME", flex: true, drop: 4},
 		},
-		row:    app.nightRow,
-		public: func(item dream.Item) any { return app.public(item.(*dream.Night)) },
+		row:    app.recordRow,
+		public: func(item dream.Item) any { return app.public(item.(*dream.Record)) },
 	}), app.dreamsShow(), app.dreamsResume(), app.dreamsCancel(), app.dreamsRedream())
 	return cmd
 }
 
-func (app *App) nightRow(item dream.Item, a dream.Agent) []string {
-	n := item.(*dream.Night)
+func (app *App) recordRow(item dream.Item, a dream.Agent) []string {
+	n := item.(*dream.Record)
 	kept, calls := 0, 0
 	for _, t := range n.Phases {
 		calls += t.Calls
@@ -75,20 +75,20 @@ func (app *App) dreamsShow() *cobra.Command {
 	app.whose(cmd)
 	cmd.ValidArgsFunction = app.completeDreams(nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, night, err := app.nightOf(cmd, append(args, "last")[0])
+		h, a, record, err := app.recordOf(cmd, append(args, "last")[0])
 		if err != nil {
 			return err
 		}
-		return app.report(cmd.Context(), h, a, night)
+		return app.report(cmd.Context(), h, a, record)
 	}
 	return cmd
 }
 
 // report tells a night to a person, or gives all of it as JSON.
-func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Night) error {
-	r, err := reportOf(ctx, h, a, night)
+func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record) error {
+	r, err := reportOf(ctx, h, a, record)
 	if err != nil {
-		return fmt.Errorf("report of %s: %w", night.ID, err)
+		return fmt.Errorf("report of %s: %w", record.ID, err)
 	}
 	if app.json {
 		return app.answer(app.reportJSON(r))
@@ -98,9 +98,9 @@ func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, night 
 }
 
 // reportJSON is a report with every list present.
-func (app *App) reportJSON(r screen.NightReport) map[string]any {
+func (app *App) reportJSON(r screen.DreamReport) map[string]any {
 	return map[string]any{
-		"agent": r.Agent, "night": app.public(&r.Night), "breaks": orEmpty(r.Breaks), "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
+		"agent": r.Agent, "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks), "fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
 		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "archived": orEmpty(r.Archived), "built_in": r.BuiltIn, "built_in_roles": orEmpty(r.BuiltInRoles),
 	}
@@ -111,10 +111,10 @@ func (app *App) style(a dream.Agent) screen.Style {
 }
 
 // reportOf reads from the store everything a dream left behind.
-func reportOf(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Night) (screen.NightReport, error) {
-	r := screen.NightReport{Agent: a.Handle, Night: *night}
+func reportOf(ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record) (screen.DreamReport, error) {
+	r := screen.DreamReport{Agent: a.Handle, Record: *record}
 	items, err := h.Store.Find(ctx, memory.Query{
-		Agent: a.ID, Dream: night.ID, Order: memory.Oldest,
+		Agent: a.ID, Dream: record.ID, Order: memory.Oldest,
 		States: dream.States,
 	})
 	if err != nil {
@@ -129,30 +129,30 @@ func reportOf(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Ni
 	r.Hypotheses = memory.As[*dream.Hypothesis](items)
 	r.Gists = memory.As[*dream.Gist](items)
 	r.Playbook = memory.As[*dream.Playbook](items)
-	if r.Archived, err = archivedBy(ctx, h, night); err != nil {
+	if r.Archived, err = archivedBy(ctx, h, record); err != nil {
 		return r, err
 	}
-	surfaced, err := h.Store.Get(ctx, a.ID, night.Insights...)
+	surfaced, err := h.Store.Get(ctx, a.ID, record.Insights...)
 	for _, item := range surfaced {
 		r.Surfaced = append(r.Surfaced, item.Text())
 	}
 	models := map[dream.Role]string{}
-	for _, line := range night.Models { // "role=provider/model"
+	for _, line := range record.Models { // "role=provider/model"
 		role, name, _ := strings.Cut(line, "=")
 		models[dream.Role(role)] = name
 	}
 	r.BuiltInRoles, r.BuiltIn = builtIn(h, models)
-	if err == nil && (night.Stretches > 1 || night.Outcome == dream.Interrupted) {
+	if err == nil && (record.Stretches > 1 || record.Outcome == dream.Interrupted) {
 		var events []event.Event
-		events, err = eventsOf(ctx, h, night)
+		events, err = eventsOf(ctx, h, record)
 		r.Breaks = screen.Breaks(events)
 	}
 	return r, err
 }
 
 // archivedBy is what a dream has put aside, as its events told it; what was forgotten since is left out.
-func archivedBy(ctx context.Context, h *Deployment, night *dream.Night) ([]screen.Archived, error) {
-	events, err := eventsOf(ctx, h, night)
+func archivedBy(ctx context.Context, h *Deployment, record *dream.Record) ([]screen.Archived, error) {
+	events, err := eventsOf(ctx, h, record)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func archivedBy(ctx context.Context, h *Deployment, night *dream.Night) ([]scree
 		if e.Type != told.EventType() || json.Unmarshal(e.Data, &told) != nil {
 			continue
 		}
-		items, err := h.Store.Get(ctx, night.Agent, told.Item, told.Newer)
+		items, err := h.Store.Get(ctx, record.Agent, told.Item, told.Newer)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ type Cap struct {
 
 // rehearse tells a dream without dreaming it.
 func (app *App) rehearse(ctx context.Context, h *Deployment, a dream.Agent, w DreamRequest) error {
-	r, err := app.Night.Rehearse(ctx, h, w)
+	r, err := app.Dream.Rehearse(ctx, h, w)
 	if err != nil {
 		return err
 	}

@@ -60,8 +60,8 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 			t.Parallel()
 			d := hooked(t, quietHook{}).asleep(&sleeper{}, 40_000)
 			d.guarded(&porter{agentState: agentState})
-			d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
-				e, err := d.night.Estimate(ctx, h, w)
+			d.dream.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
+				e, err := d.dream.Estimate(ctx, h, w)
 				return rehearsed(e), err
 			}
 			require.NoError(t, d.store.PutFeed(t.Context(), dream.Feed{

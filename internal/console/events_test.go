@@ -111,7 +111,7 @@ func (f *following) end() {
 	require.Equal(f, console.OK, <-f.code, "Ctrl-C is how following ends")
 }
 
-func aShortNight(l *listener, agent, id string) {
+func shortDream(l *listener, agent, id string) {
 	l.announce(agent, id,
 		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},
 		event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Bias: "broad", Selected: 270, Shown: 118},
@@ -129,8 +129,8 @@ func TestEventsAreToldInOrder(t *testing.T) {
 	l := newListener(t, "echo")
 	require.Equal(t, console.OK, l.run(80, "events"))
 	require.Contains(t, l.err.String(), "Nothing was announced of echo yet.")
-	aShortNight(l, "echo", "dream/echo/0001")
-	aShortNight(l, "echo", "dream/echo/0002")
+	shortDream(l, "echo", "dream/echo/0001")
+	shortDream(l, "echo", "dream/echo/0002")
 	for _, width := range []int{80, 200} {
 		require.Equal(t, console.OK, l.run(width, "events"))
 		l.golden(fmt.Sprintf("events-%d", width))
@@ -151,8 +151,8 @@ func TestEventsAreToldInOrder(t *testing.T) {
 func TestEventsOfAllAgentsAreToldByTheirTime(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega")
-	aShortNight(l, "echo", "dream/echo/0001")
-	aShortNight(l, "vega", "dream/vega/0001")
+	shortDream(l, "echo", "dream/echo/0001")
+	shortDream(l, "vega", "dream/vega/0001")
 	l.announce("echo", "", event.AgentAsleep{Epoch: 3})
 	require.Equal(t, console.OK, l.run(200, "events"))
 	l.golden("events-all-200")
@@ -438,7 +438,7 @@ func TestWhereTheArchiveStands(t *testing.T) {
 	bucket, err := archive.Open(t.Context(), root)
 	require.NoError(t, err)
 	l.kept = &archive.Archive{Log: l.store, Bucket: bucket, Now: func() time.Time { return now }}
-	aShortNight(l, "echo", "dream/echo/0001")
+	shortDream(l, "echo", "dream/echo/0001")
 	_, err = l.kept.Once(t.Context())
 	require.NoError(t, err)
 	l.announce("echo", "", event.AgentAsleep{Epoch: 3})

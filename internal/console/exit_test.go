@@ -90,10 +90,10 @@ func TestIdsAreUnderstoodAsListsWriteThem(t *testing.T) {
 func TestANarrowListTellsBeneathWhyADreamDidNotComplete(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	night, err := memory.One[*dream.Night](context.Background(), d.store, "echo", nightID)
+	record, err := memory.One[*dream.Record](context.Background(), d.store, "echo", dreamID)
 	require.NoError(t, err)
-	night.Outcome, night.Reason = dream.Exhausted, "the cap of the dream was reached in nrem, and nothing could be bought after that any more"
-	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{night}})
+	record.Outcome, record.Reason = dream.Exhausted, "the cap of the dream was reached in nrem, and nothing could be bought after that any more"
+	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(80, "dreams", "list", "-a", "echo"))
 	d.golden("dreams-list-reason-80")

@@ -172,7 +172,7 @@ func (app *App) putFeed(ctx context.Context, h *Deployment, f dream.Feed) error 
 
 // probing does something that probes must hear of.
 func (app *App) probing(ctx context.Context, h *Deployment, do func(Feeds) error) error {
-	engine, err := app.Night.Reach(ctx, h)
+	engine, err := app.Dream.Reach(ctx, h)
 	if err != nil {
 		return err
 	}

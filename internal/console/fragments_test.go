@@ -22,7 +22,7 @@ func ptr[T any](v T) *T { return &v }
 func (d *fixture) caught() *fixture {
 	d.Helper()
 	made := func(kind dream.Kind, id string) dream.Head {
-		return head(kind, nightID+"/"+id, now.Add(-time.Hour), true)
+		return head(kind, dreamID+"/"+id, now.Add(-time.Hour), true)
 	}
 	surface := dream.Surface{Wordlike: 1, Fresh: .93, Bearable: 1, Joined: 1, Spoken: .96, Whole: .89}
 	together := dream.Verdict{
@@ -31,7 +31,7 @@ func (d *fixture) caught() *fixture {
 			Measured: dream.Scores{Novelty: .5, Relevance: .9, Coherence: .84}, Judged: &dream.Scores{Novelty: .7, Relevance: .52, Coherence: .9},
 			Way: dream.ByTogether, Together: 4, Said: "two ropes, one knot", Surface: surface, Meaning: &dream.Meaning{Cosine: .38, Between: .11, Share: .95},
 			Marker: &dream.Fired{
-				Marker: nightID + "/marker/5f1e", Cosine: .61, Threshold: .44, Strength: .82, Valence: dream.CameOutWell, Count: 3, Relevance: .52, Boost: .09,
+				Marker: dreamID + "/marker/5f1e", Cosine: .61, Threshold: .44, Strength: .82, Valence: dream.CameOutWell, Count: 3, Relevance: .52, Boost: .09,
 			},
 			Whole: .71, Bias: 1.06, Cost: ptr(budget.Micros(42)),
 		},
@@ -44,10 +44,10 @@ func (d *fixture) caught() *fixture {
 			Whole: .04, Bias: 1, Cost: ptr(budget.Micros(42)), Together: 4,
 		},
 	}
-	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{
+	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{
 		&dream.Fragment{
 			Head: made(dream.KindFragment, "onset/1.2"), Content: "Two ropes lie in one knot and neither knows which of them is older.", Verdict: together, Cycle: 1, Stage: dream.Peak,
-			Confidence: .15, Status: dream.FragmentPromoted, Reason: "it holds", Scenario: nightID + "/rem/1", Hypothesis: nightID + "/h1",
+			Confidence: .15, Status: dream.FragmentPromoted, Reason: "it holds", Scenario: dreamID + "/rem/1", Hypothesis: dreamID + "/h1",
 			Rating: &dream.Rating{Rated: "promote", By: "house/judge", Reason: "it holds"}, Settings: dream.Settings{Model: "house/small"},
 			Flags: []dream.Flag{{By: "hook/harbourmaster", Reason: "look at it before you tell Mara"}},
 		},
@@ -59,10 +59,10 @@ func (d *fixture) caught() *fixture {
 			Head: made(dream.KindFragment, "onset/2.1"), Content: "cut short", Cycle: 2, Stage: dream.Peak, Status: dream.FragmentDiscarded,
 			Reason: "the dream ended before it was judged", Settings: dream.Settings{Model: "house/small"},
 		},
-		&dream.Scenario{Head: made(dream.KindScenario, "rem/1"), Content: "The younger rope is spliced in.", Score: .7, Kept: true, Parent: nightID + "/onset/1.2"},
+		&dream.Scenario{Head: made(dream.KindScenario, "rem/1"), Content: "The younger rope is spliced in.", Score: .7, Kept: true, Parent: dreamID + "/onset/1.2"},
 		&dream.Prediction{
 			Head: made(dream.KindPrediction, "onset/1.2/p"), Source: dream.Creative, Claim: "Two ropes", Criterion: "Mara says which is older.", Horizon: now.AddDate(0, 0, 14),
-			Confidence: .15, Status: dream.PredictionOpen, Fragment: nightID + "/onset/1.2",
+			Confidence: .15, Status: dream.PredictionOpen, Fragment: dreamID + "/onset/1.2",
 		},
 		&dream.Marker{
 			Head:   made(dream.KindMarker, "marker/5f1e"),
@@ -132,11 +132,11 @@ func TestTheBiasIsToldOnceFiftyOutcomesAreKnown(t *testing.T) {
 	for i := range 52 {
 		id := fmt.Sprintf("onset/9.%d", i)
 		f := &dream.Fragment{
-			Head: head(dream.KindFragment, nightID+"/"+id, now.Add(-time.Hour), true), Content: id, Status: dream.FragmentSelected,
+			Head: head(dream.KindFragment, dreamID+"/"+id, now.Add(-time.Hour), true), Content: id, Status: dream.FragmentSelected,
 			Verdict: dream.Verdict{Composite: .2, Judge: "embedder"},
 		}
 		p := &dream.Prediction{
-			Head: head(dream.KindPrediction, nightID+"/"+id+"/p", now.Add(-time.Hour), true), Source: dream.Creative, Claim: id, Criterion: "c", Horizon: now, Confidence: .15,
+			Head: head(dream.KindPrediction, dreamID+"/"+id+"/p", now.Add(-time.Hour), true), Source: dream.Creative, Claim: id, Criterion: "c", Horizon: now, Confidence: .15,
 			Fragment: f.ID, Status: dream.PredictionWrong, ResolvedAt: ptr(now.Add(-30 * time.Minute)),
 		}
 		if i%5 == 0 {
@@ -144,7 +144,7 @@ func TestTheBiasIsToldOnceFiftyOutcomesAreKnown(t *testing.T) {
 		}
 		add = append(add, f, p)
 	}
-	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: add})
+	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: add})
 	require.NoError(t, err)
 	require.Equal(t, console.OK, d.run(80, "fragments", "bias", "-a", "echo"))
 	d.golden("fragments-bias-80")

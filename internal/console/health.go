@@ -106,15 +106,15 @@ func (app *App) examined(cmd *cobra.Command, h *Deployment) ([]dream.Agent, erro
 
 // agent looks at one.
 func (e *examination) agent(ctx context.Context, a dream.Agent) ([]healthLine, error) {
-	nights, err := e.nightsOf(ctx, a)
+	records, err := e.recordsOf(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	var lines []healthLine
-	for _, look := range []func(context.Context, dream.Agent, []*dream.Night) (healthLine, error){
+	for _, look := range []func(context.Context, dream.Agent, []*dream.Record) (healthLine, error){
 		e.planned, e.outcomes, e.recall, e.kept, e.recorded, e.spent, e.overdue, e.reviews,
 	} {
-		l, err := look(ctx, a, nights)
+		l, err := look(ctx, a, records)
 		if err != nil {
 			return nil, err
 		}

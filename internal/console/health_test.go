@@ -54,8 +54,8 @@ func healthy(t *testing.T, outcomes ...dream.Outcome) *fixture {
 func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 	d.Helper()
 	id := fmt.Sprintf("dream/echo/%04d", number)
-	n := &dream.Night{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+	n := &dream.Record{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
 		Run:  "r", Tier: dream.Hardened, Outcome: outcome, Ended: at.Add(time.Minute), AsOf: at,
 	}
 	w := memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}}

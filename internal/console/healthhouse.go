@@ -31,12 +31,12 @@ type examination struct {
 
 func (app *App) visit(ctx context.Context, h *Deployment) *examination {
 	e := &examination{app: app, deployment: h, now: app.Now(), why: ErrNobody}
-	if app.Night.Reach == nil {
+	if app.Dream.Reach == nil {
 		return e
 	}
 	ctx, cancel := context.WithTimeout(ctx, visitWithin)
 	defer cancel()
-	engine, err := app.Night.Reach(ctx, h)
+	engine, err := app.Dream.Reach(ctx, h)
 	if err == nil {
 		e.engine, e.why = engine, nil
 		return e
@@ -157,11 +157,11 @@ func (e *examination) goesOn(ctx context.Context, agents []dream.Agent, id strin
 				return runs, true, nil
 			}
 		}
-		night, err := memory.One[*dream.Night](ctx, e.deployment.Store, a.ID, id)
+		record, err := memory.One[*dream.Record](ctx, e.deployment.Store, a.ID, id)
 		if errors.Is(err, memory.ErrNotFound) {
 			return false, true, nil
 		}
-		return err == nil && night.Unsettled(), true, err
+		return err == nil && record.Unsettled(), true, err
 	}
 	return false, false, nil
 }

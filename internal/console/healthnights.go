@@ -16,19 +16,19 @@ const nightsLooked = 30
 // failedAlarm is how many failed nights in a row are wrong: one is a provider's bad hour.
 const failedAlarm = 2
 
-// nightsOf are the newest, newest first, those that were undone too.
-func (e *examination) nightsOf(ctx context.Context, a dream.Agent) ([]*dream.Night, error) {
+// recordsOf are the newest, newest first, those that were undone too.
+func (e *examination) recordsOf(ctx context.Context, a dream.Agent) ([]*dream.Record, error) {
 	items, err := e.deployment.Store.Find(ctx, memory.Query{
-		Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Limit: nightsLooked,
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived}, Limit: nightsLooked,
 	})
-	return memory.As[*dream.Night](items), err
+	return memory.As[*dream.Record](items), err
 }
 
 // planned holds the nights that were due against those that were dreamt.
-func (e *examination) planned(ctx context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "nights", State: Fine}
 	week, stuck := 0, []string{}
-	for _, n := range nights {
+	for _, n := range records {
 		if e.now.Sub(n.At) < 7*24*time.Hour {
 			week++
 		}
@@ -75,13 +75,13 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, nights []*drea
 }
 
 // outcomes counts empty and failed nights in a row (Z7).
-func (e *examination) outcomes(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "outcomes", State: Fine}
 	empty, failed := 0, 0
 	var kinds []dream.Outcome
 	count := map[dream.Outcome]int{}
 	emptyOver, failedOver := false, false
-	for _, n := range nights {
+	for _, n := range records {
 		if n.State != dream.Live || n.Unsettled() {
 			continue
 		}
@@ -117,23 +117,23 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, nights []*dream
 	}
 	switch {
 	case failed >= failedAlarm:
-		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(nights, dream.Aborted))
+		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(records, dream.Aborted))
 		l.Advice = "oneiros dreams show last -a " + a.Handle + " says which call failed; oneiros doctor looks at the providers."
 	case empty >= alarm:
-		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm, lastReason(nights, dream.Empty))
+		l.State, l.Found = Wrong, fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm, lastReason(records, dream.Empty))
 		l.Advice = "See what fragments were dropped for (oneiros fragments list -a " + a.Handle + " --status discarded), and whether there is anything new to dream about."
 	case empty > 0:
 		l.State, l.Found = Look, fmt.Sprintf("%s; the last %d kept nothing", l.Found, empty)
 		l.Advice = fmt.Sprintf("At %d in a row this is wrong (dream.empty_alarm).", alarm)
 	case failed > 0:
-		l.State, l.Found = Look, fmt.Sprintf("%s; the last failed: %s", l.Found, lastReason(nights, dream.Aborted))
+		l.State, l.Found = Look, fmt.Sprintf("%s; the last failed: %s", l.Found, lastReason(records, dream.Aborted))
 		l.Advice = "oneiros dreams show last -a " + a.Handle + " says which call failed."
 	}
 	return l, nil
 }
 
-func lastReason(nights []*dream.Night, outcome dream.Outcome) string {
-	for _, n := range nights {
+func lastReason(records []*dream.Record, outcome dream.Outcome) string {
+	for _, n := range records {
 		if n.Outcome == outcome && n.State == dream.Live {
 			return orDash(flat(n.Reason))
 		}
@@ -142,13 +142,13 @@ func lastReason(nights []*dream.Night, outcome dream.Outcome) string {
 }
 
 // kept says when a night last kept something.
-func (e *examination) kept(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+func (e *examination) kept(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "kept", State: Fine, Found: "it has not dreamt yet"}
-	if len(nights) > 0 {
+	if len(records) > 0 {
 		l.Found = "no night that counts is over yet"
 	}
 	since := 0
-	for _, n := range nights {
+	for _, n := range records {
 		if n.State != dream.Live || n.Unsettled() {
 			continue
 		}
@@ -175,7 +175,7 @@ func (e *examination) kept(_ context.Context, a dream.Agent, nights []*dream.Nig
 }
 
 // overdue looks for predictions whose time is up and that nobody resolved.
-func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Night) (healthLine, error) {
+func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Record) (healthLine, error) {
 	const swept = 5 * time.Minute // a worker resolves what is due once a minute
 	l := healthLine{Name: "predictions", State: Fine}
 	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionOpen}}
@@ -194,7 +194,7 @@ func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Nig
 }
 
 // reviews counts what waits for a person.
-func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Night) (healthLine, error) {
+func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "review", State: Fine, Found: "nothing waits"}
 	items, err := e.app.reviewing(e.deployment).Waiting(ctx, a.ID)
 	if err != nil || len(items) == 0 {
@@ -222,15 +222,15 @@ func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Nig
 }
 
 // recall tells of nights that made it worse and were undone by themselves, and what the newest probe found.
-func (e *examination) recall(_ context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "recall", State: Fine, Found: "no night has been probed"}
 	undone, counting := 0, true
-	for i := len(nights) - 1; i >= 0; i-- {
-		if r := nights[i].Recall; r != nil {
-			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Asked, nights[i].ID, r.After)
+	for i := len(records) - 1; i >= 0; i-- {
+		if r := records[i].Recall; r != nil {
+			l.Found = fmt.Sprintf("%d of %d of its own memories found before %s, %d after", r.Before, r.Asked, records[i].ID, r.After)
 		}
 	}
-	for _, n := range nights {
+	for _, n := range records {
 		switch n.Outcome {
 		case dream.Undone:
 			if undone++; counting && undone >= failedAlarm {

@@ -10,8 +10,8 @@ import (
 
 func TestAFirstNightThatIsNotOverIsNotToldAsNone(t *testing.T) {
 	t.Parallel()
-	going := &dream.Night{Head: dream.Head{State: dream.Live}, Outcome: dream.Dreaming}
-	l, err := (&examination{}).kept(t.Context(), dream.Agent{}, []*dream.Night{going})
+	going := &dream.Record{Head: dream.Head{State: dream.Live}, Outcome: dream.Dreaming}
+	l, err := (&examination{}).kept(t.Context(), dream.Agent{}, []*dream.Record{going})
 	require.NoError(t, err)
 	require.Equal(t, "no night that counts is over yet", l.Found)
 	l, err = (&examination{}).kept(t.Context(), dream.Agent{}, nil)

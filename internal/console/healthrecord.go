@@ -16,12 +16,12 @@ import (
 
 // recorded holds what nights said they made against what lies in the store: by name, as their events told it, and by number, as
 // their records count it. Nothing is told that is not there (Z7).
-func (e *examination) recorded(ctx context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "record", State: Fine, Found: "no night to hold against the store"}
-	if len(nights) == 0 {
+	if len(records) == 0 {
 		return l, nil
 	}
-	told, err := e.told(ctx, a, nights)
+	told, err := e.told(ctx, a, records)
 	if err != nil {
 		return l, err
 	}
@@ -29,11 +29,11 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, nights []*dre
 	if err != nil {
 		return l, err
 	}
-	short, err := e.short(ctx, a, nights)
+	short, err := e.short(ctx, a, records)
 	if err != nil {
 		return l, err
 	}
-	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(nights), "night", "nights"), plural(len(told), "thing", "things"))
+	l.Found = fmt.Sprintf("everything that %s told of lies in the store: %s", plural(len(records), "night", "nights"), plural(len(told), "thing", "things"))
 	if len(missing)+len(short) == 0 {
 		return l, nil
 	}
@@ -70,8 +70,8 @@ var naming = map[string]string{
 }
 
 // told are the ids that nights have told of, in their events and in their records.
-func (e *examination) told(ctx context.Context, a dream.Agent, nights []*dream.Night) ([]string, error) {
-	first := nights[len(nights)-1].At
+func (e *examination) told(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
+	first := records[len(records)-1].At
 	mine, seen := map[string]bool{}, map[string]bool{}
 	var ids []string
 	add := func(id string) {
@@ -80,7 +80,7 @@ func (e *examination) told(ctx context.Context, a dream.Agent, nights []*dream.N
 			ids = append(ids, id)
 		}
 	}
-	for _, n := range nights {
+	for _, n := range records {
 		mine[n.ID] = true
 		for _, id := range n.Insights {
 			add(id)
@@ -122,10 +122,10 @@ func (e *examination) missing(ctx context.Context, a dream.Agent, ids []string) 
 
 // short are the nights whose record counts more kept than the store has. Gists are named by what they were taken from, and belong
 // to the first dream that took them: they are not counted.
-func (e *examination) short(ctx context.Context, a dream.Agent, nights []*dream.Night) ([]string, error) {
+func (e *examination) short(ctx context.Context, a dream.Agent, records []*dream.Record) ([]string, error) {
 	counted := map[dream.Phase]dream.Kind{dream.Onset: dream.KindFragment, dream.REM: dream.KindScenario, dream.Integration: dream.KindHypothesis}
 	var short []string
-	for _, n := range nights {
+	for _, n := range records {
 		for _, t := range n.Phases {
 			kind, ok := counted[t.Phase]
 			if !ok || t.Kept == 0 {
@@ -144,12 +144,12 @@ func (e *examination) short(ctx context.Context, a dream.Agent, nights []*dream.
 }
 
 // spent holds the money that nights reported against the ledger.
-func (e *examination) spent(ctx context.Context, a dream.Agent, nights []*dream.Night) (healthLine, error) {
+func (e *examination) spent(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "money", State: Fine, Found: "no night to hold against the ledger"}
 	var reported budget.Micros
 	var differ []string
 	over := 0
-	for _, n := range nights {
+	for _, n := range records {
 		if n.Unsettled() {
 			continue
 		}

@@ -14,12 +14,12 @@ import (
 func TestAJournalAsJSONTellsItsWakeInMilliseconds(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	id := nightID + "/woken"
+	id := dreamID + "/woken"
 	j := &dream.Journal{
 		Head: head(dream.KindJournal, id, now, true), Content: "Half a tide.", Significance: .5,
 		Wake: &dream.WakeTimes{Receipt: 1500 * time.Microsecond, Light: true},
 	}
-	_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{j}})
+	_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{j}})
 	require.NoError(t, err)
 	for _, args := range [][]string{{"journal", "-a", "echo", "--json"}, {"memory", "show", "-a", "echo", id, "--json"}} {
 		require.Equal(t, console.OK, d.run(0, args...), d.err.String())

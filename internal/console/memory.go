@@ -167,7 +167,7 @@ func (app *App) memoryList() *cobra.Command {
 			return err
 		}
 		if len(q.Kinds) == 0 {
-			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool { return k == dream.KindNight }) // told by `dreams`
+			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool { return k == dream.KindRecord }) // told by `dreams`
 		}
 		items, err := h.Store.Find(cmd.Context(), q)
 		if err != nil {
@@ -211,7 +211,7 @@ func itemTable(items []dream.Item, a dream.Agent) *table {
 		switch head.Kind {
 		case dream.KindEpisode:
 			salience = score(marks.Salience)
-		case dream.KindGist, dream.KindNight:
+		case dream.KindGist, dream.KindRecord:
 		default:
 			worth = score(marks.Score)
 		}

@@ -43,7 +43,7 @@ it costs counts against the agent's day.`,
 		if err := app.keepsPlace(cmd.Context(), h, a, p); err != nil {
 			return err
 		}
-		if !p.Free && p.Worst > app.Night.ConfirmAbove() {
+		if !p.Free && p.Worst > app.Dream.ConfirmAbove() {
 			if err := app.confirm(yes, fmt.Sprintf("Placing %s of %s with %s may cost up to %s", p.memories(), a.Handle, p.Model, p.Worst)); err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func oneOfKind(k dream.Kind) string {
 		return "a journal entry"
 	case dream.KindPlaybook:
 		return "a playbook entry"
-	case dream.KindNight:
+	case dream.KindRecord:
 		return "a dream"
 	}
 	return "a " + string(k)
@@ -198,35 +198,35 @@ func mapText(m map[string]any, zone string) string {
 	return strings.Join(parts, ", ")
 }
 
-// errNight distinguishes a dream that is not there.
-var errNight = errors.New("no such dream")
+// errRecord distinguishes a dream that is not there.
+var errRecord = errors.New("no such dream")
 
-// nightOf finds the record of a dream by id, by number, or as the last one ("last").
-func (app *App) nightOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, *dream.Night, error) {
+// recordOf finds the record of a dream by id, by number, or as the last one ("last").
+func (app *App) recordOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, *dream.Record, error) {
 	if name == "last" {
-		return app.lastNight(cmd)
+		return app.lastDream(cmd)
 	}
 	var deployment *Deployment
 	var owner dream.Agent
-	var night *dream.Night
+	var record *dream.Record
 	err := app.each(cmd, func(h *Deployment, a dream.Agent) error {
-		got, err := memory.One[*dream.Night](cmd.Context(), h.Store, a.ID, dreamID(name, a))
+		got, err := memory.One[*dream.Record](cmd.Context(), h.Store, a.ID, dreamID(name, a))
 		if errors.Is(err, memory.ErrNotFound) {
 			return nil
 		}
-		if err == nil && night != nil {
+		if err == nil && record != nil {
 			return exit(Usage, "%s and %s both have a dream %q; say whose with --agent", owner.Handle, a.Handle, name)
 		}
-		deployment, owner, night = h, a, got
+		deployment, owner, record = h, a, got
 		return err
 	})
-	if err == nil && night == nil {
-		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, name)}
+	if err == nil && record == nil {
+		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errRecord, name)}
 	}
-	return deployment, owner, night, err
+	return deployment, owner, record, err
 }
 
-func (app *App) lastNight(cmd *cobra.Command) (*Deployment, dream.Agent, *dream.Night, error) {
+func (app *App) lastDream(cmd *cobra.Command) (*Deployment, dream.Agent, *dream.Record, error) {
 	h, a, err := app.agentOf(cmd)
 	if err != nil {
 		return h, a, nil, err
@@ -236,9 +236,9 @@ func (app *App) lastNight(cmd *cobra.Command) (*Deployment, dream.Agent, *dream.
 }
 
 // newest is the record of an agent's last dream.
-func newest(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Night, error) {
-	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
-	for _, n := range memory.As[*dream.Night](items) {
+func newest(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Record, error) {
+	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
+	for _, n := range memory.As[*dream.Record](items) {
 		return n, err
 	}
 	if err == nil {
@@ -256,9 +256,9 @@ func dreamNamed(ctx context.Context, h *Deployment, a dream.Agent, name string) 
 		}
 		return n.ID, nil
 	}
-	n, err := memory.One[*dream.Night](ctx, h.Store, a.ID, dreamID(name, a))
+	n, err := memory.One[*dream.Record](ctx, h.Store, a.ID, dreamID(name, a))
 	if errors.Is(err, memory.ErrNotFound) {
-		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, name)}
+		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errRecord, name)}
 	}
 	if err != nil {
 		return "", err

@@ -38,11 +38,11 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		default:
 			from := ""
 			if of != "" {
-				_, _, night, err := app.nightOf(cmd, of)
+				_, _, record, err := app.recordOf(cmd, of)
 				if err != nil {
 					return err
 				}
-				from = night.ID
+				from = record.ID
 			}
 			if ids, err = restoring.Faded(cmd.Context(), a.ID, from); err != nil {
 				return err

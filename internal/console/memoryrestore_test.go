@@ -46,7 +46,7 @@ func TestWhatDreamsHaveArchivedIsListedAndRestored(t *testing.T) {
 	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "memory", "restore", "-a", "echo"))
 	require.Equal(t, "No dream has archived anything of echo that is not live again.\n", d.out.String())
-	d.fade(nightID, "e-0002", "s-0001")
+	d.fade(dreamID, "e-0002", "s-0001")
 	d.fade("operator", "e-0001")
 
 	require.Equal(t, console.OK, d.run(0, "memory", "restore", "-a", "echo"))
@@ -74,7 +74,7 @@ func TestAllThatOneDreamHasArchivedIsRestored(t *testing.T) {
 	d := newFixture(t).furnish()
 	require.Equal(t, console.OK, d.run(0, "memory", "restore", "-a", "echo", "--dream", "last"))
 	require.Equal(t, "Dream last has archived nothing of echo that is not live again.\n", d.out.String())
-	d.fade(nightID, "e-0002", "s-0001")
+	d.fade(dreamID, "e-0002", "s-0001")
 	require.Equal(t, console.Usage, d.run(0, "memory", "restore", "-a", "echo", "--dream", "last", "s-0001"))
 	require.Contains(t, d.err.String(), "--dream restores all of one dream, and s-0001 is named too")
 	require.Equal(t, console.NotFound, d.run(0, "memory", "restore", "-a", "echo", "--dream", "0009"))

@@ -20,27 +20,27 @@ func (app *App) memoryUndo() *cobra.Command {
 	app.whose(cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, night, err := app.nightOf(cmd, args[0])
+		h, a, record, err := app.recordOf(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		if night.Outcome == dream.Dreaming {
-			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", night.ID, night.ID)
+		if record.Outcome == dream.Dreaming {
+			return exit(Failure, "dream %s is still going on; cancel it first with oneiros dreams cancel %s", record.ID, record.ID)
 		}
-		if night.Resumable() {
-			return exit(Failure, "dream %s was woken and waits to go on; end it first with oneiros dreams cancel %s", night.ID, night.ID)
+		if record.Resumable() {
+			return exit(Failure, "dream %s was woken and waits to go on; end it first with oneiros dreams cancel %s", record.ID, record.ID)
 		}
-		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", night.ID, a.Handle)); err != nil {
+		if err := app.confirm(yes, fmt.Sprintf("This undoes what dream %s did to the memory of %s", record.ID, a.Handle)); err != nil {
 			return err
 		}
-		undone, err := h.Store.Undo(cmd.Context(), a.ID, night.ID)
+		undone, err := h.Store.Undo(cmd.Context(), a.ID, record.ID)
 		if err != nil {
-			return fmt.Errorf("undo dream %s: %w", night.ID, err)
+			return fmt.Errorf("undo dream %s: %w", record.ID, err)
 		}
 		if app.json {
-			return app.answer(map[string]any{"dream": night.ID, "archived": undone.Archived, "restored": undone.Restored, "kept": orEmpty(undone.Kept)})
+			return app.answer(map[string]any{"dream": record.ID, "archived": undone.Archived, "restored": undone.Restored, "kept": orEmpty(undone.Kept)})
 		}
-		app.say("Dream %s is undone: %s archived, %s restored.", night.ID, plural(undone.Archived, "item", "items"), plural(undone.Restored, "item", "items"))
+		app.say("Dream %s is undone: %s archived, %s restored.", record.ID, plural(undone.Archived, "item", "items"), plural(undone.Restored, "item", "items"))
 		if len(undone.Kept) > 0 {
 			app.say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
 		}

@@ -93,7 +93,7 @@ func TestAnIdOfAnotherKindIsToldAsThat(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))
-	require.Contains(t, d.err.String(), nightID+"/nrem/backward/1 is no fragment but a prediction; oneiros fragments list names them")
+	require.Contains(t, d.err.String(), dreamID+"/nrem/backward/1 is no fragment but a prediction; oneiros fragments list names them")
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "show", "nowhere", "-a", "echo"))
 	require.Contains(t, d.err.String(), `there is no fragment "nowhere"; oneiros fragments list names them`)
 	require.Equal(t, console.NotFound, d.run(0, "review", "show", "nowhere", "-a", "echo"))

@@ -52,8 +52,8 @@ type PhaseEstimate struct {
 	Cap      budget.Micros `json:"cap_micros"`
 }
 
-// Nights begins, watches and ends dreams through Temporal.
-type Nights interface {
+// Dreams begins, watches and ends dreams through Temporal.
+type Dreams interface {
 	// Begin starts a dream and answers its id. ErrDreaming.
 	Begin(ctx context.Context, w DreamRequest) (string, error)
 	// Redream begins a dream that goes on from a phase of another and answers its id. ErrDreaming, ErrNoRedream.
@@ -78,7 +78,7 @@ type Place struct {
 
 // Engine is what a process runs: always a client of Temporal, often a worker, sometimes a server of its own.
 type Engine interface {
-	Nights() Nights
+	Nights() Dreams
 	Feeds() Feeds
 	Places() []Place
 	Gone() <-chan error // gives what ended by itself

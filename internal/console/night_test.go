@@ -39,7 +39,7 @@ type sleeper struct {
 	again    console.Again
 }
 
-func (s *sleeper) Nights() console.Nights { return s }
+func (s *sleeper) Nights() console.Dreams { return s }
 func (s *sleeper) Places() []console.Place {
 	return []console.Place{{Name: "temporal", Where: "127.0.0.1:7233"}, {Name: "worker", Where: "task queue oneiros"}}
 }
@@ -52,8 +52,8 @@ func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, er
 	}
 	s.begun = append(s.begun, w)
 	id := fmt.Sprintf("dream/echo/%04d", 1+len(s.begun))
-	night := &dream.Night{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
+	record := &dream.Record{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: now, State: dream.Live, Taint: dream.FromDream, Dream: id},
 		Tier: dream.Hardened, Budget: budget.Dollar / 2, Outcome: s.outcome, Ended: now.Add(2 * time.Second), Models: []string{"generator=builtin/associative"},
 	}
 	announce := func(n int, p event.Payload) event.Event {
@@ -65,11 +65,11 @@ func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, er
 		announce(3, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "running", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}}),
 	}
 	if s.dead {
-		night.Outcome = dream.Dreaming
+		record.Outcome = dream.Dreaming
 	} else {
 		events = append(events, announce(4, event.DreamEnded{Outcome: s.outcome, Kept: 3}))
 	}
-	_, err := s.fixture.store.Commit(ctx, memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{night}, Events: events})
+	_, err := s.fixture.store.Commit(ctx, memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{record}, Events: events})
 	return id, err
 }
 
@@ -118,7 +118,7 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 	up := func(context.Context, *console.Deployment, func(string, ...any)) (console.Engine, error) {
 		return s, nil
 	}
-	d.night = console.DreamCommand{
+	d.dream = console.DreamCommand{
 		ConfirmAbove: func() budget.Micros { return 0 }, Reach: reach, Work: reach, Up: up, Here: up, Serve: up,
 		Estimate: func(_ context.Context, _ *console.Deployment, w console.DreamRequest) (console.Estimate, error) {
 			return console.Estimate{
@@ -237,7 +237,7 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	require.Equal(t, console.OK, d.run(80, "dreams", "list", "-a", "echo"))
 	require.Regexp(t, `0002 +2026-11-20 06:00 .*dreaming +- +- +-`, d.out.String(), "its books are not closed")
 	require.Equal(t, console.NotFound, d.run(80, "dreams", "cancel", "1", "-a", "echo"))
-	require.Contains(t, d.err.String(), "dream "+nightID+" does not go on: it ended completed")
+	require.Contains(t, d.err.String(), "dream "+dreamID+" does not go on: it ended completed")
 	require.Equal(t, console.OK, d.run(80, "watch", "1", "-a", "echo"), "a dream that is over is reported")
 	require.Contains(t, d.out.String(), "A rope remembers")
 	require.Equal(t, console.OK, d.run(80, "help", "exit-codes"))
@@ -248,16 +248,16 @@ func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	s.dead = true
 	id, err := s.Begin(t.Context(), console.DreamRequest{})
 	require.NoError(t, err)
 	s.dead, s.begun = false, nil
 	s.going = func() {
-		night, err := memory.One[*dream.Night](t.Context(), d.store, "echo", id)
+		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", id)
 		require.NoError(t, err)
-		night.Outcome = dream.Completed
-		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: id, Change: []dream.Item{night}, Events: []event.Event{
+		record.Outcome = dream.Completed
+		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: id, Change: []dream.Item{record}, Events: []event.Event{
 			event.New("end", "echo", id, now, event.DreamEnded{Outcome: dream.Completed, Kept: 3}),
 		}})
 		require.NoError(t, err)

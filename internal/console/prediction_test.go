@@ -34,14 +34,14 @@ func (d *fixture) ok(width int, args ...string) {
 func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
-	_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{&dream.Hypothesis{
-		Head: head(dream.KindHypothesis, nightID+"/h2", now.Add(-time.Hour), true), Claim: "She mends what she trusts.", Confidence: .25, Status: dream.HypothesisStaged,
+	_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{&dream.Hypothesis{
+		Head: head(dream.KindHypothesis, dreamID+"/h2", now.Add(-time.Hour), true), Claim: "She mends what she trusts.", Confidence: .25, Status: dream.HypothesisStaged,
 	}}})
 	require.NoError(t, err)
-	h, err := memory.One[*dream.Hypothesis](t.Context(), d.store, "echo", nightID+"/h2")
+	h, err := memory.One[*dream.Hypothesis](t.Context(), d.store, "echo", dreamID+"/h2")
 	require.NoError(t, err)
-	h.Sources = []string{nightID + "/nrem/backward/1"}
-	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: nightID, Change: []dream.Item{h}})
+	h.Sources = []string{dreamID + "/nrem/backward/1"}
+	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: dreamID, Change: []dream.Item{h}})
 	require.NoError(t, err)
 
 	d.ok(80, "predictions", "watch", spliced, "-a", "echo", "--rule", "calm", "--means", "correct")
@@ -176,7 +176,7 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 func TestAShellIsOfferedPredictionsVerdictsAndRules(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
-	id := nightID + "/nrem/backward/1"
+	id := dreamID + "/nrem/backward/1"
 	for line, want := range map[string]string{
 		"predictions resolve ":                                id,
 		"predictions show ":                                   id,

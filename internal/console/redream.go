@@ -45,7 +45,7 @@ Exit codes: as those of oneiros dream.`,
 		if !oneOf(from, dream.Redreamt) {
 			return exit(Usage, "--from %q must be nrem, rem, integration or return; an onset anew is another dream (oneiros dream)", from)
 		}
-		h, a, night, err := app.nightOf(cmd, args[0])
+		h, a, record, err := app.recordOf(cmd, args[0])
 		if err != nil {
 			return err
 		}
@@ -53,24 +53,24 @@ Exit codes: as those of oneiros dream.`,
 		if err := affordable(a, w); err != nil {
 			return err
 		}
-		return app.redream(cmd.Context(), h, a, Again{DreamRequest: w, Dream: night.ID, From: dream.Phase(from)}, f)
+		return app.redream(cmd.Context(), h, a, Again{DreamRequest: w, Dream: record.ID, From: dream.Phase(from)}, f)
 	}
 	return cmd
 }
 
 func (app *App) redream(ctx context.Context, h *Deployment, a dream.Agent, w Again, f *dreamFlags) error {
-	e, err := app.Night.EstimateAgain(ctx, h, w)
+	e, err := app.Dream.EstimateAgain(ctx, h, w)
 	if err != nil {
 		return err
 	}
 	if done, err := app.agree(ctx, h, w.DreamRequest, e, f); done || err != nil {
 		return err
 	}
-	engine, err := app.Night.Reach(ctx, h)
+	engine, err := app.Dream.Reach(ctx, h)
 	own := errors.Is(err, ErrNobody)
 	if own {
 		app.note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
-		engine, err = app.Night.Here(ctx, h, app.note)
+		engine, err = app.Dream.Here(ctx, h, app.note)
 	}
 	if err != nil {
 		return err

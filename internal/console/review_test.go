@@ -20,13 +20,13 @@ import (
 func (d *fixture) waiting() *fixture {
 	d.Helper()
 	proposed := func(kind dream.Kind, id string) dream.Head {
-		h := head(kind, nightID+"/"+id, now.Add(-time.Hour), true)
+		h := head(kind, dreamID+"/"+id, now.Add(-time.Hour), true)
 		h.State = dream.Proposed
 		return h
 	}
 	held := func(id, by string) *dream.Fragment {
 		return &dream.Fragment{
-			Head: head(dream.KindFragment, nightID+"/"+id, now.Add(-time.Hour), true), Content: "A harbour that sells its own tide.", Status: dream.FragmentRaw,
+			Head: head(dream.KindFragment, dreamID+"/"+id, now.Add(-time.Hour), true), Content: "A harbour that sells its own tide.", Status: dream.FragmentRaw,
 			Flags: []dream.Flag{{By: by, Reason: "a person should look", Bars: true}},
 		}
 	}
@@ -34,11 +34,11 @@ func (d *fixture) waiting() *fixture {
 		&dream.Semantic{Head: head(dream.KindSemantic, "s-0009", now.AddDate(0, -9, 0), false), Content: "The mole has forty steps.", Strength: .1},
 	}})
 	require.NoError(d, err)
-	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{
+	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{
 		&dream.Gist{Head: proposed(dream.KindGist, "g"), Content: "What turns first is not what is felt first."},
 		&dream.Hypothesis{Head: proposed(dream.KindHypothesis, "h2"), Claim: "A song is finished when nobody asks for the next verse.", Confidence: .25, Status: dream.HypothesisStaged},
 		&dream.Proposal{Head: proposed(dream.KindProposal, "return/mood"), Does: dream.ProposeMood, From: &mood.PAD{}, To: &mood.PAD{Pleasure: .12, Arousal: -.05}},
-		&dream.Proposal{Head: proposed(dream.KindProposal, "nrem/archive/s-0009"), Does: dream.ProposeArchive, Of: "s-0009", Was: 1, Newer: nightID + "/g"},
+		&dream.Proposal{Head: proposed(dream.KindProposal, "nrem/archive/s-0009"), Does: dream.ProposeArchive, Of: "s-0009", Was: 1, Newer: dreamID + "/g"},
 		held("f8", "hook/guard"), held("f9", "policy/leverage"),
 	}})
 	require.NoError(d, err)
@@ -51,46 +51,46 @@ func TestWhatWaitsIsListedShownAndDecided(t *testing.T) {
 	for _, width := range []int{80, 200} {
 		d.ok(width, "review", "list", "-a", "echo")
 		d.golden(fmt.Sprintf("review-list-%d", width))
-		d.ok(width, "review", "show", nightID+"/f8", "-a", "echo")
+		d.ok(width, "review", "show", dreamID+"/f8", "-a", "echo")
 		d.golden(fmt.Sprintf("review-show-held-%d", width))
 	}
-	d.ok(80, "review", "show", nightID+"/h2", "-a", "echo")
+	d.ok(80, "review", "show", dreamID+"/h2", "-a", "echo")
 	d.golden("review-show-80")
 	d.ok(0, "review", "list", "-a", "echo", "--json")
 	var list []map[string]any
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &list))
 	require.Len(t, list, 6)
 
-	require.Equal(t, console.Refused, d.run(80, "review", "accept", nightID+"/g", nightID+"/f9", "-a", "echo", "--yes"))
+	require.Equal(t, console.Refused, d.run(80, "review", "accept", dreamID+"/g", dreamID+"/f9", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "is barred by the policy, which no review lifts")
-	require.Equal(t, dream.Proposed, d.stateOf(nightID+"/g"), "all or nothing")
+	require.Equal(t, dream.Proposed, d.stateOf(dreamID+"/g"), "all or nothing")
 
 	require.Equal(t, console.Refused, d.run(80, "review", "accept", "--all", "-a", "echo"), "nobody is there to ask")
 	d.ok(80, "review", "accept", "--dream", "1", "-a", "echo", "--yes")
 	d.golden("review-accept-80")
-	require.Equal(t, dream.Live, d.stateOf(nightID+"/g"))
+	require.Equal(t, dream.Live, d.stateOf(dreamID+"/g"))
 	require.Equal(t, dream.Archived, d.stateOf("s-0009"))
-	require.Equal(t, dream.Archived, d.stateOf(nightID+"/return/mood"))
+	require.Equal(t, dream.Archived, d.stateOf(dreamID+"/return/mood"))
 	affect, err := d.store.Affect(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Equal(t, mood.PAD{Pleasure: .12, Arousal: -.05}, affect.PAD)
-	lifted, err := memory.One[*dream.Fragment](t.Context(), d.store, "echo", nightID+"/f8")
+	lifted, err := memory.One[*dream.Fragment](t.Context(), d.store, "echo", dreamID+"/f8")
 	require.NoError(t, err)
 	_, barred := lifted.Barred()
 	require.False(t, barred)
 	require.Equal(t, now, lifted.Flags[0].Lifted, "the flag stays on record")
-	d.ok(200, "fragments", "explain", nightID+"/f8", "-a", "echo")
+	d.ok(200, "fragments", "explain", dreamID+"/f8", "-a", "echo")
 	require.Contains(t, d.out.String(), "lifted by a person at 2026-11-20 06:00")
 
-	require.Equal(t, console.NotFound, d.run(80, "review", "accept", nightID+"/g", "-a", "echo"))
+	require.Equal(t, console.NotFound, d.run(80, "review", "accept", dreamID+"/g", "-a", "echo"))
 	require.Contains(t, d.err.String(), "does not wait for a review")
-	d.ok(80, "review", "reject", nightID+"/f9", "-a", "echo")
+	d.ok(80, "review", "reject", dreamID+"/f9", "-a", "echo")
 	d.ok(80, "review", "list", "-a", "echo")
 	require.Contains(t, d.err.String(), "Nothing of echo waits for a review.")
 
-	d.ok(80, "memory", "undo", nightID, "-a", "echo", "--yes")
+	d.ok(80, "memory", "undo", dreamID, "-a", "echo", "--yes")
 	require.Equal(t, dream.Live, d.stateOf("s-0009"))
-	require.Equal(t, dream.Archived, d.stateOf(nightID+"/g"))
+	require.Equal(t, dream.Archived, d.stateOf(dreamID+"/g"))
 	affect, err = d.store.Affect(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Zero(t, affect.PAD)
@@ -110,7 +110,7 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                    "name what is decided in one way: by ids, by --dream or by --all",
 		"--all --dream 1":     "name what is decided in one way",
-		nightID + "/g --all":  "name what is decided in one way",
+		dreamID + "/g --all":  "name what is decided in one way",
 		"--dream 1 --dreem 2": "unknown flag: --dreem",
 	} {
 		args := append([]string{"review", "accept", "-a", "echo", "--yes"}, strings.Fields(line)...)
@@ -126,8 +126,8 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, console.Refused, d.run(80, "review", "accept", "--dream", "1", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "has changed since; reject that")
-	require.Equal(t, dream.Proposed, d.stateOf(nightID+"/g"))
-	d.ok(80, "review", "reject", nightID+"/nrem/archive/s-0009", "-a", "echo")
+	require.Equal(t, dream.Proposed, d.stateOf(dreamID+"/g"))
+	d.ok(80, "review", "reject", dreamID+"/nrem/archive/s-0009", "-a", "echo")
 	d.ok(80, "review", "accept", "--dream", "1", "-a", "echo", "--yes")
 	require.Equal(t, dream.Live, d.stateOf("s-0009"))
 
@@ -161,12 +161,12 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.night.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
-		return d.night.Estimate(ctx, h, w.DreamRequest)
+	d.dream.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.Again) (console.Estimate, error) {
+		return d.dream.Estimate(ctx, h, w.DreamRequest)
 	}
 	d.ok(0, "dreams", "redream", "last", "-a", "echo", "--from", "rem", "--seed", "9", "--json")
 	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0042","from":"rem","redreams":"dream/echo/0001"}`, d.out.String())
-	require.Equal(t, nightID, s.again.Dream)
+	require.Equal(t, dreamID, s.again.Dream)
 	require.Equal(t, dream.REM, s.again.From)
 	require.EqualValues(t, 9, *s.again.Seed)
 	for _, from := range []string{"onset", "", "dawn"} {
@@ -174,7 +174,7 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 		require.Contains(t, d.err.String(), "must be nrem, rem, integration or return")
 	}
 	require.Equal(t, console.NotFound, d.run(80, "dreams", "redream", "77", "-a", "echo", "--from", "rem"))
-	s.refuse = fmt.Errorf("%s was undone: it %w", nightID, console.ErrNoRedream)
+	s.refuse = fmt.Errorf("%s was undone: it %w", dreamID, console.ErrNoRedream)
 	require.Equal(t, console.Refused, d.run(80, "dreams", "redream", "1", "-a", "echo", "--from", "rem"))
 	require.Contains(t, d.err.String(), "was undone: it cannot be dreamt anew")
 	s.refuse = nil
@@ -185,8 +185,8 @@ func TestADryRunTellsEverythingAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
-	d.night.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
-		e, err := d.night.Estimate(ctx, h, w)
+	d.dream.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
+		e, err := d.dream.Estimate(ctx, h, w)
 		return rehearsed(e), err
 	}
 	for _, width := range []int{80, 200} {

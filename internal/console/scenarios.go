@@ -107,11 +107,11 @@ func (app *App) scenariosShow() *cobra.Command {
 
 // searchOf finds the dream that is named, or that of the scenario that is.
 func (app *App) searchOf(cmd *cobra.Command, name string) (*Deployment, dream.Agent, string, *dream.Scenario, error) {
-	h, a, night, err := app.nightOf(cmd, name)
+	h, a, record, err := app.recordOf(cmd, name)
 	if err == nil {
-		return h, a, night.ID, nil, nil
+		return h, a, record.ID, nil, nil
 	}
-	if !errors.Is(err, errNight) {
+	if !errors.Is(err, errRecord) {
 		return h, a, "", nil, err
 	}
 	h, a, item, err := app.itemOf(cmd, name, dream.KindScenario)

@@ -39,8 +39,8 @@ func (d *fixture) imagine() *fixture {
 	second := scenario(2, dream.Branch, 1, .5, "The third verse is sung before the light is lit.", "scenario 3 grew out of it and stands in its place")
 	second.Seeds, second.Parent, second.Counterfactual = nil, "", true
 	add := []dream.Item{
-		&dream.Night{
-			Head: head(dream.KindNight, "", "", 0), Tier: dream.Hardened, Outcome: dream.Completed, Ended: now,
+		&dream.Record{
+			Head: head(dream.KindRecord, "", "", 0), Tier: dream.Hardened, Outcome: dream.Completed, Ended: now,
 			Phases: []dream.Tally{{Phase: dream.REM, State: "ran", Made: 4, Kept: 1}},
 		},
 		&dream.Fragment{Head: head(dream.KindFragment, "/onset/1.1", dream.Onset, 0), Content: "Wet rope sings.", Status: dream.FragmentPromoted, Scenario: id + "/rem/3", Hypothesis: "h"},

@@ -83,12 +83,12 @@ func shareState(s hypnagogia.State) string {
 
 // fragmentsOf counts the fragments of an agent's newest nights that reached REM, newest first.
 func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogia.Fragments, error) {
-	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Newest, Limit: sharesRead})
+	items, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest, Limit: sharesRead})
 	if err != nil {
 		return nil, fmt.Errorf("read the nights of %s: %w", a.Handle, err)
 	}
 	var counted []hypnagogia.Fragments
-	for _, n := range memory.As[*dream.Night](items) {
+	for _, n := range memory.As[*dream.Record](items) {
 		if !imagined(n) || len(counted) == hypnagogia.ShareWindow {
 			continue
 		}
@@ -105,7 +105,7 @@ func fragmentsOf(ctx context.Context, h *Deployment, a dream.Agent) ([]hypnagogi
 }
 
 // imagined says whether a night has ended and reached REM. One of the core tier never does.
-func imagined(n *dream.Night) bool {
+func imagined(n *dream.Record) bool {
 	if n.Outcome == dream.Dreaming {
 		return false
 	}

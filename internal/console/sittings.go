@@ -10,17 +10,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// publicNight is a night as --json tells it.
-type publicNight struct {
-	*dream.Night
+// publicRecord is a night as --json tells it.
+type publicRecord struct {
+	*dream.Record
 	Status dream.Status `json:"status"`
 }
 
 // public gives a night its public status.
-func (app *App) public(n *dream.Night) publicNight { return publicNight{n, n.Status(app.Now())} }
+func (app *App) public(n *dream.Record) publicRecord { return publicRecord{n, n.Status(app.Now())} }
 
 // reason is why a night ended, or until when it waits to go on.
-func (app *App) reason(n *dream.Night, zone string) string {
+func (app *App) reason(n *dream.Record, zone string) string {
 	switch {
 	case app.mayGoOn(n):
 		return n.Reason + "; resumable until " + clock(n.Until, app.Now(), zone)
@@ -42,62 +42,62 @@ Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the a
 already, 5 Temporal or the store does not answer; with --watch those of oneiros watch.`,
 	}
 	app.whose(cmd)
-	cmd.ValidArgsFunction = app.completeDreams([]string{dream.NightWaits})
+	cmd.ValidArgsFunction = app.completeDreams([]string{dream.RecordWaits})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow it to its report")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, a, night, err := app.interrupted(cmd, args)
+		h, a, record, err := app.interrupted(cmd, args)
 		if err != nil {
 			return err
 		}
 		if err := app.mayDream(cmd.Context(), h, a); err != nil {
 			return err
 		}
-		return app.resume(cmd.Context(), h, a, night, watch)
+		return app.resume(cmd.Context(), h, a, record, watch)
 	}
 	return cmd
 }
 
 // interrupted finds the dream to resume.
-func (app *App) interrupted(cmd *cobra.Command, args []string) (*Deployment, dream.Agent, *dream.Night, error) {
+func (app *App) interrupted(cmd *cobra.Command, args []string) (*Deployment, dream.Agent, *dream.Record, error) {
 	if len(args) == 1 {
-		h, a, night, err := app.nightOf(cmd, args[0])
-		if err == nil && !app.mayGoOn(night) {
-			why := outcomeOf(night)
-			if text := app.reason(night, a.Zone); text != "" {
+		h, a, record, err := app.recordOf(cmd, args[0])
+		if err == nil && !app.mayGoOn(record) {
+			why := outcomeOf(record)
+			if text := app.reason(record, a.Zone); text != "" {
 				why += ": " + text
 			}
-			err = exit(NotFound, "dream %s does not wait to be resumed (%s)", night.ID, why)
+			err = exit(NotFound, "dream %s does not wait to be resumed (%s)", record.ID, why)
 		}
-		return h, a, night, err
+		return h, a, record, err
 	}
 	h, a, err := app.agentOf(cmd)
 	if err != nil {
 		return h, a, nil, err
 	}
-	night, err := app.resumable(cmd.Context(), h, a)
-	if err == nil && night == nil {
+	record, err := app.resumable(cmd.Context(), h, a)
+	if err == nil && record == nil {
 		err = exit(NotFound, "no dream of %s waits to be resumed", a.Handle)
 	}
-	return h, a, night, err
+	return h, a, record, err
 }
 
-func (app *App) resume(ctx context.Context, h *Deployment, a dream.Agent, night *dream.Night, watch bool) error {
-	engine, err := app.Night.Reach(ctx, h)
+func (app *App) resume(ctx context.Context, h *Deployment, a dream.Agent, record *dream.Record, watch bool) error {
+	engine, err := app.Dream.Reach(ctx, h)
 	if err != nil {
 		return err
 	}
 	goOn := func() error {
-		if err := engine.Nights().Resume(ctx, a.ID, night.ID); err != nil {
-			return fmt.Errorf("resume %s: %w", night.ID, err)
+		if err := engine.Nights().Resume(ctx, a.ID, record.ID); err != nil {
+			return fmt.Errorf("resume %s: %w", record.ID, err)
 		}
 		if watch {
 			app.announce(h, a)
-			return app.follow(ctx, h, a, engine, night.ID)
+			return app.follow(ctx, h, a, engine, record.ID)
 		}
 		if app.json {
-			return app.answer(map[string]string{"dream": night.ID, "agent": a.Handle})
+			return app.answer(map[string]string{"dream": record.ID, "agent": a.Handle})
 		}
-		app.say("Dream %s goes on. Follow it: oneiros watch %s%s", night.ID, night.ID, h.option())
+		app.say("Dream %s goes on. Follow it: oneiros watch %s%s", record.ID, record.ID, h.option())
 		return nil
 	}
 	return errors.Join(goOn(), engine.Stop())

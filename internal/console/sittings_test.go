@@ -66,7 +66,7 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "-a", "echo"))
 	require.Contains(t, d.err.String(), "no dream of echo waits to be resumed")
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "resume", "1", "-a", "echo"))
-	require.Contains(t, d.err.String(), "dream "+nightID+" does not wait to be resumed (completed)")
+	require.Contains(t, d.err.String(), "dream "+dreamID+" does not wait to be resumed (completed)")
 	n := d.interrupt(now.Add(time.Hour))
 	d.hall.now = presence.Status{Leases: []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Minute)}}}
 	require.Equal(t, console.Refused, d.run(0, "dreams", "resume", "-a", "echo"))
@@ -107,7 +107,7 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	n := d.interrupt(now.Add(time.Hour))
 	d.hall.now = presence.Status{Lock: now.Add(5 * time.Second)}
 	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
@@ -136,18 +136,18 @@ func TestDreamsAreToldWithTheirPublicStatus(t *testing.T) {
 		dream.Dreaming: "running", dream.Interrupted: "completed", dream.Aborted: "failed", dream.Canceled: "canceled",
 		dream.Completed: "completed", dream.Empty: "completed", dream.Exhausted: "completed",
 	} {
-		night, err := memory.One[*dream.Night](t.Context(), d.store, "echo", "dream/echo/0002")
+		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", "dream/echo/0002")
 		require.NoError(t, err)
 		require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo", "--json"))
 		var told []struct{ ID, Status, Outcome string }
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
 		require.Len(t, told, 2)
 		require.Equal(t, "completed", told[1].Status)
-		if night.Outcome == dream.Interrupted && !night.Until.IsZero() {
+		if record.Outcome == dream.Interrupted && !record.Until.IsZero() {
 			require.Equal(t, "running", told[0].Status)
 		}
-		night.Outcome, night.Until = outcome, time.Time{}
-		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{night}})
+		record.Outcome, record.Until = outcome, time.Time{}
+		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
 		require.NoError(t, err)
 		require.Equal(t, console.OK, d.run(0, "dreams", "list", "-a", "echo", "--json"))
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &told))
@@ -160,7 +160,7 @@ func TestAResumedDreamThatGoesOnShowsWhatItHasCostUntilItWasWoken(t *testing.T) 
 	t.Parallel()
 	d := newFixture(t).furnish()
 	n := d.interrupt(now.Add(time.Hour))
-	fresh, err := memory.One[*dream.Night](t.Context(), d.store, "echo", n.ID)
+	fresh, err := memory.One[*dream.Record](t.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
 	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Ended, fresh.Stretches, fresh.Spent = dream.Dreaming, "", time.Time{}, time.Time{}, 2, 12_000
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}})
@@ -175,9 +175,9 @@ func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.NotFound, d.run(0, "dreams", "cancel", "last", "-a", "echo"))
 	require.Contains(t, d.err.String(), "no dream of echo goes on or waits to; oneiros dreams list -a echo names them")
-	record := func(id string, at time.Time, change func(*dream.Night)) {
-		n := &dream.Night{
-			Head:   dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+	record := func(id string, at time.Time, change func(*dream.Record)) {
+		n := &dream.Record{
+			Head:   dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
 			Run:    "run",
 			Tier:   dream.Core,
 			Budget: 500_000,
@@ -186,11 +186,11 @@ func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 		_, err := d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}})
 		require.NoError(t, err)
 	}
-	record("dream/echo/0003", now.Add(-3*time.Minute), func(*dream.Night) {})
-	record("dream/echo/0004", now.Add(-2*time.Minute), func(n *dream.Night) {
+	record("dream/echo/0003", now.Add(-3*time.Minute), func(*dream.Record) {})
+	record("dream/echo/0004", now.Add(-2*time.Minute), func(n *dream.Record) {
 		n.Run, n.Outcome, n.Reason, n.Ended = "", dream.Canceled, "it was never begun: echo is already dreaming", now
 	})
-	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Night) { n.Run = "" }) // its order was frozen for a start by hand
+	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Record) { n.Run = "" }) // its order was frozen for a start by hand
 	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "last", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{"dream/echo/0003"}, s.ended)
 }

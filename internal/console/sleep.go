@@ -118,7 +118,7 @@ func (app *App) waiting(ctx context.Context, h *Deployment, a dream.Agent) error
 
 // goesOn says when an interrupted dream goes on if nobody comes: by the agent's life, which draws how much later than its
 // settings say; else by the settings.
-func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Night) (string, error) {
+func (app *App) goesOn(ctx context.Context, h *Deployment, a dream.Agent, n *dream.Record) (string, error) {
 	short, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
 	agentState, err := app.askAgentState(short, h, a)

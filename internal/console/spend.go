@@ -132,7 +132,7 @@ func (app *App) narrow(cmd *cobra.Command, h *Deployment, q *purse.Query) (map[s
 func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.Query) error {
 	for _, a := range all {
 		id := dreamID(q.Dream, a)
-		_, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+		_, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
 		if err == nil {
 			q.Agent, q.Dream = a.ID, id
 			return nil
@@ -143,7 +143,7 @@ func knownDream(ctx context.Context, h *Deployment, all []dream.Agent, q *purse.
 	}
 	rows, err := h.Ledger.Rows(ctx, purse.Query{Dream: q.Dream})
 	if err == nil && len(rows) == 0 {
-		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errNight, q.Dream)}
+		err = &Exit{Code: NotFound, Err: fmt.Errorf("%w: %q; oneiros dreams list names them", errRecord, q.Dream)}
 	}
 	return err
 }

@@ -9,8 +9,8 @@ var statuses = map[dream.Kind][]string{
 	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted, dream.HypothesisRested},
 	dream.KindPrediction: {dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid},
 	dream.KindMarker:     {string(dream.CameOutWell), string(dream.CameOutBadly)},
-	dream.KindNight: {
-		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted), string(dream.Undone), dream.NightWaits,
+	dream.KindRecord: {
+		string(dream.Completed), string(dream.Empty), string(dream.Exhausted), string(dream.Aborted), string(dream.Canceled), string(dream.Interrupted), string(dream.Undone), dream.RecordWaits,
 	},
 }
 

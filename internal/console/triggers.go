@@ -271,7 +271,7 @@ then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 
 // call passes a person's word to the agent's life, which only Temporal has.
 func (app *App) call(ctx context.Context, h *Deployment, a dream.Agent, f activities.Fire, did string) error {
-	err := app.reaching(ctx, h, func(n Nights) error { return n.Call(ctx, a, f) })
+	err := app.reaching(ctx, h, func(n Dreams) error { return n.Call(ctx, a, f) })
 	switch {
 	case errors.Is(err, ErrNobody):
 		return &Exit{Code: Unreachable, Err: err}
@@ -284,11 +284,11 @@ func (app *App) call(ctx context.Context, h *Deployment, a dream.Agent, f activi
 	return nil
 }
 
-func (app *App) reaching(ctx context.Context, h *Deployment, do func(Nights) error) error {
-	if app.Night.Reach == nil {
+func (app *App) reaching(ctx context.Context, h *Deployment, do func(Dreams) error) error {
+	if app.Dream.Reach == nil {
 		return ErrNobody
 	}
-	engine, err := app.Night.Reach(ctx, h)
+	engine, err := app.Dream.Reach(ctx, h)
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (app *App) putTriggers(ctx context.Context, h *Deployment, a dream.Agent, t
 	if err := h.Store.PutAgent(ctx, a); err != nil {
 		return fmt.Errorf("trigger %s of %s was not %s: %w", t.Name, a.Handle, did, err)
 	}
-	err := app.reaching(ctx, h, func(n Nights) error { return n.Settle(ctx, a) })
+	err := app.reaching(ctx, h, func(n Dreams) error { return n.Settle(ctx, a) })
 	if app.json {
 		return app.answer(t)
 	}

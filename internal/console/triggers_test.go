@@ -20,7 +20,7 @@ import (
 func reached(t *testing.T) (*fixture, *sleeper) {
 	t.Helper()
 	d, s := newFixture(t).furnish(), &sleeper{}
-	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return s, nil }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return s, nil }
 	return d, s
 }
 
@@ -116,7 +116,7 @@ func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 	require.Equal(t, []activities.Fire{
 		{Trigger: "manual", Kind: dream.OnRequest, At: now, Why: "a person asked"}, {Trigger: "manual", Kind: dream.OnRequest, Drop: true},
 	}, s.calls)
-	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	require.Equal(t, console.Unreachable, d.run(0, "triggers", "fire", "--agent", "echo"))
 	require.Equal(t, console.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"), d.err.String())
 	require.Contains(t, d.err.String(), "it is heard by the next worker")

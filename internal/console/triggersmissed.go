@@ -12,18 +12,18 @@ import (
 // after a refused one.
 const overdueBy = time.Hour
 
-// missedNight is a dream that was due, its hours and the gap considered, and did not begin. Its zero value is none.
-type missedNight struct {
+// missedDream is a dream that was due, its hours and the gap considered, and did not begin. Its zero value is none.
+type missedDream struct {
 	at time.Time
 	by string // the trigger; empty: idleness, or an interrupted dream that was to go on
 }
 
 // missed is the first night since the last that was due more than overdueBy ago. Whatever the hours are now, they were open then.
-func (o outlook) missed(auto bool) missedNight {
-	var first missedNight
+func (o outlook) missed(auto bool) missedDream {
+	var first missedDream
 	take := func(at time.Time, by string) {
 		if !at.IsZero() && o.now.Sub(at) >= overdueBy && (first.at.IsZero() || at.Before(first.at)) {
-			first = missedNight{at, by}
+			first = missedDream{at, by}
 		}
 	}
 	past := o.past

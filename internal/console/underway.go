@@ -37,7 +37,7 @@ func underWay(ctx context.Context, h *Deployment, engine Engine, a dream.Agent) 
 	if err != nil {
 		return "", err
 	}
-	latest, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Limit: 1})
+	latest, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
 	if err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func underWay(ctx context.Context, h *Deployment, engine Engine, a dream.Agent) 
 	if held, ok := slots[a.ID]; ok {
 		ids = append(ids, held.Dream)
 	}
-	for _, n := range memory.As[*dream.Night](latest) { // begun, and not yet laid down
+	for _, n := range memory.As[*dream.Record](latest) { // begun, and not yet laid down
 		if (n.Outcome == dream.Dreaming || n.Resumable()) && !slices.Contains(ids, n.ID) {
 			ids = append(ids, n.ID)
 		}

@@ -17,7 +17,7 @@ func (app *App) up() *cobra.Command {
 		Long: `Up runs everything on this machine, until Ctrl-C: the store, a worker, the server that clients talk to and, when no
 Temporal cluster is configured, a Temporal server of its own with its user interface. Dreams under way go on when it is started again.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return app.serve(cmd.Context(), func(ctx context.Context, h *Deployment) (Engine, error) { return app.Night.Up(ctx, h, app.note) }, goOn)
+			return app.serve(cmd.Context(), func(ctx context.Context, h *Deployment) (Engine, error) { return app.Dream.Up(ctx, h, app.note) }, goOn)
 		},
 	}
 }
@@ -26,7 +26,7 @@ func (app *App) worker() *cobra.Command {
 	return &cobra.Command{
 		Use: "worker", Short: "Run a worker against the configured Temporal cluster", GroupID: deployment,
 		Long: "Worker runs one worker process, until Ctrl-C, against the configured cluster or the server of an oneiros up on the\nsame data_dir. Many may share the load; all of one host share one store.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return app.serve(cmd.Context(), app.Night.Work, goOn) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return app.serve(cmd.Context(), app.Dream.Work, goOn) },
 	}
 }
 
@@ -77,63 +77,63 @@ A dream holds its agent until the Temporal cluster it was begun on says that it 
 is gone for good, --abandon closes the dream without asking that cluster.`,
 	}
 	app.whose(cmd)
-	cmd.ValidArgsFunction = app.completeDreams([]string{string(dream.Dreaming), dream.NightWaits})
+	cmd.ValidArgsFunction = app.completeDreams([]string{string(dream.Dreaming), dream.RecordWaits})
 	cmd.Flags().BoolVar(&abandon, "abandon", false, "the Temporal cluster of this dream is gone for good: close it without asking it")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		h, night, err := app.nightToCancel(cmd, args[0])
+		h, record, err := app.nightToCancel(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		if night.Outcome != dream.Dreaming && !night.Resumable() {
-			return exit(NotFound, "dream %s does not go on: it ended %s%s; its report is in oneiros dreams show %s", night.ID, outcomeOf(night), reasonOf(night), night.ID)
+		if record.Outcome != dream.Dreaming && !record.Resumable() {
+			return exit(NotFound, "dream %s does not go on: it ended %s%s; its report is in oneiros dreams show %s", record.ID, outcomeOf(record), reasonOf(record), record.ID)
 		}
 		if abandon {
-			question := fmt.Sprintf("This closes dream %s without asking the cluster that carries it; should that one still run, the dream can write nothing more", night.ID)
+			question := fmt.Sprintf("This closes dream %s without asking the cluster that carries it; should that one still run, the dream can write nothing more", record.ID)
 			if err := app.confirm(yes, question); err != nil {
 				return err
 			}
-			return app.abandon(cmd.Context(), h, night)
+			return app.abandon(cmd.Context(), h, record)
 		}
-		engine, err := app.Night.Reach(cmd.Context(), h)
+		engine, err := app.Dream.Reach(cmd.Context(), h)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(engine.Nights().Cancel(cmd.Context(), night.ID), engine.Stop()); err != nil {
+		if err := errors.Join(engine.Nights().Cancel(cmd.Context(), record.ID), engine.Stop()); err != nil {
 			return err
 		}
 		if app.json {
-			return app.answer(map[string]string{"dream": night.ID, "asked": "cancel"})
+			return app.answer(map[string]string{"dream": record.ID, "asked": "cancel"})
 		}
-		app.say("Dream %s was asked to end. Its report will be in: oneiros dreams show %s", night.ID, night.ID)
+		app.say("Dream %s was asked to end. Its report will be in: oneiros dreams show %s", record.ID, record.ID)
 		return nil
 	}
 	return cmd
 }
 
 // nightToCancel finds the record of a dream by its name; last is the newest that can still be ended, not one that never began.
-func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dream.Night, error) {
+func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dream.Record, error) {
 	if name != "last" {
-		h, _, night, err := app.nightOf(cmd, name)
-		return h, night, err
+		h, _, record, err := app.recordOf(cmd, name)
+		return h, record, err
 	}
 	h, a, err := app.agentOf(cmd)
 	if err != nil {
 		return h, nil, err
 	}
 	items, err := h.Store.Find(cmd.Context(), memory.Query{
-		Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+		Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
 	})
 	if err != nil {
 		return h, nil, err
 	}
-	var pending *dream.Night
-	for _, night := range memory.As[*dream.Night](items) {
-		if night.Run != "" {
-			return h, night, nil
+	var pending *dream.Record
+	for _, record := range memory.As[*dream.Record](items) {
+		if record.Run != "" {
+			return h, record, nil
 		}
 		if pending == nil {
-			pending = night
+			pending = record
 		}
 	}
 	if pending == nil {
@@ -143,15 +143,15 @@ func (app *App) nightToCancel(cmd *cobra.Command, name string) (*Deployment, *dr
 }
 
 // abandon closes a dream by the word of the person who asks.
-func (app *App) abandon(ctx context.Context, h *Deployment, night *dream.Night) error {
-	if err := app.Night.Abandon(ctx, h, night.Agent, night.ID); errors.Is(err, memory.ErrNotFound) {
+func (app *App) abandon(ctx context.Context, h *Deployment, record *dream.Record) error {
+	if err := app.Dream.Abandon(ctx, h, record.Agent, record.ID); errors.Is(err, memory.ErrNotFound) {
 		return exit(NotFound, "%w", err)
 	} else if err != nil {
 		return err
 	}
 	if app.json {
-		return app.answer(map[string]string{"dream": night.ID, "asked": "abandon"})
+		return app.answer(map[string]string{"dream": record.ID, "asked": "abandon"})
 	}
-	app.say("Dream %s is closed, and its agent may dream again.", night.ID)
+	app.say("Dream %s is closed, and its agent may dream again.", record.ID)
 	return nil
 }

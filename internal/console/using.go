@@ -12,14 +12,14 @@ const grace = 200 * time.Millisecond
 // using tells the agent's life that a person uses the agent, beside whatever the command does. What it returns is called
 // when the command is done, and waits no longer than grace.
 func (app *App) using(ctx context.Context, h *Deployment, handle string) func() {
-	if app.Night.Active == nil {
+	if app.Dream.Active == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		app.Night.Active(ctx, h, handle)
+		app.Dream.Active(ctx, h, handle)
 	}()
 	return func() {
 		late := time.AfterFunc(grace, cancel)

@@ -17,7 +17,7 @@ func TestWhoeverChangesAnAgentUsesItAndIsNotKeptWaiting(t *testing.T) {
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
 	used := make(chan string, 2)
-	d.night.Active = func(ctx context.Context, _ *console.Deployment, handle string) {
+	d.dream.Active = func(ctx context.Context, _ *console.Deployment, handle string) {
 		used <- handle
 		<-ctx.Done() // a cluster that never answers
 	}
@@ -36,14 +36,14 @@ func TestADreamIsAbandonedWithoutAskingTemporal(t *testing.T) {
 	d := newFixture(t).furnish().asleep(s, 0)
 	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
 	var abandoned []string
-	d.night.Abandon = func(_ context.Context, _ *console.Deployment, agent, id string) error {
+	d.dream.Abandon = func(_ context.Context, _ *console.Deployment, agent, id string) error {
 		abandoned = append(abandoned, agent+" "+id)
 		if len(abandoned) > 1 {
 			return fmt.Errorf("dream %s has ended: %w", id, memory.ErrNotFound)
 		}
 		return nil
 	}
-	d.night.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
+	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNobody }
 	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "-a", "echo", "last", "--abandon", "--yes"), d.err.String())
 	require.Equal(t, []string{"echo dream/echo/0002"}, abandoned)
 	require.Contains(t, d.out.String(), "its agent may dream again")

@@ -120,13 +120,13 @@ func newestOf(ctx context.Context, log fabric.Log, agent string) (int64, error) 
 }
 
 // eventsOf reads the events of one dream, in order: from its first sitting to the end of its last.
-func eventsOf(ctx context.Context, h *Deployment, night *dream.Night) ([]event.Event, error) {
+func eventsOf(ctx context.Context, h *Deployment, record *dream.Record) ([]event.Event, error) {
 	var found []event.Event
-	err := backwards(ctx, h.Events, night.Agent, func(e event.Event) (more bool, err error) {
-		if e.Dream == night.ID {
+	err := backwards(ctx, h.Events, record.Agent, func(e event.Event) (more bool, err error) {
+		if e.Dream == record.ID {
 			found = append(found, e)
 		}
-		return !e.At.Before(night.At.Add(-time.Minute)), nil // clocks of several processes differ a little
+		return !e.At.Before(record.At.Add(-time.Minute)), nil // clocks of several processes differ a little
 	})
 	slices.Reverse(found)
 	return found, err

@@ -48,7 +48,7 @@ type Waker interface {
 
 // waker opens the way to whoever is dreaming. It does not wait for Temporal.
 func (app *App) waker(ctx context.Context, h *Deployment) (Waker, error) {
-	w, err := app.Night.Waker(ctx, h)
+	w, err := app.Dream.Waker(ctx, h)
 	if err != nil {
 		return nil, unanswered(err)
 	}
@@ -74,12 +74,12 @@ func (app *App) status(ctx context.Context, h *Deployment, a dream.Agent) (prese
 }
 
 // resumable finds the interrupted dream of an agent that may still go on; nil when there is none.
-func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Night, error) {
-	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, Statuses: []string{dream.NightWaits}})
+func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*dream.Record, error) {
+	found, err := h.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: []string{dream.RecordWaits}})
 	if err != nil {
 		return nil, err
 	}
-	for _, n := range memory.As[*dream.Night](found) {
+	for _, n := range memory.As[*dream.Record](found) {
 		if app.mayGoOn(n) {
 			return n, nil
 		}
@@ -88,7 +88,7 @@ func (app *App) resumable(ctx context.Context, h *Deployment, a dream.Agent) (*d
 }
 
 // mayGoOn says whether a dream was interrupted and its time to be resumed has not run out.
-func (app *App) mayGoOn(n *dream.Night) bool { return n.MayGoOn(app.Now()) }
+func (app *App) mayGoOn(n *dream.Record) bool { return n.MayGoOn(app.Now()) }
 
 // holders names whoever holds an agent awake, and until when.
 func holders(leases []presence.Lease, now time.Time, zone string) []string {

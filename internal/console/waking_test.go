@@ -120,28 +120,28 @@ func (p *porter) Stop() error { p.stopped++; return nil }
 // guarded gives a desk somebody who wakes.
 func (d *fixture) guarded(p *porter) *fixture {
 	p.fixture = d
-	d.night.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return p, nil }
+	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return p, nil }
 	return d
 }
 
 // woken is a knock at a dream of echo with two entries to tell of, one of them too slight.
 func (d *fixture) woken() presence.Wake {
 	d.Helper()
-	slight := &dream.Journal{Head: head(dream.KindJournal, nightID+"/j2", now, true), Content: "Trifles.", Significance: .2}
-	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: nightID, Add: []dream.Item{slight}})
+	slight := &dream.Journal{Head: head(dream.KindJournal, dreamID+"/j2", now, true), Content: "Trifles.", Significance: .2}
+	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: []dream.Item{slight}})
 	require.NoError(d, err)
 	return presence.Wake{
 		Agent: "echo", Epoch: 3, At: now, Dream: "dream/echo/0002", Affect: mood.PAD{Pleasure: .21, Arousal: .34, Dominance: -.1}, Delta: .05,
-		Digest: []string{nightID + "/j1", nightID + "/j2"},
+		Digest: []string{dreamID + "/j1", dreamID + "/j2"},
 	}
 }
 
 // interrupt leaves a second dream of echo that was woken, and the events that tell of it.
-func (d *fixture) interrupt(until time.Time) *dream.Night {
+func (d *fixture) interrupt(until time.Time) *dream.Record {
 	d.Helper()
 	id := "dream/echo/0002"
-	n := &dream.Night{
-		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindNight, At: now.Add(-time.Minute), State: dream.Live, Taint: dream.FromDream, Dream: id},
+	n := &dream.Record{
+		Head: dream.Head{ID: id, Agent: "echo", Kind: dream.KindRecord, At: now.Add(-time.Minute), State: dream.Live, Taint: dream.FromDream, Dream: id},
 		Run:  "r2", Tier: dream.Hardened, Budget: 500_000, Outcome: dream.Interrupted, Reason: "somebody connected", Ended: now.Add(-time.Second), Until: until, Stretches: 1,
 		Phases: []dream.Tally{{Phase: dream.Onset, State: "stopped", Calls: 5, Spent: 12_000, Cap: 50_000, Made: 4, Kept: 3, Cycles: 1}},
 	}
@@ -159,9 +159,9 @@ func (d *fixture) interrupt(until time.Time) *dream.Night {
 }
 
 // goOn lets that dream go on and end.
-func (d *fixture) goOn(n *dream.Night) {
+func (d *fixture) goOn(n *dream.Record) {
 	d.Helper()
-	fresh, err := memory.One[*dream.Night](d.Context(), d.store, "echo", n.ID)
+	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
 	require.NoError(d, err)
 	fresh.Outcome, fresh.Reason, fresh.Until, fresh.Stretches, fresh.Ended = dream.Completed, "", time.Time{}, 2, now.Add(time.Minute)
 	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: n.ID, Change: []dream.Item{fresh}, Events: []event.Event{

@@ -26,19 +26,19 @@ func (app *App) watch() *cobra.Command {
 		if len(args) == 1 {
 			name = args[0]
 		}
-		h, a, night, err := app.nightOf(cmd, name)
+		h, a, record, err := app.recordOf(cmd, name)
 		if err != nil {
 			return err
 		}
-		if night.Outcome != dream.Dreaming && !app.mayGoOn(night) {
-			return app.finished(cmd.Context(), h, a, night.ID)
+		if record.Outcome != dream.Dreaming && !app.mayGoOn(record) {
+			return app.finished(cmd.Context(), h, a, record.ID)
 		}
-		engine, err := app.Night.Reach(cmd.Context(), h)
+		engine, err := app.Dream.Reach(cmd.Context(), h)
 		if err != nil {
-			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w", night.ID, err)
+			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w", record.ID, err)
 		}
 		app.announce(h, a)
-		return errors.Join(app.follow(cmd.Context(), h, a, engine, night.ID), engine.Stop())
+		return errors.Join(app.follow(cmd.Context(), h, a, engine, record.ID), engine.Stop())
 	}
 	return cmd
 }
@@ -123,8 +123,8 @@ func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine 
 	if err != nil || alive {
 		return errors.Join(err, ctx.Err())
 	}
-	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
-	if err == nil && (night.Outcome == dream.Dreaming || night.Resumable()) {
+	record, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
+	if err == nil && (record.Outcome == dream.Dreaming || record.Resumable()) {
 		return exit(Unfinished, "dream %s stopped without an end: its workflow was terminated or timed out", id)
 	}
 	return err
@@ -134,11 +134,11 @@ func (app *App) await(ctx context.Context, h *Deployment, a dream.Agent, engine 
 func (app *App) over(ctx context.Context, h *Deployment, e event.Event, before bool) (bool, error) {
 	switch e.Type {
 	case event.DreamEnded{}.EventType():
-		night, err := memory.One[*dream.Night](ctx, h.Store, e.Agent, e.Dream)
+		record, err := memory.One[*dream.Record](ctx, h.Store, e.Agent, e.Dream)
 		if err != nil {
 			return false, err
 		}
-		return !app.mayGoOn(night), nil
+		return !app.mayGoOn(record), nil
 	case event.DreamInterrupted{}.EventType():
 		var p event.DreamInterrupted
 		if err := json.Unmarshal(e.Data, &p); err != nil {
@@ -147,8 +147,8 @@ func (app *App) over(ctx context.Context, h *Deployment, e event.Event, before b
 		if p.Until.After(app.Now()) {
 			return false, nil
 		}
-		night, err := memory.One[*dream.Night](ctx, h.Store, e.Agent, e.Dream)
-		return err == nil && night.Outcome == dream.Interrupted && !app.mayGoOn(night), err
+		record, err := memory.One[*dream.Record](ctx, h.Store, e.Agent, e.Dream)
+		return err == nil && record.Outcome == dream.Interrupted && !app.mayGoOn(record), err
 	case event.DreamResumed{}.EventType(), event.DreamStarted{}.EventType():
 		return false, nil
 	}
@@ -174,28 +174,28 @@ func (app *App) left(ctx context.Context, h *Deployment, id string, err error) e
 
 // finished reports a dream that is over, and turns its outcome into an exit code.
 func (app *App) finished(ctx context.Context, h *Deployment, a dream.Agent, id string) error {
-	night, err := memory.One[*dream.Night](ctx, h.Store, a.ID, id)
+	record, err := memory.One[*dream.Record](ctx, h.Store, a.ID, id)
 	if err != nil {
 		return err
 	}
 	if app.json { // the last line of the stream of events
-		r, err := reportOf(ctx, h, a, night)
+		r, err := reportOf(ctx, h, a, record)
 		if err == nil {
 			err = app.line(map[string]any{"report": app.reportJSON(r)})
 		}
 		if err != nil {
 			return err
 		}
-	} else if err := app.report(ctx, h, a, night); err != nil {
+	} else if err := app.report(ctx, h, a, record); err != nil {
 		return err
 	}
-	if night.Outcome == dream.Completed {
+	if record.Outcome == dream.Completed {
 		return nil
 	}
-	return exit(Unfinished, "the dream ended %s%s", outcomeOf(night), reasonOf(night))
+	return exit(Unfinished, "the dream ended %s%s", outcomeOf(record), reasonOf(record))
 }
 
-func reasonOf(n *dream.Night) string {
+func reasonOf(n *dream.Record) string {
 	if n.Reason == "" {
 		return ""
 	}

@@ -23,7 +23,7 @@ var nouns = map[dream.Kind]dream.Item{
 	dream.KindEpisode: new(dream.Episode), dream.KindSemantic: new(dream.Semantic), dream.KindFragment: new(dream.Fragment),
 	dream.KindScenario: new(dream.Scenario), dream.KindHypothesis: new(dream.Hypothesis), dream.KindGist: new(dream.Gist),
 	dream.KindPlaybook: new(dream.Playbook), dream.KindPrediction: new(dream.Prediction), dream.KindJournal: new(dream.Journal),
-	dream.KindNight: new(dream.Night), dream.KindMarker: new(dream.Marker),
+	dream.KindRecord: new(dream.Record), dream.KindMarker: new(dream.Marker),
 	dream.KindProposal: new(dream.Proposal),
 }
 
@@ -102,7 +102,7 @@ func TestMarksAreWhatAStoreSortsBy(t *testing.T) {
 		{&dream.Scenario{Score: .6}, dream.Marks{Score: .6, Status: "dropped"}},
 		{&dream.Hypothesis{Confidence: .25, Status: dream.HypothesisStaged}, dream.Marks{Score: .25, Status: "staged"}},
 		{&dream.Prediction{Confidence: .3, Status: dream.PredictionOpen, Horizon: due, Session: "d"}, dream.Marks{Score: .3, Status: "open", Due: due, Session: "d"}},
-		{&dream.Night{Outcome: dream.Empty}, dream.Marks{Status: "empty"}},
+		{&dream.Record{Outcome: dream.Empty}, dream.Marks{Status: "empty"}},
 	} {
 		require.Equal(t, c.want, c.item.Marks())
 	}

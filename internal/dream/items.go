@@ -432,8 +432,8 @@ func Decode(kind Kind, body []byte) (Item, error) {
 		item = new(Prediction)
 	case KindJournal:
 		item = new(Journal)
-	case KindNight:
-		item = new(Night)
+	case KindRecord:
+		item = new(Record)
 	case KindMarker:
 		item = new(Marker)
 	case KindProposal:

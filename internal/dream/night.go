@@ -41,8 +41,8 @@ type Recall struct {
 // LongestTheme is how many characters keep a theme a theme.
 const LongestTheme = 500
 
-// Night is the record of one dream, written when it begins and changed when it ends. Its item id is the dream id.
-type Night struct {
+// Record is the record of one dream, written when it begins and changed when it ends. Its item id is the dream id.
+type Record struct {
 	Head
 	Workflow  string        `json:"workflow"`
 	Cluster   string        `json:"cluster,omitempty"` // id of the Temporal cluster and namespace that carries it; empty when not known
@@ -83,10 +83,10 @@ type Night struct {
 }
 
 // Woke is the affect that the dream left, or will leave if nothing moves it any more.
-func (n *Night) Woke() Affect { return Affect{PAD: n.After, Since: n.AfterAt, Cause: n.ID} }
+func (n *Record) Woke() Affect { return Affect{PAD: n.After, Since: n.AfterAt, Cause: n.ID} }
 
 // Feels sets the mood that the dream begins from: the affect as of a time, or of its own when that is later.
-func (n *Night) Feels(a Affect, asOf time.Time) {
+func (n *Record) Feels(a Affect, asOf time.Time) {
 	at := asOf.UTC()
 	if a.Since.After(at) {
 		at = a.Since.UTC()
@@ -96,25 +96,25 @@ func (n *Night) Feels(a Affect, asOf time.Time) {
 }
 
 // Resumable says whether the dream was interrupted and may go on.
-func (n *Night) Resumable() bool { return n.Outcome == Interrupted && !n.Until.IsZero() }
+func (n *Record) Resumable() bool { return n.Outcome == Interrupted && !n.Until.IsZero() }
 
 // Unsettled says whether somebody has yet to close the dream's books: it goes on, may go on, or was woken for good and has not
 // risen.
-func (n *Night) Unsettled() bool {
+func (n *Record) Unsettled() bool {
 	return n.Outcome == Dreaming || n.Resumable() || n.Outcome == Interrupted && n.Open
 }
 
-// NightWaits is the status of a night that was interrupted and may go on, or whose books are to be closed; that of every other
+// RecordWaits is the status of a night that was interrupted and may go on, or whose books are to be closed; that of every other
 // is its outcome.
-const NightWaits = "waiting"
+const RecordWaits = "waiting"
 
 // Marks of a night.
-func (n *Night) Marks() Marks {
+func (n *Record) Marks() Marks {
 	if n.Outcome != Dreaming && n.Unsettled() {
-		return Marks{Status: NightWaits}
+		return Marks{Status: RecordWaits}
 	}
 	return Marks{Status: string(n.Outcome)}
 }
 
 // Text of a night.
-func (n *Night) Text() string { return n.Theme }
+func (n *Record) Text() string { return n.Theme }

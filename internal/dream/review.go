@@ -31,7 +31,7 @@ var States = []State{Live, Superseded, Archived, Proposed}
 
 // Outlives says whether a kind of item goes on to count when the dream that made it is over.
 func (k Kind) Outlives() bool {
-	return k != KindFragment && k != KindScenario && k != KindNight && k != KindProposal
+	return k != KindFragment && k != KindScenario && k != KindRecord && k != KindProposal
 }
 
 // What a proposal would do.

@@ -79,7 +79,7 @@ const (
 	KindPlaybook   Kind = "playbook"
 	KindPrediction Kind = "prediction"
 	KindJournal    Kind = "journal"
-	KindNight      Kind = "night"
+	KindRecord     Kind = "night"
 	KindMarker     Kind = "marker"
 	KindProposal   Kind = "proposal"
 )
@@ -87,7 +87,7 @@ const (
 // Kinds in a fixed order: what is lived first, what is made after.
 var Kinds = []Kind{
 	KindEpisode, KindSemantic, KindFragment, KindScenario, KindHypothesis,
-	KindGist, KindPlaybook, KindPrediction, KindJournal, KindNight, KindMarker, KindProposal,
+	KindGist, KindPlaybook, KindPrediction, KindJournal, KindRecord, KindMarker, KindProposal,
 }
 
 // State is whether an item still counts. Nothing is deleted, only archived (decision 14).

@@ -40,7 +40,7 @@ func oneOfEach(agent string) []dream.Item {
 		&dream.Playbook{Head: head("pb_1", dream.KindPlaybook, dream.Live), Content: "p", Confidence: .7, Hypothesis: "hy_0"},
 		&dream.Prediction{Head: head("pr_1", dream.KindPrediction, dream.Live), Source: dream.Creative, Claim: "c", Criterion: "k", Horizon: at.AddDate(1, 0, 0), Confidence: .3, Session: "z", Status: dream.PredictionRight, ResolvedAt: &resolved, Residual: &residual},
 		&dream.Journal{Head: head("jo_1", dream.KindJournal, dream.Live), Content: "j", Significance: .6, Affect: pad, Duration: 3 * time.Second, Interrupted: true, Topics: []string{"t"}},
-		&dream.Night{Head: head("dream/x/0001", dream.KindNight, dream.Live), Workflow: "w", Run: "r", Tier: dream.Core, Seed: 1<<63 + 7, AsOf: at, Outcome: dream.Completed, Ended: resolved, Budget: budget.Dollar / 3, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Spent: 17, Started: at, Ended: resolved}}},
+		&dream.Record{Head: head("dream/x/0001", dream.KindRecord, dream.Live), Workflow: "w", Run: "r", Tier: dream.Core, Seed: 1<<63 + 7, AsOf: at, Outcome: dream.Completed, Ended: resolved, Budget: budget.Dollar / 3, Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Spent: 17, Started: at, Ended: resolved}}},
 		&dream.Marker{Head: head("ma_1", dream.KindMarker, dream.Live), Affect: pad, Strength: .6, Valence: dream.CameOutBadly, Count: 2},
 		&dream.Proposal{Head: head("po_1", dream.KindProposal, dream.Proposed), Does: dream.ProposeArchive, Of: "se_1", Was: 2, Newer: "gi_1"},
 	}

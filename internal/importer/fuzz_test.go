@@ -81,7 +81,7 @@ func whole(t *testing.T, item dream.Item) {
 	require.NotEmpty(t, h.State)
 	require.NotEmpty(t, h.Taint)
 	require.False(t, h.At.After(now.Add(48*time.Hour)), h.At)
-	if h.Kind != dream.KindNight {
+	if h.Kind != dream.KindRecord {
 		require.NotEmpty(t, strings.TrimSpace(item.Text()))
 	}
 	require.True(t, utf8.ValidString(item.Text()))

@@ -14,7 +14,7 @@ import (
 // prefixes of ids that are made for items without one.
 var prefixes = map[dream.Kind]string{
 	dream.KindSemantic: "se_", dream.KindFragment: "fr_", dream.KindScenario: "sc_", dream.KindHypothesis: "hy_", dream.KindGist: "gi_",
-	dream.KindPlaybook: "pb_", dream.KindPrediction: "pr_", dream.KindJournal: "jo_", dream.KindNight: "dr_",
+	dream.KindPlaybook: "pb_", dream.KindPrediction: "pr_", dream.KindJournal: "jo_", dream.KindRecord: "dr_",
 	dream.KindMarker: "ma_", dream.KindProposal: "po_",
 }
 
@@ -121,7 +121,7 @@ func (s *source) complete(item dream.Item, told map[string]json.RawMessage) erro
 	if p, ok := item.(*dream.Prediction); ok && p.Fragment != "" {
 		return nil // the fragment says it
 	}
-	if strings.TrimSpace(item.Text()) == "" && item.Header().Kind != dream.KindNight {
+	if strings.TrimSpace(item.Text()) == "" && item.Header().Kind != dream.KindRecord {
 		return errors.New("the text (content or claim) is empty")
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 // embedded are the kinds that have a place in a space. A night has no words of its own, and a marker's place is that of its sources.
 var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool {
-	return k == dream.KindNight || k == dream.KindMarker || k == dream.KindProposal
+	return k == dream.KindRecord || k == dream.KindMarker || k == dream.KindProposal
 })
 
 // errNameless is returned when vectors come without the name of their space.

@@ -20,7 +20,7 @@ func Derived(ctx context.Context, s Store, agent string, ids ...string) ([]dream
 	var texts []past.Text
 	for _, item := range items {
 		h := item.Header()
-		if h.Dream == "" || h.Kind == dream.KindNight {
+		if h.Dream == "" || h.Kind == dream.KindRecord {
 			continue
 		}
 		t := past.Text{ID: h.ID, Dream: h.Dream}

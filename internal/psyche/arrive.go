@@ -131,7 +131,7 @@ func (b *Being) enter(ctx context.Context, v *visit, hold time.Duration) (Woken,
 	if w, ok := v.fresh(now, hold); ok { // somebody knocked meanwhile
 		return w, nil
 	}
-	w, err := b.Nights.Wake(ctx, v.agent, v.client, hold)
+	w, err := b.Dreams.Wake(ctx, v.agent, v.client, hold)
 	if errors.Is(err, memory.ErrNotFound) { // it was removed since its record was read
 		return Woken{}, unknownAgent(v.agent)
 	}
@@ -208,7 +208,7 @@ func (b *Being) tend(ctx context.Context) {
 		if !until.After(now) && !busy { // it ran out while this process stood still, and nobody is there
 			continue
 		}
-		w, err := b.Nights.Wake(ctx, v.agent, v.client, hold)
+		w, err := b.Dreams.Wake(ctx, v.agent, v.client, hold)
 		if err != nil || w.Epoch == 0 {
 			b.Log.WarnContext(ctx, "a lease could not be renewed", "agent", v.agent, "error", err)
 			continue
@@ -235,7 +235,7 @@ func (b *Being) endedElsewhere(ctx context.Context, v *visit) bool {
 
 // dismissed says whether somebody has ended a lease that still held: it stays ended until the client asks for something.
 func (b *Being) dismissed(ctx context.Context, v *visit, now time.Time) bool {
-	s, err := b.Nights.Status(ctx, v.agent)
+	s, err := b.Dreams.Status(ctx, v.agent)
 	return err == nil && !holds(s, v.client, now)
 }
 

@@ -23,7 +23,7 @@ type Ports struct {
 	Jobs   memory.EmbedQueue // who embeds memories in the background; nil: nobody
 	Purse  *purse.Purse      // with its catalogue, its models and its clock
 	Relay  inference.Relay
-	Nights Nights
+	Dreams Nights
 	Log    *slog.Logger // nil: silent. No text of a talk reaches it
 
 	Restoring Restoring // nil: nothing is restored through this being

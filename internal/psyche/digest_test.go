@@ -23,12 +23,12 @@ func (r *rig) returned() {
 		}
 		return j
 	}
-	night := &dream.Night{
-		Head: dreamtHead("dream/echo/0001", dream.KindNight), Run: "r", Workflow: "dream/echo/0001", Tier: dream.Core, AsOf: dawn, Stretches: 1,
+	record := &dream.Record{
+		Head: dreamtHead("dream/echo/0001", dream.KindRecord), Run: "r", Workflow: "dream/echo/0001", Tier: dream.Core, AsOf: dawn, Stretches: 1,
 		Outcome: dream.Completed, Ended: dawn.Add(time.Minute), Insights: []string{"jo_1", "jo_2", "jo_5"},
 	}
 	r.plant(
-		night,
+		record,
 		entry("jo_1", "The vane remembers the wind.", .8), entry("jo_2", "A trifle.", journal.Threshold-.01),
 		entry("jo_3", "What it was saying when", .9, func(j *dream.Journal) { j.Interrupted = true }),
 		entry("jo_4", "Taken back.", .9, func(j *dream.Journal) { j.State = dream.Archived }), entry("jo_5", "The tide turns first.", journal.Threshold),

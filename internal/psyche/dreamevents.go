@@ -62,8 +62,8 @@ func (d *Dreams) See(ctx context.Context, c Caller, agent, dreamID string, text 
 	var err error
 	switch {
 	case dreamID != "":
-		var n *dream.Night
-		if s.Agent, n, err = d.night(ctx, c, need, dreamID); err == nil {
+		var n *dream.Record
+		if s.Agent, n, err = d.record(ctx, c, need, dreamID); err == nil {
 			s.Dream = n.ID
 		}
 		if err == nil && agent != "" && agent != s.Agent.Handle && agent != s.Agent.ID {
@@ -197,7 +197,7 @@ func (d *Dreams) Ended(ctx context.Context, s Sight) (bool, error) {
 	if s.Dream == "" {
 		return false, nil
 	}
-	n, err := memory.One[*dream.Night](ctx, d.Memory, s.Agent.ID, s.Dream)
+	n, err := memory.One[*dream.Record](ctx, d.Memory, s.Agent.ID, s.Dream)
 	if errors.Is(err, memory.ErrNotFound) { // forgotten meanwhile
 		return true, nil
 	}

@@ -29,7 +29,7 @@ type Insight struct {
 // Insights are those of a dream, promoted ones first, to every role. Raw thoughts are none: what a dream said when it was
 // interrupted is for operators, in the journal.
 func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insight], error) {
-	a, n, err := d.night(ctx, c, access.Client, id)
+	a, n, err := d.record(ctx, c, access.Client, id)
 	if err != nil {
 		return Page[Insight]{}, err
 	}
@@ -100,7 +100,7 @@ func insightFrom(item dream.Item, of string) (Insight, bool) {
 
 // ItemsOf are the items of one kind that a dream made, by what they count for, oldest first. It needs role operator.
 func ItemsOf[T dream.Item](ctx context.Context, d *Dreams, c Caller, id string, kind dream.Kind, after string, limit int) (Page[T], error) {
-	a, n, err := d.night(ctx, c, access.Operator, id)
+	a, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
 		return Page[T]{}, err
 	}

@@ -51,28 +51,28 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	if err != nil {
 		return none, err
 	}
-	var from *dream.Night
+	var from *dream.Record
 	var whose dream.Agent
 	if l.After != "" {
-		if whose, from, err = d.night(ctx, c, access.Client, l.After); missing(err) {
+		if whose, from, err = d.record(ctx, c, access.Client, l.After); missing(err) {
 			err = illAsked("after", "after is %q, which is no dream that this key reaches; it is the last_id of the page before, such as dream_iris_0042", l.After)
 		}
 		if err != nil {
 			return none, err
 		}
 	}
-	var rows []nightRank
+	var rows []rankedDream
 	for _, a := range agents {
-		found, err := d.nightsOf(ctx, a, l, whose, from, limit+1)
+		found, err := d.recordsOf(ctx, a, l, whose, from, limit+1)
 		if err != nil {
 			return none, unreadStore(ctx, err)
 		}
 		rows = append(rows, found...)
 	}
-	slices.SortFunc(rows, nightRank.compare)
+	slices.SortFunc(rows, rankedDream.compare)
 	none.More = len(rows) > limit
 	for _, r := range rows[:min(limit, len(rows))] {
-		none.Data = append(none.Data, d.view(c, r.agent, r.night))
+		none.Data = append(none.Data, d.view(c, r.agent, r.record))
 	}
 	if len(none.Data) > 0 {
 		none.First, none.Last = none.Data[0].ID, none.Data[len(none.Data)-1].ID
@@ -80,33 +80,33 @@ func (d *Dreams) List(ctx context.Context, c Caller, l Listed) (Page[Dream], err
 	return none, nil
 }
 
-// nightRank is a dream and its place in the list: by its time, the newest first, then by agent, then by number.
-type nightRank struct {
-	agent dream.Agent
-	night *dream.Night
+// rankedDream is a dream and its place in the list: by its time, the newest first, then by agent, then by number.
+type rankedDream struct {
+	agent  dream.Agent
+	record *dream.Record
 }
 
-func (r nightRank) compare(o nightRank) int {
-	return cmp.Or(o.night.At.Compare(r.night.At), cmp.Compare(r.agent.Handle, o.agent.Handle), cmp.Compare(len(o.night.ID), len(r.night.ID)), cmp.Compare(o.night.ID, r.night.ID))
+func (r rankedDream) compare(o rankedDream) int {
+	return cmp.Or(o.record.At.Compare(r.record.At), cmp.Compare(r.agent.Handle, o.agent.Handle), cmp.Compare(len(o.record.ID), len(r.record.ID)), cmp.Compare(o.record.ID, r.record.ID))
 }
 
-// nightsOf finds up to n dreams of an agent behind one of a page before.
-func (d *Dreams) nightsOf(ctx context.Context, a dream.Agent, l Listed, whose dream.Agent, from *dream.Night, n int) ([]nightRank, error) {
-	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Limit: 2 * n}
+// recordsOf finds up to n dreams of an agent behind one of a page before.
+func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l Listed, whose dream.Agent, from *dream.Record, n int) ([]rankedDream, error) {
+	q := memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived}, Limit: 2 * n}
 	if from != nil {
 		q.Until = from.At.Add(1) // those of the same moment too: they are told apart below
 	}
-	var rows []nightRank
+	var rows []rankedDream
 	for {
 		items, err := d.Memory.Find(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		rows = rows[:0]
-		for _, night := range memory.As[*dream.Night](items) {
-			r := nightRank{a, night}
-			behind := from == nil || nightRank{whose, from}.compare(r) < 0
-			if behind && (l.Archived || night.Shelved.IsZero()) && (l.Status == "" || night.Status(d.Now()) == l.Status) {
+		for _, record := range memory.As[*dream.Record](items) {
+			r := rankedDream{a, record}
+			behind := from == nil || rankedDream{whose, from}.compare(r) < 0
+			if behind && (l.Archived || record.Shelved.IsZero()) && (l.Status == "" || record.Status(d.Now()) == l.Status) {
 				rows = append(rows, r)
 			}
 		}

@@ -51,7 +51,7 @@ func (d *Dreams) Begin(ctx context.Context, c Caller, w DreamRequest) (Dream, er
 
 // Redream begins a dream that goes on from a phase of another; it needs role operator. The agent is that dream's.
 func (d *Dreams) Redream(ctx context.Context, c Caller, w Again) (Dream, error) {
-	a, n, err := d.night(ctx, c, access.Operator, w.Dream)
+	a, n, err := d.record(ctx, c, access.Operator, w.Dream)
 	if err != nil {
 		return Dream{}, err
 	}
@@ -68,7 +68,7 @@ func (d *Dreams) Redream(ctx context.Context, c Caller, w Again) (Dream, error) 
 
 // Dream answers one, to every role. The phases of one that goes on are as its events tell them.
 func (d *Dreams) Dream(ctx context.Context, c Caller, id string) (Dream, error) {
-	a, n, err := d.night(ctx, c, access.Client, id)
+	a, n, err := d.record(ctx, c, access.Client, id)
 	if err != nil {
 		return Dream{}, err
 	}
@@ -85,7 +85,7 @@ func (d *Dreams) Dream(ctx context.Context, c Caller, id string) (Dream, error) 
 
 // Cancel asks a dream to end with what it has; it needs role operator. A dream that is canceled already stays so.
 func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error) {
-	_, n, err := d.night(ctx, c, access.Operator, id)
+	_, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
 		return Dream{}, err
 	}
@@ -103,7 +103,7 @@ func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error)
 
 // Resume lets an interrupted dream go on without waiting for quiet; it needs role operator.
 func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error) {
-	_, n, err := d.night(ctx, c, access.Operator, id)
+	_, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
 		return Dream{}, err
 	}
@@ -118,7 +118,7 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 
 // Archive puts the record of a dream that is over out of the lists; it needs role operator. What it left behind stays.
 func (d *Dreams) Archive(ctx context.Context, c Caller, id string) (Dream, error) {
-	_, n, err := d.night(ctx, c, access.Operator, id)
+	_, n, err := d.record(ctx, c, access.Operator, id)
 	if err != nil {
 		return Dream{}, err
 	}
@@ -142,8 +142,8 @@ func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name str
 	return a, demand(c, need)
 }
 
-// night finds a dream by either of its ids.
-func (d *Dreams) night(ctx context.Context, c Caller, need access.Role, id string) (dream.Agent, *dream.Night, error) {
+// record finds a dream by either of its ids.
+func (d *Dreams) record(ctx context.Context, c Caller, need access.Role, id string) (dream.Agent, *dream.Record, error) {
 	none := nowhere("id", "dream_not_found", "there is no dream %q that this key reaches; GET /v1/dreams lists those it does", id)
 	name, handle, ok := DreamID(id)
 	if !ok {
@@ -156,7 +156,7 @@ func (d *Dreams) night(ctx context.Context, c Caller, need access.Role, id strin
 	case err != nil:
 		return dream.Agent{}, nil, unreadStore(ctx, err)
 	}
-	n, err := memory.One[*dream.Night](ctx, d.Memory, a.ID, name)
+	n, err := memory.One[*dream.Record](ctx, d.Memory, a.ID, name)
 	if errors.Is(err, memory.ErrNotFound) {
 		return dream.Agent{}, nil, none
 	}
@@ -170,7 +170,7 @@ func (d *Dreams) night(ctx context.Context, c Caller, need access.Role, id strin
 const lookedBack = 4000
 
 // soFar adds up the phases of a dream that goes on, as its newest events tell them.
-func (d *Dreams) soFar(ctx context.Context, n *dream.Night) ([]dream.Tally, budget.Micros, error) {
+func (d *Dreams) soFar(ctx context.Context, n *dream.Record) ([]dream.Tally, budget.Micros, error) {
 	newest := map[dream.Phase]dream.Tally{}
 	for _, t := range n.Phases { // of the sittings before
 		newest[t.Phase] = t

@@ -64,7 +64,7 @@ type Counters struct {
 }
 
 // view shows a night to whoever may see so much of it.
-func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Night) Dream {
+func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Record) Dream {
 	now, operator := d.Now(), c.May(access.Operator, a.Handle)
 	v := Dream{
 		ID: PublicID(n.ID), Object: "dream", Dream: n.ID, Agent: a.Handle, Status: n.Status(now), Outcome: n.Outcome, Created: n.At.Unix(),
@@ -84,7 +84,7 @@ func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Night) Dream {
 	return v
 }
 
-func dreamRecord(n *dream.Night, phases []dream.Tally, spent budget.Micros) *Record {
+func dreamRecord(n *dream.Record, phases []dream.Tally, spent budget.Micros) *Record {
 	r := &Record{
 		Theme: n.Theme, Tier: n.Tier, Models: n.Models, Seed: digitsOf(n.Seed), Redreams: n.Redreams, Review: n.Review, Budget: n.Budget, Spent: spent,
 		Paid: n.Paid, Counters: Counters{Selected: n.Selected, Shown: n.Shown}, Phases: append([]dream.Tally{}, phases...), Depth: n.Depth,

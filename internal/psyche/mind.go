@@ -117,7 +117,7 @@ func (b *Being) Status(ctx context.Context, c Caller, agent string) (Status, err
 	if s.Emotion, err = b.emotion(ctx, a); err != nil {
 		return Status{}, err
 	}
-	status, err := b.Nights.Status(ctx, a.ID)
+	status, err := b.Dreams.Status(ctx, a.ID)
 	if err != nil {
 		return Status{}, stored("ask who holds the agent awake", err)
 	}
@@ -181,16 +181,16 @@ func (b *Being) counted(ctx context.Context, a dream.Agent, c Caller, s *Status)
 		}
 	}
 	every := []dream.State{dream.Live, dream.Superseded, dream.Archived}
-	nights, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: every})
+	nights, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every})
 	if err != nil {
 		return stored("count dreams", err)
 	}
 	s.Dreams = int64(nights)
-	newest, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}, States: every, Limit: 1})
+	newest, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every, Limit: 1})
 	if err != nil {
 		return stored("find the newest dream", err)
 	}
-	for _, n := range memory.As[*dream.Night](newest) {
+	for _, n := range memory.As[*dream.Record](newest) {
 		s.Dream, s.Outcome = n.ID, string(n.Outcome)
 	}
 	return nil

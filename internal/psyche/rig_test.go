@@ -193,7 +193,7 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	require.NoError(t, store.PutAgent(t.Context(), r.agent))
 	table := catalogue()
 	p := psyche.Ports{
-		Memory: store, Talks: store, Relay: r.provider, Nights: r.nights,
+		Memory: store, Talks: store, Relay: r.provider, Dreams: r.nights,
 		Purse: &purse.Purse{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{

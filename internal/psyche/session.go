@@ -39,7 +39,7 @@ func (b *Being) Open(ctx context.Context, c Caller, agent, id string, ttl time.D
 		return Session{}, wrong("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
 	}
 	now := b.now()
-	w, err := b.Nights.Wake(ctx, a.ID, c.session(id), ttl)
+	w, err := b.Dreams.Wake(ctx, a.ID, c.session(id), ttl)
 	if err != nil {
 		return Session{}, stored("wake the agent", err)
 	}
@@ -56,7 +56,7 @@ func (b *Being) Leave(ctx context.Context, c Caller, agent, id string) error {
 	if !sessionID.MatchString(id) {
 		return wrong("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
 	}
-	if err := b.Nights.Leave(ctx, a.ID, c.session(id)); err != nil {
+	if err := b.Dreams.Leave(ctx, a.ID, c.session(id)); err != nil {
 		return stored("end the session", err)
 	}
 	return nil

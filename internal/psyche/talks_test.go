@@ -18,7 +18,7 @@ import (
 func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	r.t.Helper()
 	other := setup(r.t, append([]func(*psyche.Ports, *psyche.Options){func(p *psyche.Ports, _ *psyche.Options) {
-		p.Memory, p.Talks, p.Relay, p.Nights = r.store, r.store, r.provider, r.nights
+		p.Memory, p.Talks, p.Relay, p.Dreams = r.store, r.store, r.provider, r.nights
 		p.Purse.Ledger, p.Purse.Now = r.store.Ledger(), r.clock.now
 	}}, change...)...)
 	return &rig{Being: other.Being, t: r.t, store: r.store, nights: r.nights, provider: r.provider, clock: r.clock, agent: r.agent}

@@ -124,7 +124,7 @@ func (s *Store) countAgent(ctx context.Context, agent string) (memory.Dropped, e
 
 // dropDreamAnswers drops the answers that the ledger keeps of the agent's dreams: they quote its memory.
 func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
-	nights, err := s.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindNight}, States: dream.States})
+	nights, err := s.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States})
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func loosenedWords(s dream.Settings) string {
 }
 
 // setAside counts what was not kept, by reason.
-func setAside(p *page, r NightReport) {
+func setAside(p *page, r DreamReport) {
 	reasons := map[string]int{}
 	total := 0
 	for _, f := range r.Fragments {
@@ -195,7 +195,7 @@ func imagined(p *page, all []*dream.Scenario) {
 }
 
 // staged shows hypotheses and what changed in the playbook.
-func staged(p *page, r NightReport) {
+func staged(p *page, r DreamReport) {
 	if len(r.Hypotheses) > 0 {
 		p.heading("Hypotheses")
 		list(p, r.Hypotheses, func(_ int, h *dream.Hypothesis) {
@@ -251,7 +251,7 @@ func archived(p *page, all []Archived) {
 }
 
 // returned shows the insights that surfaced.
-func returned(p *page, r NightReport) {
+func returned(p *page, r DreamReport) {
 	if len(r.Surfaced) == 0 {
 		return
 	}

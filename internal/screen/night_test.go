@@ -58,7 +58,7 @@ func tallies() []dream.Tally {
 
 func hot(t float64) *float64 { return &t }
 
-func night() screen.NightReport {
+func night() screen.DreamReport {
 	fragment := func(id, content, status, reason string, cycle int, v dream.Verdict) *dream.Fragment {
 		return &dream.Fragment{
 			Head:    dream.Head{ID: id, Sources: []string{"ep-1", "ep-7", "se-2"}, Phase: dream.Onset},
@@ -69,9 +69,9 @@ func night() screen.NightReport {
 	prompted := fragment("f-2", "潮水退去以后，市场像一条没有人的街；我听见她在问价格是不是也会做梦，而没有人回答，只有雨落在交易所的玻璃屋顶上。", dream.FragmentRaw, "", 0,
 		dream.Verdict{Novelty: .44, Relevance: .91, Coherence: 1, Composite: .645, DistancePlaybook: .7, DistanceMemory: .5, Judge: "embedder"})
 	prompted.Settings.Effective = ""
-	return screen.NightReport{
+	return screen.DreamReport{
 		Agent: "echo",
-		Night: dream.Night{
+		Record: dream.Record{
 			Head: dream.Head{ID: "dream/echo/0042", At: evening}, Tier: dream.Hardened, Theme: "harbours", Seed: 7,
 			Outcome: dream.Completed, Ended: evening.Add(134 * time.Second), Budget: budget.Dollar / 2, Spent: 266_651, Paid: true, Phases: tallies(),
 			Before: mood.PAD{Pleasure: .2, Arousal: .35, Dominance: -.1}, After: mood.PAD{Pleasure: .26, Arousal: .2, Dominance: -.08},

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// NightReport is everything a dream left behind, read from the store.
-type NightReport struct {
+// DreamReport is everything a dream left behind, read from the store.
+type DreamReport struct {
 	Agent       string // the handle
-	Night       dream.Night
+	Record      dream.Record
 	Fragments   []*dream.Fragment   // every one, the discarded too
 	Predictions []*dream.Prediction // every one; those of NREM are shown as patterns
 	Scenarios   []*dream.Scenario   // every one, the dropped too
@@ -34,7 +34,7 @@ const most = 12
 
 // Report tells a night to a person: how it ended, what was noticed, kept and why, what was set aside, and what it cost.
 // Texts of items are cleaned and wrapped to the terminal. It ends with a line break.
-func Report(r NightReport, st Style) string {
+func Report(r DreamReport, st Style) string {
 	p := &page{st: st}
 	headline(p, r)
 	if r.BuiltIn {
@@ -45,9 +45,9 @@ func Report(r NightReport, st Style) string {
 		p.text("", fmt.Sprintf("Built-in model, for trying things out, as %s: there it recombines the memories it is shown and understands none of them. "+
 			"The other roles had the models named above.", Clean(strings.Join(r.BuiltInRoles, " and "))), amber)
 	}
-	if len(r.Night.Phases) > 0 {
+	if len(r.Record.Phases) > 0 {
 		p.blank()
-		p.raw(Timeline(r.Night.Phases, st, r.Breaks...))
+		p.raw(Timeline(r.Record.Phases, st, r.Breaks...))
 	}
 	noticed(p, r.Fragments)
 	setAside(p, r)
@@ -57,15 +57,15 @@ func Report(r NightReport, st Style) string {
 	left(p, r.Gists)
 	archived(p, r.Archived)
 	returned(p, r)
-	recallOf(p, r.Night)
-	moodOf(p, r.Night)
-	costs(p, r.Night)
+	recallOf(p, r.Record)
+	moodOf(p, r.Record)
+	costs(p, r.Record)
 	return p.String()
 }
 
 // headline says plainly how the night ended. An empty night is never told as a success (Z7).
-func headline(p *page, r NightReport) {
-	n := r.Night
+func headline(p *page, r DreamReport) {
+	n := r.Record
 	p.text("", sentence(r)+goesOn(n, p.st), headlineInk(n.Outcome))
 	facts := []string{Clean(n.ID)}
 	add := func(format string, args ...any) { facts = append(facts, fmt.Sprintf(format, args...)) }
@@ -120,8 +120,8 @@ func modelsBy(models []string) []string {
 	return facts
 }
 
-func sentence(r NightReport) string {
-	n, who := r.Night, Clean(r.Agent)
+func sentence(r DreamReport) string {
+	n, who := r.Record, Clean(r.Agent)
 	if who == "" {
 		who = "The agent"
 	}
@@ -160,7 +160,7 @@ func sentence(r NightReport) string {
 }
 
 // goesOn says until when a woken dream may be resumed.
-func goesOn(n dream.Night, st Style) string {
+func goesOn(n dream.Record, st Style) string {
 	if !n.Resumable() {
 		return ""
 	}
@@ -169,7 +169,7 @@ func goesOn(n dream.Night, st Style) string {
 
 // keptWords lists what a night has left, and apart from it what came back on return, which was kept before: "4 fragments and
 // 1 hypothesis, and brought back 2 insights".
-func keptWords(r NightReport) string {
+func keptWords(r DreamReport) string {
 	kept := 0
 	for _, f := range r.Fragments {
 		if f.Status != dream.FragmentDiscarded {
@@ -206,7 +206,7 @@ func keptWords(r NightReport) string {
 }
 
 // recallOf shows what of the agent's own memories was found before and after the night.
-func recallOf(p *page, n dream.Night) {
+func recallOf(p *page, n dream.Record) {
 	r := n.Recall
 	if r == nil || r.Asked == 0 {
 		return
@@ -221,7 +221,7 @@ func recallOf(p *page, n dream.Night) {
 }
 
 // moodOf shows the mood before and after, and how far it moved (H15).
-func moodOf(p *page, n dream.Night) {
+func moodOf(p *page, n dream.Record) {
 	if n.Outcome == dream.Dreaming {
 		return
 	}
@@ -244,7 +244,7 @@ func signed(v float64) string {
 }
 
 // costs is the exact table of what each phase spent against its cap.
-func costs(p *page, n dream.Night) {
+func costs(p *page, n dream.Record) {
 	if len(n.Phases) == 0 {
 		return
 	}

@@ -27,21 +27,21 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 		dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted, "strange",
 	} {
 		r := night()
-		r.Night.Outcome, r.Night.Theme, r.Night.Tier = outcome, "", dream.Core
+		r.Record.Outcome, r.Record.Theme, r.Record.Tier = outcome, "", dream.Core
 		switch outcome {
 		case dream.Empty:
 			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = r.Fragments[2:], nil, r.Scenarios[1:], nil, nil, nil, nil
-			r.Night.After = r.Night.Before
+			r.Record.After = r.Record.Before
 			r.BuiltIn = true
 		case dream.Aborted:
-			r.Night.Reason = "all four partials of a cycle failed"
+			r.Record.Reason = "all four partials of a cycle failed"
 			r.Fragments, r.Predictions, r.Scenarios, r.Hypotheses, r.Gists, r.Playbook, r.Surfaced = nil, nil, nil, nil, nil, nil, nil
 		case dream.Exhausted:
-			r.Night.Reason = "cap of the day"
+			r.Record.Reason = "cap of the day"
 		case dream.Canceled:
-			r.Night.Reason = "by an operator"
+			r.Record.Reason = "by an operator"
 		case dream.Interrupted:
-			r.Night.Reason = "knock"
+			r.Record.Reason = "knock"
 		}
 		report := screen.Report(r, screen.Style{Width: 80})
 		if outcome == dream.Empty {
@@ -56,13 +56,13 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 	t.Parallel()
 	r := night()
-	r.Night.Outcome, r.Night.Reason, r.Night.Until, r.Night.Stretches = dream.Interrupted, "knock", r.Night.Ended.Add(8*time.Hour), 1
+	r.Record.Outcome, r.Record.Reason, r.Record.Until, r.Record.Stretches = dream.Interrupted, "knock", r.Record.Ended.Add(8*time.Hour), 1
 	r.Breaks = []screen.Break{{Phase: dream.REM, Calls: 3, Open: true}}
-	r.Night.Phases = r.Night.Phases[:3]
-	r.Night.Phases[2].State = "stopped"
+	r.Record.Phases = r.Record.Phases[:3]
+	r.Record.Phases[2].State = "stopped"
 	golden(t, "report-woken.txt", strings.SplitAfter(screen.Report(r, screen.Style{Width: 80}), "Noticed")[0])
 	r = night()
-	r.Night.Stretches = 3
+	r.Record.Stretches = 3
 	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "echo dreamt in 3 sittings within 2 min 14 s and kept")
 }
 
@@ -94,28 +94,28 @@ func TestLongListsAreCounted(t *testing.T) {
 
 func TestAnEmptyReportIsStillAReport(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, screen.Report(screen.NightReport{}, screen.Style{}), "The agent is still dreaming.")
+	require.Contains(t, screen.Report(screen.DreamReport{}, screen.Style{}), "The agent is still dreaming.")
 }
 
 // An overspent night must not hide in a table.
 func TestAnOverspentNightAccusesItself(t *testing.T) {
 	t.Parallel()
 	r := night()
-	r.Night.Spent = r.Night.Budget + 1
+	r.Record.Spent = r.Record.Budget + 1
 	require.Contains(t, strings.Join(strings.Fields(screen.Report(r, screen.Style{Width: 200})), " "), "This must never happen")
 }
 
 func TestTheReportNamesTheNightsNowWhenItIsAnotherDay(t *testing.T) {
 	t.Parallel()
-	r := screen.NightReport{Agent: "echo", Night: dream.Night{Head: dream.Head{ID: "dream/echo/0001", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}, Outcome: dream.Completed}}
-	r.Night.AsOf = r.Night.At.Add(-time.Hour)
+	r := screen.DreamReport{Agent: "echo", Record: dream.Record{Head: dream.Head{ID: "dream/echo/0001", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}, Outcome: dream.Completed}}
+	r.Record.AsOf = r.Record.At.Add(-time.Hour)
 	require.NotContains(t, screen.Report(r, screen.Style{}), "as of")
-	r.Night.AsOf = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
+	r.Record.AsOf = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "20 Nov 2026, 08:00 · as of 19 Oct 2026")
 }
 
 func TestTheReportNamesTheRolesOfTheBuiltInModelWhenOthersDreamToo(t *testing.T) {
 	t.Parallel()
-	r := screen.NightReport{Agent: "echo", Night: dream.Night{Outcome: dream.Completed}, BuiltInRoles: []string{"observer", "replay"}}
+	r := screen.DreamReport{Agent: "echo", Record: dream.Record{Outcome: dream.Completed}, BuiltInRoles: []string{"observer", "replay"}}
 	require.Contains(t, screen.Report(r, screen.Style{Width: 110}), "Built-in model, for trying things out, as observer and replay:")
 }

@@ -36,8 +36,8 @@ func TestTextOfOthersCannotCommandTheTerminal(t *testing.T) {
 	for text, want := range attacks {
 		require.Equal(t, want, screen.Clean(text), "%q", text)
 		r := night()
-		r.Agent, r.Night.Theme, r.Night.Reason, r.Night.ID = text, text, text, text
-		r.Night.Models, r.Surfaced = []string{text}, []string{text}
+		r.Agent, r.Record.Theme, r.Record.Reason, r.Record.ID = text, text, text, text
+		r.Record.Models, r.Surfaced = []string{text}, []string{text}
 		for _, f := range r.Fragments {
 			f.Content, f.Reason = text, text
 		}
@@ -45,12 +45,12 @@ func TestTextOfOthersCannotCommandTheTerminal(t *testing.T) {
 		r.Scenarios[0].Content, r.Scenarios[0].Premise = text, text
 		r.Hypotheses[0].Claim, r.Hypotheses[0].FirstStep, r.Hypotheses[0].Status = text, text, text
 		r.Gists[0].Content, r.Playbook[0].Content = text, text
-		r.Night.Phases[0] = dream.Tally{Phase: dream.Onset, State: "skipped", Reason: text}
+		r.Record.Phases[0] = dream.Tally{Phase: dream.Onset, State: "skipped", Reason: text}
 		for _, outcome := range []dream.Outcome{dream.Completed, dream.Exhausted, dream.Outcome(text)} {
-			r.Night.Outcome = outcome
+			r.Record.Outcome = outcome
 			harmless(t, screen.Report(r, screen.Style{Width: 80}))
 		}
-		harmless(t, screen.Timeline(r.Night.Phases, screen.Style{Width: 48}))
+		harmless(t, screen.Timeline(r.Record.Phases, screen.Style{Width: 48}))
 		e := event.New(text, text, text, evening, event.DreamEnded{Outcome: dream.Outcome(text), Reason: text})
 		harmless(t, screen.Line(e, screen.Style{Width: 80}))
 		e.Type = text

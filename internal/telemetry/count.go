@@ -12,8 +12,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// night is what is remembered of a dream until it is over.
-type night struct {
+// dreamTrace is what is remembered of a dream until it is over.
+type dreamTrace struct {
 	spent map[dream.Phase]budget.Micros // as each phase told last
 	calls map[dream.Phase]int
 	stage dream.Stage
@@ -55,7 +55,7 @@ func (m *Meter) count(e event.Event) {
 	case "DreamStarted":
 		read(m, e, func(p event.DreamStarted) {
 			m.add(m.started, 1, e, word("tier", p.Tier))
-			m.night(e).first = true
+			m.dreamTrace(e).first = true
 			m.sits(e, true)
 		})
 	case "DreamResumed":
@@ -150,12 +150,12 @@ func fate(kept bool) string {
 	return "let_go"
 }
 
-// night remembers a dream, by its agent and id.
-func (m *Meter) night(e event.Event) *night {
+// dreamTrace remembers a dream, by its agent and id.
+func (m *Meter) dreamTrace(e event.Event) *dreamTrace {
 	key := e.Agent + "\x00" + e.Dream
 	n := m.nights[key]
 	if n == nil {
-		n = &night{spent: map[dream.Phase]budget.Micros{}, calls: map[dream.Phase]int{}}
+		n = &dreamTrace{spent: map[dream.Phase]budget.Micros{}, calls: map[dream.Phase]int{}}
 		m.nights[key] = n
 	}
 	return n
@@ -163,7 +163,7 @@ func (m *Meter) night(e event.Event) *night {
 
 // sits notes that a sitting began or is over.
 func (m *Meter) sits(e event.Event, going bool) {
-	n := m.night(e)
+	n := m.dreamTrace(e)
 	under := m.dreaming.WithLabelValues(m.labels(e)...)
 	switch {
 	case going && !n.going:
@@ -179,7 +179,7 @@ func (m *Meter) sits(e event.Event, going bool) {
 
 // moves notes which stage an onset is at now; none when it is over.
 func (m *Meter) moves(e event.Event, to dream.Stage) {
-	n := m.night(e)
+	n := m.dreamTrace(e)
 	if n.stage != "" {
 		m.stage.WithLabelValues(m.labels(e, word("to", n.stage))...).Dec()
 	}
@@ -191,7 +191,7 @@ func (m *Meter) moves(e event.Event, to dream.Stage) {
 
 // tally counts what a phase has done since it last told; its figures are those of the whole phase.
 func (m *Meter) tally(e event.Event, t dream.Tally) {
-	n, phase := m.night(e), word("phase", t.Phase)
+	n, phase := m.dreamTrace(e), word("phase", t.Phase)
 	if more := t.Spent - n.spent[t.Phase]; more > 0 {
 		m.add(m.spent, float64(more), e, phase)
 		n.spent[t.Phase] = t.Spent
@@ -215,7 +215,7 @@ func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
 		m.wake.WithLabelValues(m.labels(e, phase)...).Observe(ms / 1000)
 	}
 	m.sits(e, false)
-	m.night(e).until = p.Until
+	m.dreamTrace(e).until = p.Until
 	for key, n := range m.nights { // of those that wait, some were given up without a word
 		if !n.going && n.until.Before(e.At) {
 			delete(m.nights, key)
@@ -227,7 +227,7 @@ func (m *Meter) woken(e event.Event, p event.DreamInterrupted) {
 func (m *Meter) over(e event.Event, p event.DreamEnded) {
 	m.add(m.ended, 1, e, word("outcome", p.Outcome))
 	m.sits(e, false)
-	n := m.night(e)
+	n := m.dreamTrace(e)
 	rest := p.Spent
 	for _, spent := range n.spent {
 		rest -= spent

@@ -39,7 +39,7 @@ type Meter struct {
 	sweep   fabric.Sweep
 	begun   bool
 	handles map[string]string
-	nights  map[string]*night
+	nights  map[string]*dreamTrace
 
 	figures
 	archive
@@ -51,7 +51,7 @@ type Meter struct {
 func New(o Options) *Meter {
 	r := prometheus.NewRegistry()
 	m := &Meter{
-		registry: r, agents: o.Agents, sweep: fabric.Sweep{Log: o.Log}, handles: map[string]string{}, nights: map[string]*night{},
+		registry: r, agents: o.Agents, sweep: fabric.Sweep{Log: o.Log}, handles: map[string]string{}, nights: map[string]*dreamTrace{},
 		store: prometheus.NewGauge(prometheus.GaugeOpts{Name: "oneiros_store_reachable", Help: "Whether the store answered this scrape: 1 or 0. At 0 the figures of events are those of the scrape before."}),
 	}
 	m.figures = newFigures(r, o.Agents != nil)

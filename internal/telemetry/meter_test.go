@@ -97,7 +97,7 @@ func counted(told, name string) []string {
 	return slices.DeleteFunc(figures(told, name), func(line string) bool { return strings.HasSuffix(line, " 0") })
 }
 
-func aNight(b *bundle, agent, id string) {
+func oneDream(b *bundle, agent, id string) {
 	b.tell(agent, id,
 		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},
 		event.OnsetStarted{Depth: dream.Shallow},
@@ -124,9 +124,9 @@ func aNight(b *bundle, agent, id string) {
 func TestANightInFigures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo", "vega")
-	aNight(b, "echo", "dream/echo/0001") // before the meter begins: nobody counts it
+	oneDream(b, "echo", "dream/echo/0001") // before the meter begins: nobody counts it
 	m := b.meter(telemetry.Options{Version: "test"})
-	aNight(b, "echo", "dream/echo/0002")
+	oneDream(b, "echo", "dream/echo/0002")
 	b.tell("vega", "dream/vega/0001", event.DreamStarted{Tier: dream.Core}, event.OnsetStarted{Depth: dream.Peak})
 	b.tell("vega", "", event.AlarmRaised{Feed: "harbour", Rule: "quay", Kind: "relative_drop"}, event.PredictionResolved{Source: "creative", Status: "correct"},
 		event.HypothesisMoved{Status: "promoted"})
@@ -146,7 +146,7 @@ func TestWhatPhasesSpentAddsUpToWhatTheDreamSpent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{})
-	aNight(b, "echo", "dream/echo/0001")
+	oneDream(b, "echo", "dream/echo/0001")
 	told := scrape(t, m)
 	require.Equal(t, []string{`{phase="onset"} 2500`, `{phase="rem"} 1000`, `{phase="unphased"} 100`}, counted(told, "oneiros_spend_micros_total"))
 	require.Equal(t, []string{`{phase="onset"} 9`, `{phase="rem"} 6`}, counted(told, "oneiros_calls_total"))
@@ -157,8 +157,8 @@ func TestTheAgentIsALabelOnlyWhereItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo", "vega")
 	plain, named := b.meter(telemetry.Options{}), b.meter(telemetry.Options{Agents: b.store.Agents})
-	aNight(b, "echo", "dream/echo/0001")
-	aNight(b, "vega", "dream/vega/0001")
+	oneDream(b, "echo", "dream/echo/0001")
+	oneDream(b, "vega", "dream/vega/0001")
 	require.NotContains(t, scrape(t, plain), "echo")
 	require.Equal(t, []string{`{outcome="completed"} 2`}, counted(scrape(t, plain), "oneiros_dreams_total"))
 	require.Equal(t, []string{`{agent="echo",outcome="completed"} 1`, `{agent="vega",outcome="completed"} 1`}, figures(scrape(t, named), "oneiros_dreams_total"))
@@ -207,11 +207,11 @@ func TestWhileTheStoreIsAwayTheMeterSaysSoAndLosesNothing(t *testing.T) {
 	b := setup(t, "echo")
 	log := &gone{Log: b.store}
 	m := b.meter(telemetry.Options{Log: log})
-	aNight(b, "echo", "dream/echo/0001")
+	oneDream(b, "echo", "dream/echo/0001")
 	before := scrape(t, m)
 	require.Contains(t, before, "oneiros_store_reachable 1\n")
 	log.away = true
-	aNight(b, "echo", "dream/echo/0002")
+	oneDream(b, "echo", "dream/echo/0002")
 	require.Equal(t, strings.Replace(before, "oneiros_store_reachable 1\n", "oneiros_store_reachable 0\n", 1), scrape(t, m))
 	log.away = false
 	require.Equal(t, []string{`{outcome="completed"} 2`}, counted(scrape(t, m), "oneiros_dreams_total"))
@@ -233,7 +233,7 @@ func TestTheFiguresAreNamedAsPrometheusAsks(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "echo")
 	m := b.meter(telemetry.Options{Version: "test"})
-	aNight(b, "echo", "dream/echo/0001")
+	oneDream(b, "echo", "dream/echo/0001")
 	server := httptest.NewServer(m.Handler())
 	t.Cleanup(server.Close)
 	answer, err := server.Client().Get(server.URL + "/metrics")

@@ -100,7 +100,7 @@ func (e *Evidence) caps() []error {
 	var faults []error
 	dreams := map[string]Dream{}
 	for _, d := range e.Dreams {
-		dreams[d.Night.ID] = d
+		dreams[d.Record.ID] = d
 	}
 	took, limits := map[string]budget.Micros{}, map[string]budget.Micros{}
 	for _, call := range e.Book.Calls {
@@ -164,7 +164,7 @@ func (e *Evidence) reserved() []error {
 	var faults []error
 	dreams := map[string]Dream{}
 	for _, d := range e.Dreams {
-		dreams[d.Night.ID] = d
+		dreams[d.Record.ID] = d
 	}
 	for key, row := range keyed(e.Rows) {
 		c, ok := ReadKey(key)

@@ -36,7 +36,7 @@ func flawless() chaos.Evidence {
 	call := func(n int, activity string, cost budget.Micros) provider.Call {
 		return provider.Call{Number: n, Key: id + "/onset/" + activity, Cost: cost, Charged: true, Completed: true}
 	}
-	night := &dream.Night{
+	record := &dream.Record{
 		Head: dream.Head{ID: id, Agent: "a", Dream: id}, Outcome: dream.Completed, Ended: ended, Spent: 70, Run: "r",
 	}
 	log := []event.Event{
@@ -47,7 +47,7 @@ func flawless() chaos.Evidence {
 		Book: provider.Book{Calls: []provider.Call{call(1, "1/partial-1#1", 10), call(2, "1/partial-2#1", 12)}},
 		Rows: []purse.Row{row("1/partial-1", 1, purse.Settled, 10), row("1/partial-2", 1, purse.Lost, 60)},
 		Dreams: []chaos.Dream{{
-			Night: night, Begun: true, Closed: true, Spec: spec, Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
+			Record: record, Begun: true, Closed: true, Spec: spec, Result: &workflows.Result{Dream: id, Outcome: dream.Completed, Spent: 70},
 		}},
 		Events:     map[string][]event.Event{"a": log},
 		Balances:   map[string]purse.Balance{},
@@ -79,18 +79,18 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		"reserved for ever":   {func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = purse.Balance{Spent: 70, Reserved: 1} }, "its rows make"},
 		"open attempts":       {func(e *chaos.Evidence) { e.Open = []string{"dream/echo/0001"} }, "open reservations"},
 		"slot held":           {func(e *chaos.Evidence) { e.Slots = map[string]memory.Slot{"a": {}} }, "still held"},
-		"no outcome":          {func(e *chaos.Evidence) { e.Dreams[0].Night.Outcome = dream.Dreaming }, "its record says outcome"},
-		"no reason":           {func(e *chaos.Evidence) { e.Dreams[0].Night.Outcome = dream.Exhausted }, "its record says outcome"},
+		"no outcome":          {func(e *chaos.Evidence) { e.Dreams[0].Record.Outcome = dream.Dreaming }, "its record says outcome"},
+		"no reason":           {func(e *chaos.Evidence) { e.Dreams[0].Record.Outcome = dream.Exhausted }, "its record says outcome"},
 		"workflow disagrees":  {func(e *chaos.Evidence) { e.Dreams[0].Result.Outcome = dream.Empty }, "its workflow says"},
 		"workflow runs":       {func(e *chaos.Evidence) { e.Dreams[0].Closed = false }, "still runs"},
-		"record below ledger": {func(e *chaos.Evidence) { e.Dreams[0].Night.Spent, e.Dreams[0].Result.Spent = 69, 69 }, "were spent"},
-		"record above ledger": {func(e *chaos.Evidence) { e.Dreams[0].Night.Spent, e.Dreams[0].Result.Spent = 71, 71 }, "were spent"},
+		"record below ledger": {func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 69, 69 }, "were spent"},
+		"record above ledger": {func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 71, 71 }, "were spent"},
 		"two ends":            {func(e *chaos.Evidence) { e.Events["a"][0].Type = "DreamEnded" }, "2 ends"},
 		"gap in the log":      {func(e *chaos.Evidence) { e.Events["a"][1].Seq = 3 }, "has the number 3"},
 		"event told twice":    {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "told twice"},
 		"allowance kept back": {func(e *chaos.Evidence) { e.Allowances["a/2026-10-19"] = 0 }, "the allowance taken"},
 		"aborted keeps it": {func(e *chaos.Evidence) {
-			e.Dreams[0].Night.Outcome, e.Dreams[0].Result.Outcome = dream.Aborted, dream.Aborted
+			e.Dreams[0].Record.Outcome, e.Dreams[0].Result.Outcome = dream.Aborted, dream.Aborted
 		}, "the allowance taken"},
 		"provider failed it":   {func(e *chaos.Evidence) { e.Book.Failed = []string{"a request carried tools"} }, "carried tools"},
 		"call of no dream":     {func(e *chaos.Evidence) { e.Dreams[0].Begun = false }, "belongs to no dream"},

@@ -38,7 +38,7 @@ type Evidence struct {
 
 // Dream is one dream as the store and the server tell it.
 type Dream struct {
-	Night  *dream.Night
+	Record *dream.Record
 	Begun  bool // a workflow of it was started
 	Closed bool // and has ended
 	Spec   activities.Spec
@@ -68,12 +68,12 @@ func Gather(ctx context.Context, c *stage.Company, upstream *provider.Billing) (
 }
 
 func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agent) error {
-	nights, err := c.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	nights, err := c.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	if err != nil {
 		return err
 	}
-	for _, night := range memory.As[*dream.Night](nights) {
-		d, err := look(ctx, c, night)
+	for _, record := range memory.As[*dream.Record](nights) {
+		d, err := look(ctx, c, record)
 		if err != nil {
 			return err
 		}
@@ -86,31 +86,31 @@ func (e *Evidence) agent(ctx context.Context, c *stage.Company, agent dream.Agen
 }
 
 // look asks the server after the workflow of a night.
-func look(ctx context.Context, c *stage.Company, night *dream.Night) (Dream, error) {
-	d := Dream{Night: night}
+func look(ctx context.Context, c *stage.Company, record *dream.Record) (Dream, error) {
+	d := Dream{Record: record}
 	var gone *serviceerror.NotFound
-	described, err := c.Client.DescribeWorkflowExecution(ctx, night.ID, "")
+	described, err := c.Client.DescribeWorkflowExecution(ctx, record.ID, "")
 	if errors.As(err, &gone) {
 		return d, nil
 	}
 	if err != nil {
-		return d, fmt.Errorf("describe %s: %w", night.ID, err)
+		return d, fmt.Errorf("describe %s: %w", record.ID, err)
 	}
 	status := described.GetWorkflowExecutionInfo().GetStatus()
 	d.Begun, d.Closed = true, status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
-	history := c.Client.GetWorkflowHistory(ctx, night.ID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := c.Client.GetWorkflowHistory(ctx, record.ID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := history.Next()
 	if err != nil {
-		return d, fmt.Errorf("read the history of %s: %w", night.ID, err)
+		return d, fmt.Errorf("read the history of %s: %w", record.ID, err)
 	}
 	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
 	if err := converter.GetDefaultDataConverter().FromPayloads(input, &d.Spec); err != nil {
-		return d, fmt.Errorf("read the order of %s: %w", night.ID, err)
+		return d, fmt.Errorf("read the order of %s: %w", record.ID, err)
 	}
 	if status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 		d.Result = new(workflows.Result)
-		if err := c.Client.GetWorkflow(ctx, night.ID, "").Get(ctx, d.Result); err != nil {
-			return d, fmt.Errorf("read the result of %s: %w", night.ID, err)
+		if err := c.Client.GetWorkflow(ctx, record.ID, "").Get(ctx, d.Result); err != nil {
+			return d, fmt.Errorf("read the result of %s: %w", record.ID, err)
 		}
 	}
 	return d, nil
@@ -173,7 +173,7 @@ func (e *Evidence) accounts(d Dream, phase dream.Phase) []budget.Account {
 	limits := map[dream.Phase]budget.Micros{
 		dream.Onset: plan.Onset, dream.NREM: plan.NREM, dream.REM: plan.REM, dream.Integration: plan.Integration, dream.Return: plan.Return,
 	}
-	own := budget.Account{Scope: activities.PhaseScope(d.Night.ID, phase), Limit: limits[phase]}
+	own := budget.Account{Scope: activities.PhaseScope(d.Record.ID, phase), Limit: limits[phase]}
 	return append([]budget.Account{own}, d.Spec.Accounts...)
 }
 
@@ -181,8 +181,8 @@ func (e *Evidence) has(d Dream, kind string) bool { return len(e.events(d, kind)
 
 func (e *Evidence) events(d Dream, kind string) []event.Event {
 	var found []event.Event
-	for _, one := range e.Events[d.Night.Agent] {
-		if one.Dream == d.Night.ID && one.Type == kind {
+	for _, one := range e.Events[d.Record.Agent] {
+		if one.Dream == d.Record.ID && one.Type == kind {
 			found = append(found, one)
 		}
 	}

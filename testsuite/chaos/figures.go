@@ -58,15 +58,15 @@ func (p *performance) figures(e Evidence) Figures {
 		f.Imagined[s.Operation]++
 	}
 	for _, d := range e.Dreams {
-		if HandleIs(d.Night.ID, measured) {
+		if HandleIs(d.Record.ID, measured) {
 			continue
 		}
 		f.Dreams++
-		f.Outcomes[d.Night.Outcome]++
+		f.Outcomes[d.Record.Outcome]++
 		f.look(e, d)
-		if d.Night.Outcome == dream.Exhausted {
+		if d.Record.Outcome == dream.Exhausted {
 			f.Capped++
-			f.Caps[capOf(d.Night.Reason)]++
+			f.Caps[capOf(d.Record.Reason)]++
 		}
 	}
 	for _, call := range e.Book.Calls {

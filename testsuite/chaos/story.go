@@ -24,7 +24,7 @@ func (e *Evidence) outcomes() []error {
 		}
 	}
 	for _, d := range e.Dreams {
-		n := d.Night
+		n := d.Record
 		fault := func(format string, args ...any) {
 			faults = append(faults, fmt.Errorf("%s: %s", n.ID, fmt.Sprintf(format, args...)))
 		}
@@ -56,8 +56,8 @@ func (e *Evidence) allowances() []error {
 	var faults []error
 	want := map[string]budget.Micros{}
 	for _, d := range e.Dreams {
-		if d.Begun && !d.Spec.Free && e.has(d, event.DreamStarted{}.EventType()) && d.Night.Outcome != dream.Aborted {
-			want[d.Spec.Agent+"/"+d.Spec.Day] += d.Night.Spent
+		if d.Begun && !d.Spec.Free && e.has(d, event.DreamStarted{}.EventType()) && d.Record.Outcome != dream.Aborted {
+			want[d.Spec.Agent+"/"+d.Spec.Day] += d.Record.Spent
 		}
 	}
 	for day, taken := range e.Allowances {

@@ -72,10 +72,10 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		l := agentState(c.agent)
 		require.Equal(t, c.trigger, l.Triggering.Last.Trigger)
 		require.Empty(t, l.LastReason)
-		nights := s.nights(c.agent)
-		require.Len(t, nights, 1)
-		require.NotNil(t, nights[0].Episodes)
-		require.Positive(t, *nights[0].Episodes)
+		records := s.nights(c.agent)
+		require.Len(t, records, 1)
+		require.NotNil(t, records[0].Episodes)
+		require.Positive(t, *records[0].Episodes)
 	}
 	require.Nil(t, agentState(full).Triggering.Pending, "told twice, it calls once")
 	last, err := first.Listen(s.ctx)
@@ -83,9 +83,9 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 	require.Zero(t, last, "the dream has seen them all")
 }
 
-func (s *scene) nights(a dream.Agent) []*dream.Night {
+func (s *scene) nights(a dream.Agent) []*dream.Record {
 	s.t.Helper()
-	items, err := s.company.Store.Find(s.ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindNight}})
+	items, err := s.company.Store.Find(s.ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(s.t, err)
-	return memory.As[*dream.Night](items)
+	return memory.As[*dream.Record](items)
 }

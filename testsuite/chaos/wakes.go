@@ -42,11 +42,11 @@ func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
 		}
 		w.Dreams = append(w.Dreams, told)
 		w.Total += len(told.Wakes)
-		notes, err := c.Store.Notes(ctx, d.Night.Agent, d.Night.ID, memory.LateNote)
+		notes, err := c.Store.Notes(ctx, d.Record.Agent, d.Record.ID, memory.LateNote)
 		if err != nil {
 			return w, err
 		}
-		w.Waiting[d.Night.ID] = len(notes)
+		w.Waiting[d.Record.ID] = len(notes)
 	}
 	for agent := range e.Events {
 		items, err := c.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindJournal}})
@@ -67,8 +67,8 @@ func (e *Evidence) Wakes(ctx context.Context, c *stage.Company) (Wakes, error) {
 
 func (e *Evidence) told(d Dream) (Interrupted, error) {
 	i := Interrupted{Dream: d}
-	for _, one := range e.Events[d.Night.Agent] {
-		if one.Dream != d.Night.ID {
+	for _, one := range e.Events[d.Record.Agent] {
+		if one.Dream != d.Record.ID {
 			continue
 		}
 		switch one.Type {
@@ -95,23 +95,23 @@ func (w Wakes) Audit() error {
 	var faults []error
 	epochs, known := map[string]map[int64]string{}, map[string]bool{}
 	for _, d := range w.Dreams {
-		if n := w.Waiting[d.Night.ID]; n > 0 {
-			faults = append(faults, fmt.Errorf("%s: %d snapshots wait to be judged", d.Night.ID, n))
+		if n := w.Waiting[d.Record.ID]; n > 0 {
+			faults = append(faults, fmt.Errorf("%s: %d snapshots wait to be judged", d.Record.ID, n))
 		}
 		faults = append(faults, d.turns()...)
 		for _, wake := range d.Wakes {
-			if epochs[d.Night.Agent] == nil {
-				epochs[d.Night.Agent] = map[int64]string{}
+			if epochs[d.Record.Agent] == nil {
+				epochs[d.Record.Agent] = map[int64]string{}
 			}
-			if other, used := epochs[d.Night.Agent][wake.Epoch]; used || wake.Epoch > w.Status[d.Night.Agent].Epoch {
+			if other, used := epochs[d.Record.Agent][wake.Epoch]; used || wake.Epoch > w.Status[d.Record.Agent].Epoch {
 				faults = append(faults, fmt.Errorf("%s: it was woken by epoch %d, which is also of %q, and the agent's newest is %d",
-					d.Night.ID, wake.Epoch, other, w.Status[d.Night.Agent].Epoch))
+					d.Record.ID, wake.Epoch, other, w.Status[d.Record.Agent].Epoch))
 			}
-			epochs[d.Night.Agent][wake.Epoch] = d.Night.ID
+			epochs[d.Record.Agent][wake.Epoch] = d.Record.ID
 			faults = append(faults, w.entry(d, wake)...)
 			known[wake.Journal] = true
 		}
-		known[fmt.Sprintf("%s/wake/%d", d.Night.ID, max(1, d.Night.Stretches))] = true // of a sitting that was cancelled
+		known[fmt.Sprintf("%s/wake/%d", d.Record.ID, max(1, d.Record.Stretches))] = true // of a sitting that was cancelled
 	}
 	for id := range w.Entries {
 		if !known[id] {
@@ -130,22 +130,22 @@ func (d Interrupted) turns() []error {
 			want = event.DreamResumed{}.EventType()
 		}
 		if name != want {
-			faults = append(faults, fmt.Errorf("%s: its sittings were told as %v", d.Night.ID, d.Order))
+			faults = append(faults, fmt.Errorf("%s: its sittings were told as %v", d.Record.ID, d.Order))
 			break
 		}
 	}
 	for i, wake := range d.Wakes {
 		if wake.Stretch != i+1 {
-			faults = append(faults, fmt.Errorf("%s: wake %d was of sitting %d", d.Night.ID, i+1, wake.Stretch))
+			faults = append(faults, fmt.Errorf("%s: wake %d was of sitting %d", d.Record.ID, i+1, wake.Stretch))
 		}
 	}
 	for i, resumed := range d.Resumed {
 		if resumed.Stretch != i+2 {
-			faults = append(faults, fmt.Errorf("%s: resumption %d was of sitting %d", d.Night.ID, i+1, resumed.Stretch))
+			faults = append(faults, fmt.Errorf("%s: resumption %d was of sitting %d", d.Record.ID, i+1, resumed.Stretch))
 		}
 	}
-	if len(d.Wakes) > 0 && d.Night.Stretches != len(d.Resumed)+1 {
-		faults = append(faults, fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Night.ID, d.Night.Stretches, len(d.Resumed)+1))
+	if len(d.Wakes) > 0 && d.Record.Stretches != len(d.Resumed)+1 {
+		faults = append(faults, fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Record.ID, d.Record.Stretches, len(d.Resumed)+1))
 	}
 	return faults
 }
@@ -154,7 +154,7 @@ func (d Interrupted) turns() []error {
 func (w Wakes) entry(d Interrupted, wake event.DreamInterrupted) []error {
 	var faults []error
 	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("%s, wake %d: %s", d.Night.ID, wake.Stretch, fmt.Sprintf(format, args...)))
+		faults = append(faults, fmt.Errorf("%s, wake %d: %s", d.Record.ID, wake.Stretch, fmt.Sprintf(format, args...)))
 	}
 	j := w.Entries[wake.Journal]
 	switch significant := wake.Significance >= journal.Threshold; {
@@ -165,7 +165,7 @@ func (w Wakes) entry(d Interrupted, wake event.DreamInterrupted) []error {
 		fault("entry %s is announced and does not exist", wake.Journal)
 	case !significant:
 		fault("a significance of %.2f made an entry", wake.Significance)
-	case j.Significance != wake.Significance || j.Content == "" || j.Wake == nil || j.Dream != d.Night.ID || len(j.Topics) > 3 || j.Taint != dream.FromDream:
+	case j.Significance != wake.Significance || j.Content == "" || j.Wake == nil || j.Dream != d.Record.ID || len(j.Topics) > 3 || j.Taint != dream.FromDream:
 		fault("its entry is %+v", j)
 	}
 	if wake.Cause == string(presence.Alarm) && wake.Delta != 0 {

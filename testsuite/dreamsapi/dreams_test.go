@@ -55,10 +55,10 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	require.Equal(t, h.upstream.Billing.Book().Total, d.Record.Spent)
 	require.Len(t, d.Record.Phases, len(dream.Phases))
 	require.Positive(t, d.Record.Usage.Output)
-	night, err := memory.One[*dream.Night](h.ctx, h.Store, h.agent.ID, begun.Dream)
+	record, err := memory.One[*dream.Record](h.ctx, h.Store, h.agent.ID, begun.Dream)
 	require.NoError(t, err)
-	require.Equal(t, night.Status(time.Now()), d.Status, "what the command line tells")
-	require.Equal(t, night.Phases, d.Record.Phases)
+	require.Equal(t, record.Status(time.Now()), d.Status, "what the command line tells")
+	require.Equal(t, record.Phases, d.Record.Phases)
 
 	_, text := h.do(access.Operator, "GET", "/v1/dreams/"+begun.ID+"/fragments?limit=100", "")
 	var fragments psyche.Page[*dream.Fragment]
@@ -158,7 +158,7 @@ func TestManyWhoAskForTheSameDreamAtOnceBeginOne(t *testing.T) {
 		}
 	}
 	require.Positive(t, begun)
-	n, err := h.Store.Count(h.ctx, memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+	n, err := h.Store.Count(h.ctx, memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	h.dream(http.StatusOK, "POST", "/v1/dreams/dream_sleeper_0001/cancel", "")
@@ -175,7 +175,7 @@ func TestADreamThatNoCapLeavesRoomForIsRefusedBeforeItBegins(t *testing.T) {
 	h.agent.Caps = dream.Caps{Dream: 0, Day: 0, Month: budget.Dollar}
 	require.NoError(t, h.Store.PutAgent(h.ctx, h.agent))
 	h.refused(http.StatusTooManyRequests, "cap_reached", "POST", "/v1/dreams", `{"agent":"sleeper"}`)
-	n, err := h.Store.Count(h.ctx, memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+	n, err := h.Store.Count(h.ctx, memory.Query{Agent: h.agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(t, err)
 	require.Zero(t, n)
 }

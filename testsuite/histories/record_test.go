@@ -191,16 +191,16 @@ func TestRecordADreamThatBeganByItself(t *testing.T) {
 	agent := s.hire("recorded-idle")
 	s.company.Starter.Options.Settings = workflows.Settings{Auto: true, IdleTimeout: time.Millisecond, MinGap: 24 * time.Hour}
 	require.NoError(t, s.company.Starter.Live(s.ctx, agent))
-	var night *dream.Night
+	var record *dream.Record
 	require.Eventually(t, func() bool {
-		nights, err := s.company.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+		nights, err := s.company.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(t, err)
-		for _, night = range memory.As[*dream.Night](nights) {
-			return night.Outcome != dream.Dreaming
+		for _, record = range memory.As[*dream.Record](nights) {
+			return record.Outcome != dream.Dreaming
 		}
 		return false
 	}, time.Minute, 20*time.Millisecond)
-	require.Equal(t, dream.Completed, night.Outcome, night.Reason)
+	require.Equal(t, dream.Completed, record.Outcome, record.Reason)
 	require.NoError(t, s.company.Starter.Active(s.ctx, agent.Handle, time.Now()))
 	s.save(workflows.AgentID(agent.Handle), "agent-by-itself")
 }

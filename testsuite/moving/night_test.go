@@ -43,9 +43,9 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 		require.NoError(t, err)
 		sleepThrough(ctx, t, onFile, agent.Handle, 1)
 	}
-	renamed, err := onFile.Store.Find(ctx, memory.Query{Agent: sample.Diaries()[0].Agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+	renamed, err := onFile.Store.Find(ctx, memory.Query{Agent: sample.Diaries()[0].Agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(t, err)
-	renamed[0].(*dream.Night).Theme = "named afterwards" // what the night itself changed has one revision, whatever its number
+	renamed[0].(*dream.Record).Theme = "named afterwards" // what the night itself changed has one revision, whatever its number
 	_, err = onFile.Store.Commit(ctx, memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})
 	require.NoError(t, err)
 	_, err = onFile.Store.Arrive(ctx, presence.Visit{Agent: "nobody", Client: "web", Cause: presence.Connect, Now: stage.Night, For: time.Minute})

@@ -123,7 +123,7 @@ func duplicates(t *testing.T, ctx context.Context, s memory.Store, agent string)
 	texts := map[string]string{}
 	for _, item := range items {
 		h := item.Header()
-		if h.Kind == dream.KindNight || h.Kind == dream.KindMarker {
+		if h.Kind == dream.KindRecord || h.Kind == dream.KindMarker {
 			continue
 		}
 		if p, ok := item.(*dream.Prediction); ok && p.Claim == "" { // what it says lies in the fragment that it names

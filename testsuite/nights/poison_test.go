@@ -253,7 +253,7 @@ func newTrial(t *testing.T, store string, probe int, say func(*world) func(provi
 // morning is how a night ended, and what recall finds of what a person said.
 type morning struct {
 	agent   dream.Agent
-	night   *dream.Night
+	night   *dream.Record
 	before  [][]string
 	after   [][]string
 	gists   int // that stand where knowledge of the web stood
@@ -271,7 +271,7 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	result, err := tr.company.Result(tr.ctx, begun.Dream)
 	require.NoError(tr, err)
 	m.after = tr.answers(m.agent)
-	m.night, err = memory.One[*dream.Night](tr.ctx, tr.company.Store, m.agent.ID, begun.Dream)
+	m.night, err = memory.One[*dream.Record](tr.ctx, tr.company.Store, m.agent.ID, begun.Dream)
 	require.NoError(tr, err)
 	require.Equal(tr, result.Outcome, m.night.Outcome)
 	require.Equal(tr, result.Spent, m.night.Spent)

@@ -61,7 +61,7 @@ func (e Evidence) owes(agent string, patient bool) bool {
 
 // nights reads an agent's dreams. While some are under way they are told as far as they have come.
 func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over bool) error {
-	items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 			e.Ends[agent.ID][one.Dream] = one.At
 		}
 	}
-	records := memory.As[*dream.Night](items)
+	records := memory.As[*dream.Record](items)
 	if over {
 		if e.Nights[agent.ID], err = week.Story(records, told); err != nil {
 			return fmt.Errorf("the nights of %s: %w", agent.Handle, err)
@@ -83,7 +83,7 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 		return nil
 	}
 	for _, n := range records {
-		night := week.Night{Night: n}
+		night := week.Night{Record: n}
 		for _, one := range told {
 			if one.Dream == n.ID && (one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
 				night.Stretches = append(night.Stretches, week.Stretch{From: one.At})
@@ -111,11 +111,11 @@ func (s *Soak) Rest(ctx context.Context) error {
 	for {
 		open := 0
 		for _, agent := range s.Agents {
-			items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Newest})
+			items, err := s.Company.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Newest})
 			if err != nil {
 				return err
 			}
-			for _, n := range memory.As[*dream.Night](items) {
+			for _, n := range memory.As[*dream.Record](items) {
 				if !n.Unsettled() {
 					continue
 				}

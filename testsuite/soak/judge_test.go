@@ -29,7 +29,7 @@ func flawless() soak.Evidence {
 		Turns:  []soak.Turn{turn(0, 1, good, ""), turn(30, 31.2, killed, "cut"), turn(31.2, 32, good, "")},
 		Leases: map[string][]soak.Lease{"a": {{Client: "talk//1", From: at(0), To: at(3)}, {Client: "talk//1", From: at(30), To: at(34)}}},
 		Nights: map[string][]week.Night{"a": {{
-			Night:     &dream.Night{Head: dream.Head{ID: id}},
+			Record:    &dream.Record{Head: dream.Head{ID: id}},
 			Stretches: []week.Stretch{{From: at(13.5), To: at(30.1), Woken: true}, {From: at(38), To: at(60)}},
 		}}},
 		Ends:   map[string]map[string]time.Time{"a": {id: at(60)}},

@@ -89,11 +89,11 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 			require.Equal(t, c.moves, moves(t, company, agent))
 
-			night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+			record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
 			require.NoError(t, err)
-			require.NotNil(t, night.Depth)
-			require.Equal(t, c.deepest, night.Depth.Stage)
-			require.Equal(t, c.surprise, night.Depth.Surprise)
+			require.NotNil(t, record.Depth)
+			require.Equal(t, c.deepest, record.Depth.Stage)
+			require.Equal(t, c.surprise, record.Depth.Surprise)
 			items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: begun.Dream, Kinds: []dream.Kind{dream.KindFragment}, States: []dream.State{dream.Live, dream.Archived}})
 			require.NoError(t, err)
 			for _, f := range memory.As[*dream.Fragment](items) {

@@ -48,7 +48,7 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 			cycles = append(cycles, f)
 		}
 	}
-	night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+	record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
 	require.NoError(t, err)
 	var calls []provider.Call
 	for _, c := range p.Billing.Calls() {
@@ -56,7 +56,7 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening, edit func(*d
 			calls = append(calls, c)
 		}
 	}
-	return calls, cycles, night.Phases[0]
+	return calls, cycles, record.Phases[0]
 }
 
 // distinct counts different texts.

@@ -191,12 +191,12 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
 		require.Greater(t, len(p.Billing.Calls()), calls, "it is paid anew")
-		night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+		record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
 		require.NoError(t, err)
-		require.Equal(t, &dream.Redream{Dream: first.Dream, From: from}, night.Redreams)
-		require.Nil(t, night.Depth, "its onset was not dreamt: nothing is learned from it")
-		for _, tally := range night.Phases {
-			taken := night.Redreams.Taken(tally.Phase)
+		require.Equal(t, &dream.Redream{Dream: first.Dream, From: from}, record.Redreams)
+		require.Nil(t, record.Depth, "its onset was not dreamt: nothing is learned from it")
+		for _, tally := range record.Phases {
+			taken := record.Redreams.Taken(tally.Phase)
 			require.Equal(t, taken, tally.State == "skipped" && tally.Reason == "taken over from "+first.Dream, "%s of %s", tally.Phase, from)
 			require.False(t, taken && tally.Calls > 0)
 		}
@@ -246,11 +246,11 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	require.NoError(t, err)
 	result, err := company.Result(ctx, begun.Dream)
 	require.NoError(t, err)
-	night, err := memory.One[*dream.Night](ctx, company.Store, agent.ID, begun.Dream)
+	record, err := memory.One[*dream.Record](ctx, company.Store, agent.ID, begun.Dream)
 	require.NoError(t, err)
-	require.Equal(t, r.Gather.Pieces, night.Selected, "it gathered what was rehearsed")
-	require.Equal(t, r.Gather.Shown, night.Shown)
-	require.Equal(t, r.Depth.Aim.Stage, night.Depth.Stage)
+	require.Equal(t, r.Gather.Pieces, record.Selected, "it gathered what was rehearsed")
+	require.Equal(t, r.Gather.Shown, record.Shown)
+	require.Equal(t, r.Depth.Aim.Stage, record.Depth.Stage)
 	require.LessOrEqual(t, result.Spent, r.Estimate.Worst)
 }
 

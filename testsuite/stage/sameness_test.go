@@ -83,10 +83,10 @@ func write(t *testing.T, ctx context.Context, company *stage.Company, agent drea
 	items, err := company.Store.Find(ctx, memory.Query{Agent: agent.ID, Dream: dreamID, Order: memory.HighestScore})
 	require.NoError(t, err)
 	for _, item := range items {
-		if night, ok := item.(*dream.Night); ok {
-			night.Run, night.At, night.Ended, night.Spent = "", time.Time{}, time.Time{}, 0
-			for i := range night.Phases {
-				tally := &night.Phases[i]
+		if record, ok := item.(*dream.Record); ok {
+			record.Run, record.At, record.Ended, record.Spent = "", time.Time{}, time.Time{}, 0
+			for i := range record.Phases {
+				tally := &record.Phases[i]
 				tally.Started, tally.Ended = time.Time{}, time.Time{}
 				// A worker that goes leaves attempts of unknown end; they count in full, on top of what the night cost.
 				tally.Spent, tally.Calls, tally.In, tally.Out, tally.Cached = 0, 0, 0, 0, 0

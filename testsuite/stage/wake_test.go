@@ -68,8 +68,8 @@ func (s *sleeper) connect() starter.Woken {
 	return w
 }
 
-func (s *sleeper) night(id string) *dream.Night {
-	n, err := memory.One[*dream.Night](s.ctx, s.Store, s.agent.ID, id)
+func (s *sleeper) night(id string) *dream.Record {
+	n, err := memory.One[*dream.Record](s.ctx, s.Store, s.agent.ID, id)
 	require.NoError(s.t, err)
 	return n
 }
@@ -101,9 +101,9 @@ func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	require.Equal(t, id, awoken.Dream)
 	require.NotZero(t, awoken.Until)
 
-	night := s.night(id)
-	require.Equal(t, dream.Interrupted, night.Outcome)
-	require.True(t, night.Resumable())
+	record := s.night(id)
+	require.Equal(t, dream.Interrupted, record.Outcome)
+	require.True(t, record.Resumable())
 	slots, err := s.Store.Slots(s.ctx)
 	require.NoError(t, err)
 	require.NotContains(t, slots, s.agent.ID)
@@ -133,9 +133,9 @@ func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
 	result, err := s.Result(s.ctx, id)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	night = s.night(id)
-	require.Equal(t, dream.Completed, night.Outcome)
-	require.Equal(t, 2, night.Stretches)
+	record = s.night(id)
+	require.Equal(t, dream.Completed, record.Outcome)
+	require.Equal(t, 2, record.Stretches)
 	require.Len(t, s.events("DreamResumed"), 1)
 	require.Len(t, s.events("DreamEnded"), 1)
 }

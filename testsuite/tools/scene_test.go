@@ -97,10 +97,10 @@ func (s *scene) shows(line, want string) {
 func (s *scene) outcome(want dream.Outcome) {
 	s.Helper()
 	require.Eventually(s, func() bool {
-		found, err := s.company.Store.Find(s.ctx, memory.Query{Agent: s.agent.ID, Kinds: []dream.Kind{dream.KindNight}})
+		found, err := s.company.Store.Find(s.ctx, memory.Query{Agent: s.agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(s, err)
-		nights := memory.As[*dream.Night](found)
-		return len(nights) == 1 && nights[0].Outcome == want
+		records := memory.As[*dream.Record](found)
+		return len(records) == 1 && records[0].Outcome == want
 	}, patience, 20*time.Millisecond, "the night does not end %s", want)
 }
 

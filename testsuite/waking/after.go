@@ -54,9 +54,9 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 // explain adds what is known of the agent and its dream to an error.
 func (l *lane) explain(ctx context.Context, id string, err error) error {
 	agentState, agentStateErr := l.company.Starter.AgentState(ctx, l.agent.Handle)
-	night, nightErr := memory.One[*dream.Night](ctx, l.company.Store, l.agent.ID, id)
+	record, nightErr := memory.One[*dream.Record](ctx, l.company.Store, l.agent.ID, id)
 	events, eventsErr := l.company.Store.Events(ctx, l.agent.ID, 0, 0)
-	said, _ := json.Marshal(map[string]any{"life": agentState, "night": night, "last": events[max(0, len(events)-6):]})
+	said, _ := json.Marshal(map[string]any{"life": agentState, "night": record, "last": events[max(0, len(events)-6):]})
 	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, said), agentStateErr, nightErr, eventsErr)
 }
 

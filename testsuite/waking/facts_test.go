@@ -11,11 +11,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 )
 
-func (r *room) night(agent dream.Agent, id string) *dream.Night {
+func (r *room) night(agent dream.Agent, id string) *dream.Record {
 	r.t.Helper()
-	night, err := memory.One[*dream.Night](r.ctx, r.company.Store, agent.ID, id)
+	record, err := memory.One[*dream.Record](r.ctx, r.company.Store, agent.ID, id)
 	require.NoError(r.t, err)
-	return night
+	return record
 }
 
 func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {

@@ -43,7 +43,7 @@ func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
 	var ids []string
 	for _, one := range e.Dreams {
 		if one.Begun {
-			ids = append(ids, one.Night.ID)
+			ids = append(ids, one.Record.ID)
 		}
 	}
 	agents, err := d.company.Store.Agents(ctx)

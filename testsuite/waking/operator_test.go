@@ -151,9 +151,9 @@ func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
 	later.Ports.Now = afternoon // what is younger than five minutes may be about to begin
 	_, err = workers.Reconcile(r.ctx, later.Ports, r.company.Starter.Executions())
 	require.NoError(t, err)
-	night := r.night(agent, id)
-	require.Equal(t, dream.Canceled, night.Outcome)
-	require.False(t, night.Resumable())
+	record := r.night(agent, id)
+	require.Equal(t, dream.Canceled, record.Outcome)
+	require.False(t, record.Resumable())
 	_, err = r.company.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
 	second := r.begin(agent)

@@ -114,8 +114,8 @@ func (at touch) meet(r *room) {
 	require.True(t, woken.Raised)
 	awoken := r.recorded(woken)
 	require.Equal(t, workflows.Awake, awoken.State)
-	if night := r.night(agent, id); night.Outcome == dream.Interrupted {
-		require.True(t, night.Resumable())
+	if record := r.night(agent, id); record.Outcome == dream.Interrupted {
+		require.True(t, record.Resumable())
 		r.leave(agent)
 		require.Equal(t, id, r.resume(agent).Dream)
 	} else { // it was just ending

@@ -55,7 +55,7 @@ func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	}
 }
 
-// nightOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but times.
+// recordOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but times.
 func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
 	t.Helper()
 	r := furnish(t, furniture{server: server})
@@ -96,7 +96,7 @@ func (r *room) tell(agent dream.Agent, id string) string {
 			if it.Interrupted {
 				continue
 			}
-		case *dream.Night:
+		case *dream.Record:
 			it.Run, it.At, it.Ended, it.Spent, it.Stretches = "", time.Time{}, time.Time{}, 0, 0
 			it.Revision, it.Before, it.After, it.Felt = 0, mood.PAD{}, mood.PAD{}, 0
 			for i := range it.Phases {

@@ -13,7 +13,7 @@ import (
 
 // Night is one dream as events and record tell it.
 type Night struct {
-	*dream.Night
+	*dream.Record
 	Stretches []Stretch
 	Refused   bool // it never lay down
 }
@@ -42,7 +42,7 @@ func (n Night) Begin() time.Time {
 
 // Diary reads an agent's nights in the order in which they were dreamt.
 func (h *Deployment) Diary(ctx context.Context, agent string) ([]Night, error) {
-	items, err := h.Company.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindNight}, Order: memory.Oldest})
+	items, err := h.Company.Store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Order: memory.Oldest})
 	if err != nil {
 		return nil, err
 	}
@@ -50,16 +50,16 @@ func (h *Deployment) Diary(ctx context.Context, agent string) ([]Night, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Story(memory.As[*dream.Night](items), told)
+	return Story(memory.As[*dream.Record](items), told)
 }
 
 // Story makes nights of records and events. An error says what of them is no story: two sittings at once, an end without a
 // beginning, a dream without an end.
-func Story(records []*dream.Night, told []event.Event) ([]Night, error) {
+func Story(records []*dream.Record, told []event.Event) ([]Night, error) {
 	nights, of := make([]Night, 0, len(records)), map[string]int{}
 	for _, n := range records {
 		of[n.ID] = len(nights)
-		nights = append(nights, Night{Night: n, Refused: n.Run == ""})
+		nights = append(nights, Night{Record: n, Refused: n.Run == ""})
 	}
 	under := "" // the dream under way
 	last := time.Time{}

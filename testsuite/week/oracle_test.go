@@ -73,8 +73,8 @@ func dreamt(s *Sleeper, l *Lived) []Night {
 			return nights
 		}
 		last = due.Add(4 * time.Second)
-		n := &dream.Night{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
-		nights = append(nights, Night{Night: n, Stretches: []Stretch{{From: due, To: last}}})
+		n := &dream.Record{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
+		nights = append(nights, Night{Record: n, Stretches: []Stretch{{From: due, To: last}}})
 	}
 }
 
@@ -137,8 +137,8 @@ func TestTheLawOfHoursSaysWhatTheClockOnTheWallSays(t *testing.T) {
 
 func TestWhatIsNoStoryIsFound(t *testing.T) {
 	t.Parallel()
-	record := func(id string) *dream.Night {
-		return &dream.Night{Head: dream.Head{ID: id}, Run: "run", Outcome: dream.Completed}
+	record := func(id string) *dream.Record {
+		return &dream.Record{Head: dream.Head{ID: id}, Run: "run", Outcome: dream.Completed}
 	}
 	tell := func(payloads ...any) []event.Event {
 		var told []event.Event
@@ -151,7 +151,7 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 	}
 	started, ended := event.DreamStarted{}, event.DreamEnded{Outcome: dream.Completed}
 	woken, resumed := event.DreamInterrupted{}, event.DreamResumed{}
-	two := []*dream.Night{record("one"), record("two")}
+	two := []*dream.Record{record("one"), record("two")}
 	nights, err := Story(two, tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
 	require.NoError(t, err)
 	require.Len(t, nights[0].Stretches, 2)

@@ -85,7 +85,7 @@ func TestWhatIsErasedWithAMemory(t *testing.T) {
 		"what somebody said again":               {episode("x", strings.ToUpper(said)+"!"), erasure.Copied, nil},
 		"what happens to share a few words":      {episode("x", "the rain stands under the third window of the year"), "", nil},
 		"what a person foretold of it":           {own, "", nil},
-		"the record of a night":                  {&dream.Night{Head: head(dream.KindNight, "x"), Theme: "Quorvelant"}, "", []string{"theme"}},
+		"the record of a night":                  {&dream.Record{Head: head(dream.KindRecord, "x"), Theme: "Quorvelant"}, "", []string{"theme"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,8 +243,8 @@ func TestOtherScripts(t *testing.T) {
 
 func TestUnsettledDreamsAreNamed(t *testing.T) {
 	t.Parallel()
-	goes := &dream.Night{Head: head(dream.KindNight, "n1"), Outcome: dream.Dreaming}
-	over := &dream.Night{Head: head(dream.KindNight, "n2"), Outcome: dream.Completed}
+	goes := &dream.Record{Head: head(dream.KindRecord, "n1"), Outcome: dream.Dreaming}
+	over := &dream.Record{Head: head(dream.KindRecord, "n2"), Outcome: dream.Completed}
 	require.Equal(t, []string{"n1"}, find(t, erasure.Request{IDs: []string{"e"}}, episode("e", said), goes, over).Dreams)
 }
 

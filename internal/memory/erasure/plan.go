@@ -155,7 +155,7 @@ func (w *work) take(id string, why Why) {
 func (w *work) traced(request Request) map[string]bool {
 	var texts []past.Text
 	for _, e := range w.entries {
-		if h := e.Item.Header(); h.Dream != "" && h.Kind != dream.KindNight {
+		if h := e.Item.Header(); h.Dream != "" && h.Kind != dream.KindRecord {
 			texts = append(texts, past.Text{ID: h.ID, Dream: h.Dream, Origins: w.origins[h.ID]})
 		}
 	}
@@ -184,7 +184,7 @@ func (w *work) groundless(item dream.Item) bool {
 	h := item.Header()
 	origins := w.origins[h.ID]
 	switch {
-	case h.Kind == dream.KindNight || h.Kind == dream.KindEpisode && h.Dream == "":
+	case h.Kind == dream.KindRecord || h.Kind == dream.KindEpisode && h.Dream == "":
 		return false
 	case h.Dream == "" && len(h.Sources) == 0:
 		return h.Kind == dream.KindSemantic && slices.Contains(h.Derived, "content") // it had sources once
@@ -251,7 +251,7 @@ func (s *Scrubber) learn(item dream.Item) error {
 // put around its quotations.
 func (w *work) ownWords(item dream.Item) ([]string, error) {
 	h := item.Header()
-	if h.Dream != "" || h.Kind == dream.KindNight {
+	if h.Dream != "" || h.Kind == dream.KindRecord {
 		return nil, nil
 	}
 	if !lived(item) && slices.ContainsFunc(w.origins[h.ID], func(id string) bool { return w.ids[id] }) {
@@ -308,7 +308,7 @@ func (w *work) copies(s *Scrubber) ([]Found, error) {
 					continue
 				}
 				found[h.ID] = append(found[h.ID], f.name)
-				if i == 0 && h.Kind != dream.KindNight && f.name == mainField(h.Kind) && s.empties(f.text, v) {
+				if i == 0 && h.Kind != dream.KindRecord && f.name == mainField(h.Kind) && s.empties(f.text, v) {
 					w.take(h.ID, Copied)
 				}
 			}
@@ -371,7 +371,7 @@ func (w *work) items(ids map[string]bool) []dream.Item {
 func (w *work) unsettled() []string {
 	var out []string
 	for _, e := range w.entries {
-		if n, ok := e.Item.(*dream.Night); ok && n.Unsettled() {
+		if n, ok := e.Item.(*dream.Record); ok && n.Unsettled() {
 			out = append(out, n.ID)
 		}
 	}

@@ -164,7 +164,7 @@ func mainField(kind dream.Kind) string {
 // lived says whether an item's main text is somebody's own: no dream wrote it, and no rule put it together.
 func lived(item dream.Item) bool {
 	h := item.Header()
-	return h.Dream == "" && h.Kind != dream.KindNight && !slices.Contains(h.Derived, mainField(h.Kind))
+	return h.Dream == "" && h.Kind != dream.KindRecord && !slices.Contains(h.Derived, mainField(h.Kind))
 }
 
 // voiceOf says how the words of an item's field came about.

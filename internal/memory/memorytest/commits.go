@@ -57,8 +57,8 @@ func oneOfEach() []dream.Item {
 			ResolvedBy: dream.ByRule + "f/r", Evidence: "seen", Watch: &dream.Watch{Feed: "f", Rule: "r", Means: dream.PredictionRight, Since: dawn},
 		},
 		&dream.Journal{Head: full(dream.KindJournal), Content: "dear", Significance: .9, Duration: time.Minute, Topics: []string{"x"}},
-		&dream.Night{
-			Head: full(dream.KindNight), Tier: dream.Core, Seed: 1<<64 - 1, AsOf: dawn, Outcome: dream.Completed, Budget: budget.Dollar,
+		&dream.Record{
+			Head: full(dream.KindRecord), Tier: dream.Core, Seed: 1<<64 - 1, AsOf: dawn, Outcome: dream.Completed, Budget: budget.Dollar,
 			Phases: []dream.Tally{{Phase: dream.Onset, State: "ran", Calls: 3, Started: dawn, Ended: dawn}},
 		},
 		&dream.Marker{Head: full(dream.KindMarker), Affect: pad, Strength: .7, Valence: dream.CameOutBadly, Count: 3},

@@ -36,10 +36,10 @@ func household(t *testing.T, s memory.Store) {
 	foretold := &dream.Prediction{Head: dreamt("d2", "foretold").Head, Claim: "it comes back", Fragment: "thought"}
 	foretold.Kind = dream.KindPrediction
 	own := &dream.Prediction{Head: head(dream.KindPrediction, "own"), Claim: "I say so", Episodes: []string{"secret"}}
-	night := &dream.Night{Head: head(dream.KindNight, "d1"), Outcome: dream.Completed, Insights: []string{"thought"}}
-	night.Dream = "d1"
+	record := &dream.Record{Head: head(dream.KindRecord, "d1"), Outcome: dream.Completed, Insights: []string{"thought"}}
+	record.Dream = "d1"
 	changed := made("d3", "changed", "secret")
-	add(t, s, episode("secret", "the key is under the stone"), episode("plain", "it rained"), night, own, foretold, changed,
+	add(t, s, episode("secret", "the key is under the stone"), episode("plain", "it rained"), record, own, foretold, changed,
 		made("d1", "thought", "plain", "secret"), made("d1", "unnamed"), made("d2", "of a thought", "thought"), made("d2", "of the rain", "plain"),
 		made("d4", "of the rain alone", "plain"), made("d4", "unnamed elsewhere"))
 	retold := made("d3", "changed", "plain")
@@ -65,6 +65,6 @@ func derivedErased(t *testing.T, s memory.Store) {
 	require.Empty(t, derived(t, s, gone...))
 	left := find(t, s, memory.Query{States: []dream.State{dream.Live, dream.Archived}})
 	require.ElementsMatch(t, []string{"plain", "own", "d1", "of the rain", "of the rain alone", "unnamed elsewhere"}, ids(left))
-	require.Empty(t, get(t, s, "d1")[0].(*dream.Night).Insights)
+	require.Empty(t, get(t, s, "d1")[0].(*dream.Record).Insights)
 	require.Empty(t, get(t, s, "own")[0].(*dream.Prediction).Episodes)
 }

@@ -299,16 +299,16 @@ func undoNothing(t *testing.T, s memory.Store) {
 
 // Undoing a dream that waits to go on does not end it: whoever closes the books finds it by its status.
 func undoneNightIsFound(t *testing.T, s memory.Store) {
-	waits := &dream.Night{Head: head(dream.KindNight, "d1"), Outcome: dream.Interrupted, Until: dawn}
-	over := &dream.Night{Head: head(dream.KindNight, "d2"), Outcome: dream.Interrupted}
-	goesOn := &dream.Night{Head: head(dream.KindNight, "d3")}
-	unclosed := &dream.Night{Head: head(dream.KindNight, "d4"), Outcome: dream.Interrupted, Open: true}
-	for _, n := range []*dream.Night{waits, over, goesOn, unclosed} {
+	waits := &dream.Record{Head: head(dream.KindRecord, "d1"), Outcome: dream.Interrupted, Until: dawn}
+	over := &dream.Record{Head: head(dream.KindRecord, "d2"), Outcome: dream.Interrupted}
+	goesOn := &dream.Record{Head: head(dream.KindRecord, "d3")}
+	unclosed := &dream.Record{Head: head(dream.KindRecord, "d4"), Outcome: dream.Interrupted, Open: true}
+	for _, n := range []*dream.Record{waits, over, goesOn, unclosed} {
 		n.Dream = n.ID
 		commit(t, s, memory.Write{Cause: n.ID, Add: []dream.Item{n}})
 	}
 	open := memory.Query{
-		Kinds: []dream.Kind{dream.KindNight}, States: []dream.State{dream.Live, dream.Archived}, Statuses: []string{string(dream.Dreaming), dream.NightWaits},
+		Kinds: []dream.Kind{dream.KindRecord}, States: []dream.State{dream.Live, dream.Archived}, Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
 	}
 	require.ElementsMatch(t, []string{"d1", "d3", "d4"}, ids(find(t, s, open)))
 	undo(t, s, "d1")

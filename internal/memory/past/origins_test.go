@@ -20,7 +20,7 @@ func TestWhatCameAfterAnItemIsNotWhatItWasMadeFrom(t *testing.T) {
 		{&dream.Gist{Head: dream.Head{Sources: []string{"a", "b", "a"}, NewerID: "c"}}, []string{"a", "b"}},
 		{&dream.Scenario{Head: dream.Head{Sources: []string{"a"}}, Parents: []string{"p"}, Seeds: []string{"f"}}, []string{"a", "p", "f"}},
 		{&dream.Hypothesis{Head: dream.Head{Sources: []string{"a"}}, Confirmed: []string{"x"}, Contradicted: []string{"y"}}, []string{"a"}},
-		{&dream.Night{Insights: []string{"j"}}, nil},
+		{&dream.Record{Insights: []string{"j"}}, nil},
 	} {
 		origins, err := past.Origins(c.item)
 		require.NoError(t, err)

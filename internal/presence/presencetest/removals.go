@@ -92,10 +92,10 @@ func fillAgent(t *testing.T, r Removal, a dream.Agent) {
 	talk := said("ep_1", "the harbour lamp is green")
 	talk.Origin, talk.Session = removedOwner, "s1"
 	foretold := &dream.Prediction{Head: headOf(dream.KindPrediction, "pr_1"), Claim: "the lamp turns red"}
-	night := &dream.Night{Head: headOf(dream.KindNight, removedDream), Outcome: dream.Completed}
-	night.Dream = removedDream
+	record := &dream.Record{Head: headOf(dream.KindRecord, removedDream), Outcome: dream.Completed}
+	record.Dream = removedDream
 	commit(memory.Write{
-		Fence: f, Cause: f.Dream, Add: []dream.Item{talk, knownAs("se_1", "lamps are green"), foretold, night},
+		Fence: f, Cause: f.Dream, Add: []dream.Item{talk, knownAs("se_1", "lamps are green"), foretold, record},
 		Vectors: []memory.Vector{vectorOf("ep_1", 1, 0)},
 		Affect:  &dream.Affect{PAD: mood.PAD{Pleasure: .5}, Since: dawn, Cause: f.Dream},
 		Events:  []event.Event{event.New("ev_1", a.ID, f.Dream, dawn, event.PatternFound{})},
@@ -220,7 +220,7 @@ func removedLeavesNothing(t *testing.T, r Removal) {
 	_, err := r.Other.Agent(t.Context(), echo)
 	require.ErrorIs(t, err, memory.ErrRemoved)
 	require.Equal(t, memory.Dropped{Events: 1, Items: map[dream.Kind]int{
-		dream.KindEpisode: 2, dream.KindSemantic: 1, dream.KindPrediction: 1, dream.KindNight: 1,
+		dream.KindEpisode: 2, dream.KindSemantic: 1, dream.KindPrediction: 1, dream.KindRecord: 1,
 	}}, dropped)
 	require.Equal(t, 5, dropped.Sum())
 	for _, s := range []RemovalStore{r.One, r.Other} {

@@ -19,7 +19,7 @@ func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.lay("iris", 1, over(dream.Completed))
-	r.lay("iris", 2, func(n *dream.Night) { n.Outcome, n.Until = dream.Interrupted, r.now().Add(time.Hour) })
+	r.lay("iris", 2, func(n *dream.Record) { n.Outcome, n.Until = dream.Interrupted, r.now().Add(time.Hour) })
 	r.keep("id-iris", &dream.Journal{Head: head("j", dream.KindJournal, "dream/iris/0001"), Content: "x", Wake: &dream.WakeTimes{Stop: time.Millisecond}})
 	for _, c := range []struct {
 		method, path, body string
@@ -69,7 +69,7 @@ func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
 func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	began := r.lay("iris", 1, func(n *dream.Night) {
+	began := r.lay("iris", 1, func(n *dream.Record) {
 		over(dream.Exhausted)(n)
 		n.Reason, n.Theme, n.Seed, n.Insights, n.Spent = "the cap of the day", "the harbour", 1<<63, []string{"a", "b"}, 1234
 		n.Phases = []dream.Tally{
@@ -95,8 +95,8 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 func TestStatusesArePublicOnes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	waits := r.lay("iris", 1, func(n *dream.Night) { n.Outcome, n.Until = dream.Interrupted, r.now().Add(time.Hour) })
-	r.lay("iris", 2, func(n *dream.Night) { n.Run = "" })
+	waits := r.lay("iris", 1, func(n *dream.Record) { n.Outcome, n.Until = dream.Interrupted, r.now().Add(time.Hour) })
+	r.lay("iris", 2, func(n *dream.Record) { n.Run = "" })
 	r.lay("iris", 3, nil)
 	r.lay("iris", 4, over(dream.Aborted))
 	r.lay("iris", 5, over(dream.Canceled))
@@ -125,10 +125,10 @@ func TestAListIsWalkedToItsEndPageByPage(t *testing.T) {
 		var want []string
 		for n := range int64(23) {
 			r.lay("iris", n+1, over(dream.Completed))
-			r.lay("tally_0001", n+1, func(night *dream.Night) { // at the same moments
-				over(dream.Completed)(night)
+			r.lay("tally_0001", n+1, func(record *dream.Record) { // at the same moments
+				over(dream.Completed)(record)
 				if n == 7 {
-					night.Shelved = r.now()
+					record.Shelved = r.now()
 				}
 			})
 			want = append(want, psyche.PublicID(fmt.Sprintf("dream/tally_0001/%04d", n+1)), psyche.PublicID(fmt.Sprintf("dream/iris/%04d", n+1)))
@@ -298,10 +298,10 @@ func TestAnArchivedDreamLeavesTheListsAndIsStillThere(t *testing.T) {
 func TestItemsOfADreamAreWalkedPageByPageAndAreTheStores(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, r *rig) {
-		night := r.lay("iris", 1, over(dream.Completed))
+		record := r.lay("iris", 1, over(dream.Completed))
 		var want []*dream.Fragment
 		for n := range 5 {
-			f := &dream.Fragment{Head: head(fmt.Sprintf("f%d", n), dream.KindFragment, night.ID), Content: "thought", Status: dream.FragmentDiscarded}
+			f := &dream.Fragment{Head: head(fmt.Sprintf("f%d", n), dream.KindFragment, record.ID), Content: "thought", Status: dream.FragmentDiscarded}
 			f.At = dawn.Add(time.Duration(n) * time.Second)
 			if n == 3 {
 				f.State = dream.Archived
@@ -332,7 +332,7 @@ func TestASecondRequestUnderTheSameNameBeginsNothing(t *testing.T) {
 		require.Equal(t, []string{"begin iris"}, r.fixture.done())
 		refused(t, r.post(operator, "/v1/dreams", `{"agent":"iris","tier":"core"}`, "Idempotency-Key", "tonight"), 422, "idempotency_key_reused", "", "")
 		as[psyche.Dream](t, r.post(owner, "/v1/dreams", `{"agent":"iris"}`, "Idempotency-Key", "tonight"), 201)
-		nights, err := r.store.Find(t.Context(), memory.Query{Agent: "id-iris", Kinds: []dream.Kind{dream.KindNight}})
+		nights, err := r.store.Find(t.Context(), memory.Query{Agent: "id-iris", Kinds: []dream.Kind{dream.KindRecord}})
 		require.NoError(t, err)
 		require.Len(t, nights, 2, "another key's name is another request")
 	})

@@ -189,15 +189,15 @@ func (c *cutting) Read(p []byte) (int, error) {
 func TestAStreamOfADreamEndsWithItAndSaysThatNothingFollows(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, r *rig) {
-		night := r.lay("iris", 1, nil)
-		r.announce(event.New("s", "id-iris", night.ID, dawn, event.DreamStarted{Tier: dream.Core}), event.New("o", "id-iris", "dream/iris/0000", dawn, event.DreamEnded{}))
+		record := r.lay("iris", 1, nil)
+		r.announce(event.New("s", "id-iris", record.ID, dawn, event.DreamStarted{Tier: dream.Core}), event.New("o", "id-iris", "dream/iris/0000", dawn, event.DreamEnded{}))
 		l := r.listen(t.Context(), client, "?dream=dream_iris_0001", "")
 		require.Equal(t, "DreamStarted", l.take(t, 1)[0].kind)
-		night, err := memory.One[*dream.Night](t.Context(), r.store, "id-iris", night.ID)
+		record, err := memory.One[*dream.Record](t.Context(), r.store, "id-iris", record.ID)
 		require.NoError(t, err)
-		over(dream.Completed)(night)
-		_, err = r.store.Commit(t.Context(), memory.Write{Agent: "id-iris", Cause: night.ID, Change: []dream.Item{night}, Events: []event.Event{
-			event.New("e", "id-iris", night.ID, dawn, event.DreamEnded{Outcome: dream.Completed, Reason: "the words of somebody"}),
+		over(dream.Completed)(record)
+		_, err = r.store.Commit(t.Context(), memory.Write{Agent: "id-iris", Cause: record.ID, Change: []dream.Item{record}, Events: []event.Event{
+			event.New("e", "id-iris", record.ID, dawn, event.DreamEnded{Outcome: dream.Completed, Reason: "the words of somebody"}),
 		}})
 		require.NoError(t, err)
 		end := l.take(t, 1)[0]
@@ -295,12 +295,12 @@ func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 func TestWordsOfEventsAreForOperatorsWhoAskForThem(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	night := r.lay("iris", 1, nil)
-	r.keep("id-iris", &dream.Fragment{Head: head("f", dream.KindFragment, night.ID), Content: "the tide knows"})
+	record := r.lay("iris", 1, nil)
+	r.keep("id-iris", &dream.Fragment{Head: head("f", dream.KindFragment, record.ID), Content: "the tide knows"})
 	r.announce(
-		event.New("a", "id-iris", night.ID, dawn, event.FragmentDiscarded{Fragment: "f", Reason: "it said: the tide", Composite: .25}),
-		event.New("b", "id-iris", night.ID, dawn, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "ran", Reason: "words"}}),
-		event.New("c", "id-iris", night.ID, dawn, event.PhaseCompleted{Phase: dream.NREM, State: "ran", Spent: 7}),
+		event.New("a", "id-iris", record.ID, dawn, event.FragmentDiscarded{Fragment: "f", Reason: "it said: the tide", Composite: .25}),
+		event.New("b", "id-iris", record.ID, dawn, event.Spent{Tally: dream.Tally{Phase: dream.Onset, State: "ran", Reason: "words"}}),
+		event.New("c", "id-iris", record.ID, dawn, event.PhaseCompleted{Phase: dream.NREM, State: "ran", Spent: 7}),
 	)
 	plain := r.listen(t.Context(), operator, "?agent=iris&after=0", "").take(t, 3)
 	require.JSONEq(t, `{"fragment_id":"f","composite_score":0.25}`, string(plain[0].data.Data))

@@ -24,7 +24,7 @@ func (r *rig) plant() (secrets []string, told []string) {
 	}
 	may := func(word string) string { told = append(told, word); return word }
 	const one = "dream/iris/0001"
-	night := r.lay("iris", 1, func(n *dream.Night) {
+	record := r.lay("iris", 1, func(n *dream.Record) {
 		over(dream.Completed)(n)
 		n.Theme, n.Reason, n.Models = secret("theme"), secret("reason"), []string{"generator=" + secret("model")}
 		n.Phases, n.Insights = []dream.Tally{{Phase: dream.Onset, Reason: secret("tally")}}, []string{"j1", "j6"}
@@ -66,7 +66,7 @@ func (r *rig) plant() (secrets []string, told []string) {
 		event.AlarmAbort{Trigger: secret("trigger")},
 		event.AlarmRaised{Feed: secret("feed"), Rule: secret("rule")},
 		event.HookSilent{Hook: secret("hook")},
-		event.Spent{Tally: night.Phases[0]},
+		event.Spent{Tally: record.Phases[0]},
 		event.DreamAborted{Reason: secret("aborted")},
 		event.FragmentFlagged{Fragment: "f", By: secret("by")},
 		event.PredictionResolved{By: secret("person")},

@@ -247,10 +247,10 @@ func (b *fixture) Begin(ctx context.Context, w psyche.DreamRequest) (string, err
 	if err != nil {
 		return "", err
 	}
-	night := nightOf(a, n, b.now())
-	night.Theme, night.Run, night.Stretches = w.Theme, "", 0
-	_, err = b.store.Commit(ctx, memory.Write{Agent: a.ID, Cause: night.ID, Add: []dream.Item{night}})
-	return night.ID, err
+	record := nightOf(a, n, b.now())
+	record.Theme, record.Run, record.Stretches = w.Theme, "", 0
+	_, err = b.store.Commit(ctx, memory.Write{Agent: a.ID, Cause: record.ID, Add: []dream.Item{record}})
+	return record.ID, err
 }
 
 func (b *fixture) Redream(ctx context.Context, w psyche.Again) (string, error) {
@@ -272,7 +272,7 @@ func (b *fixture) Archive(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	n, err := memory.One[*dream.Night](ctx, b.store, a.ID, id)
+	n, err := memory.One[*dream.Record](ctx, b.store, a.ID, id)
 	if err != nil {
 		return err
 	}
@@ -281,30 +281,30 @@ func (b *fixture) Archive(ctx context.Context, id string) error {
 	return err
 }
 
-func nightOf(a dream.Agent, n int64, at time.Time) *dream.Night {
+func nightOf(a dream.Agent, n int64, at time.Time) *dream.Record {
 	id := fmt.Sprintf("dream/%s/%04d", a.Handle, n)
-	return &dream.Night{
-		Head: dream.Head{ID: id, Agent: a.ID, Kind: dream.KindNight, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
+	return &dream.Record{
+		Head: dream.Head{ID: id, Agent: a.ID, Kind: dream.KindRecord, At: at, State: dream.Live, Taint: dream.FromDream, Dream: id},
 		Run:  "run", Workflow: id, Tier: a.Tier, Seed: 7, AsOf: at, Budget: a.Caps.Dream, Stretches: 1,
 	}
 }
 
 // lay puts a night into the store.
-func (r *rig) lay(handle string, n int64, edit func(*dream.Night)) *dream.Night {
+func (r *rig) lay(handle string, n int64, edit func(*dream.Record)) *dream.Record {
 	r.t.Helper()
 	a, err := r.store.Agent(r.t.Context(), handle)
 	require.NoError(r.t, err)
-	night := nightOf(a, n, r.now().Add(time.Duration(n)*time.Minute))
+	record := nightOf(a, n, r.now().Add(time.Duration(n)*time.Minute))
 	if edit != nil {
-		edit(night)
+		edit(record)
 	}
-	_, err = r.store.Commit(r.t.Context(), memory.Write{Agent: a.ID, Cause: night.ID, Add: []dream.Item{night}})
+	_, err = r.store.Commit(r.t.Context(), memory.Write{Agent: a.ID, Cause: record.ID, Add: []dream.Item{record}})
 	require.NoError(r.t, err)
-	return night
+	return record
 }
 
-func over(outcome dream.Outcome) func(*dream.Night) {
-	return func(n *dream.Night) { n.Outcome, n.Ended = outcome, n.At.Add(time.Minute) }
+func over(outcome dream.Outcome) func(*dream.Record) {
+	return func(n *dream.Record) { n.Outcome, n.Ended = outcome, n.At.Add(time.Minute) }
 }
 
 // keep puts items into the store.
